@@ -1,0 +1,48 @@
+# Every command sets up what it needs: a fresh machine needs Python 3.11+, make and a package index.
+SHELL := /bin/bash
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+export PYTHONWARNINGS ?= ignore
+export TOKENIZERS_PARALLELISM ?= true
+
+.DEFAULT_GOAL := help
+.PHONY: help run test test-slow lint format viz mlflow bench clean
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+$(READY): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[viz,test]"
+	touch $(READY)
+
+run: $(READY) ## Set up, then the main job: the sample from raw text to a comparison of readers
+	$(BIN)/kedro run
+
+test: $(READY) ## Set up, then the tests (at most 10 minutes)
+	$(BIN)/python -m pytest -m "not slow"
+
+test-slow: $(READY) ## The tests that kill processes, open browsers and read whole benchmarks
+	$(BIN)/python -m pytest -m slow
+
+lint: $(READY) ## Check style, formatting and the direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+format: $(READY) ## Mend style and formatting
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+viz: $(READY) ## Look at the pipelines in a browser
+	$(BIN)/kedro viz run
+
+mlflow: $(READY) ## Look at the tracked runs: http://127.0.0.1:5000
+	$(BIN)/mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port 5000 --workers 1
+
+bench: $(READY) ## Measure speed and memory, each beside a peer
+	$(BIN)/python -m perf
+
+clean: ## Remove what runs have made, but not the raw data
+	rm -rf data/0[2-8]_*/* data/quick data/paper data/test

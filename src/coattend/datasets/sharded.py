@@ -1,0 +1,122 @@
+"""One table in many Parquet files, each remembered with the key of what it was made from."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as pads
+import pyarrow.parquet as pq
+from kedro.io import AbstractDataset
+
+from coattend.datasets.atomic import DataError, replacing
+from coattend.datasets.preview import TablePreview, preview_rows
+from coattend.errors import CoattendError
+
+
+@dataclass(frozen=True)
+class ShardPlan:
+    """What shards a table shall have, and how to make those that are not there yet.
+
+    Attributes:
+        keys: Shard name to a digest of everything that the shard is made from.
+        make: Computes the named shards, in any order.
+    """
+
+    keys: Mapping[str, str]
+    make: Callable[[Sequence[str]], Iterator[tuple[str, pa.Table]]]
+
+
+class ShardedTableDataset(AbstractDataset[ShardPlan, pads.Dataset]):
+    """A folder of shards and a manifest that says which are whole and what they were made from.
+
+    A save makes only the shards whose key changed or whose file is not what the manifest says, and records each as
+    soon as it is written: a run that was cut off goes on where it stopped. A folder without a finished manifest is
+    not a table.
+
+    Args:
+        filepath: The folder.
+        metadata: Not used here; read by kedro-viz and the tracking hooks.
+    """
+
+    def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
+        self._folder = Path(filepath)
+        self._manifest_path = self._folder / "_manifest.json"
+        self.metadata = metadata
+
+    def load(self) -> pads.Dataset:
+        """Open the table, if all of its shards are the files that were written."""
+        manifest = self._manifest()
+        if not manifest["complete"]:
+            raise DataError("is not finished", where=str(self._folder), cure="Run the stage that writes it first")
+        for name, shard in manifest["shards"].items():
+            if not self._is_whole(name, shard):
+                raise DataError(
+                    "is not the file that was written",
+                    where=str(self._file(name)),
+                    cure="Run its stage again: it mends it",
+                )
+        return pads.dataset([self._file(name) for name in sorted(manifest["shards"])], format="parquet")
+
+    def save(self, data: ShardPlan) -> None:
+        """Make the shards that are missing or were made from something else."""
+        try:
+            self._save(data)
+        except CoattendError as error:
+            raise DataError(error.problem, where=error.where, cure=error.cure) from error
+
+    def _save(self, plan: ShardPlan) -> None:
+        old = self._manifest()["shards"]
+        kept = {n: s for n, s in old.items() if plan.keys.get(n) == s["key"] and self._is_whole(n, s)}
+        missing = [name for name in sorted(plan.keys) if name not in kept]
+        if not missing and kept.keys() == old.keys() and self._manifest()["complete"]:
+            return
+        self._write_manifest(kept, complete=False)
+        for name, table in plan.make(missing) if missing else ():
+            with replacing(self._file(name)) as temporary:
+                pq.write_table(table, temporary, compression="zstd")
+            kept[name] = {"key": plan.keys[name], "rows": table.num_rows, "sha256": _digest(self._file(name))}
+            self._write_manifest(kept, complete=False)
+        for stale in set(self._folder.glob("*.parquet")) - {self._file(name) for name in kept}:
+            stale.unlink()
+        self._write_manifest(kept, complete=True)
+
+    def _manifest(self) -> dict[str, Any]:
+        try:
+            return json.loads(self._manifest_path.read_text())
+        except (FileNotFoundError, json.JSONDecodeError):
+            return {"complete": False, "shards": {}}
+
+    def _write_manifest(self, shards: dict[str, Any], *, complete: bool) -> None:
+        with replacing(self._manifest_path) as temporary:
+            temporary.write_text(json.dumps({"complete": complete, "shards": shards}, indent=1, sort_keys=True))
+
+    def _is_whole(self, name: str, shard: dict[str, Any]) -> bool:
+        file = self._file(name)
+        return file.is_file() and _digest(file) == shard["sha256"]
+
+    def _file(self, name: str) -> Path:
+        return self._folder / f"{name}.parquet"
+
+    def _exists(self) -> bool:
+        return bool(self._manifest()["complete"])
+
+    def _describe(self) -> dict[str, Any]:
+        return {"filepath": str(self._folder)}
+
+    def preview(self, nrows: int = 10) -> TablePreview:
+        """First rows for kedro-viz, lists written as text."""
+        return preview_rows(self.load(), nrows)
+
+
+def shards(data: pads.Dataset) -> dict[str, pads.ParquetFileFragment]:
+    """The shards of a loaded table by name."""
+    return {Path(fragment.path).stem: fragment for fragment in data.get_fragments()}
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()

@@ -1,0 +1,72 @@
+"""One table in one Parquet file, written as a stream and atomically."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as pads
+import pyarrow.parquet as pq
+from kedro.io import AbstractDataset
+
+from coattend.datasets.atomic import DataError, replacing
+from coattend.datasets.preview import TablePreview, preview_rows
+from coattend.errors import CoattendError
+from coattend.tables import SCHEMAS
+
+
+class TableDataset(AbstractDataset[pa.Table | Iterable[pa.Table], pads.Dataset | None]):
+    """Saves a table or a stream of tables; loads lazily as a `pyarrow.dataset.Dataset`.
+
+    Args:
+        filepath: Where the Parquet file lies.
+        table: A key of `coattend.tables.SCHEMAS`, so that an empty stream still has its columns.
+        optional: Whether a missing file is loaded as None instead of being an error. It still does not exist.
+        metadata: Not used here; read by kedro-viz and the tracking hooks.
+    """
+
+    def __init__(
+        self, *, filepath: str, table: str, optional: bool = False, metadata: dict[str, Any] | None = None
+    ) -> None:
+        self._path = Path(filepath)
+        self._schema = SCHEMAS[table]
+        self._optional = optional
+        self.metadata = metadata
+
+    def load(self) -> pads.Dataset | None:
+        """Open the table; its rows are read when they are asked for."""
+        try:
+            return pads.dataset(self._path, format="parquet")
+        except FileNotFoundError as error:
+            if self._optional:
+                return None
+            raise DataError(
+                "does not exist", where=str(self._path), cure="Run the stage that writes it first"
+            ) from error
+        except (pa.ArrowInvalid, OSError) as error:
+            raise DataError(
+                "is not a whole Parquet file", where=str(self._path), cure="Delete it and run its stage again"
+            ) from error
+
+    def save(self, data: pa.Table | Iterable[pa.Table]) -> None:
+        """Write all tables one after the other, or none."""
+        tables = [data] if isinstance(data, pa.Table) else data
+        try:
+            with (
+                replacing(self._path) as temporary,
+                pq.ParquetWriter(temporary, self._schema, compression="zstd") as writer,
+            ):
+                for table in tables:
+                    writer.write_table(table)
+        except CoattendError as error:
+            raise DataError(error.problem, where=error.where, cure=error.cure) from error
+
+    def _exists(self) -> bool:
+        return self._path.is_file()
+
+    def _describe(self) -> dict[str, Any]:
+        return {"filepath": str(self._path)}
+
+    def preview(self, nrows: int = 10) -> TablePreview:
+        """First rows for kedro-viz, lists written as text."""
+        return preview_rows(self.load(), nrows)

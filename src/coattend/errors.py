@@ -1,0 +1,49 @@
+"""The error a user sees: one message, no traceback."""
+
+import click
+
+
+class CoattendError(click.ClickException):
+    """What is wrong, where it is, and how to cure it.
+
+    The command line prints it as one line after ``Error:`` and exits with status 1.
+
+    Args:
+        problem: What is wrong, in one sentence without its final stop.
+        where: The file, record or parameter that it is wrong in.
+        cure: What to do about it.
+    """
+
+    def __init__(self, problem: str, *, where: str | None = None, cure: str | None = None) -> None:
+        self.problem, self.where, self.cure = problem, where, cure
+        parts = [problem if where is None else f"{where}: {problem}"]
+        super().__init__(". ".join([*parts, cure] if cure else parts))
+
+    def __str__(self) -> str:
+        return self.message
+
+    def __reduce__(self) -> tuple:
+        # Worker processes send their errors home pickled; keyword arguments need this.
+        return _rebuild, (type(self), self.problem, self.where, self.cure)
+
+
+def _rebuild(cls: type, problem: str, where: str | None, cure: str | None) -> CoattendError:
+    return cls(problem, where=where, cure=cure)
+
+
+def did_you_mean(word: str, known: list[str] | tuple[str, ...]) -> str:
+    """Suggest the nearest known name, or list all of them.
+
+    Args:
+        word: What the user wrote.
+        known: The names that exist.
+
+    Returns:
+        A sentence such as ``Did you mean 'poi_net'?``.
+    """
+    import difflib
+
+    near = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    if near:
+        return f"Did you mean {near[0]!r}?"
+    return f"Known: {', '.join(sorted(known))}"

@@ -1,0 +1,126 @@
+"""The parameters of benchmarks, text profiles, encoders and readers, typed and explained.
+
+Unknown keys are refused with the nearest known one. Nothing here imports torch.
+"""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Task = Literal["options", "span", "word"]
+
+
+class Parameters(BaseModel):
+    """Frozen, and strict about names."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SourceParameters(Parameters):
+    """One kind of raw file of a benchmark."""
+
+    format: str = Field(description="Native format: a module of coattend.benchmarks (dream, squad, cbt).")
+    folder: str = Field(description="Folder of the files, below the raw folder.")
+    files: dict[str, list[str]] = Field(description="Split to file patterns inside the folder; one match is enough.")
+    subset: str | None = Field(None, description="Subset name for questions whose format names none.")
+    optional: bool = Field(False, description="Whether the source may be missing altogether.")
+
+
+class TrainingParameters(Parameters):
+    """How a reader is trained on a benchmark."""
+
+    seeds: tuple[int, ...] = Field((0,), min_length=1, description="One trial is trained for each seed.")
+    epochs: float = Field(2.0, gt=0, description="Passes over the training questions.")
+    learning_rate: float = Field(8e-5, gt=0, description="Peak rate of AdamW.")
+    warmup: float = Field(0.06, ge=0, lt=1, description="Share of all steps in which the rate rises linearly.")
+    weight_decay: float = Field(0.01, ge=0, description="AdamW's decay of matrices; biases and norms are left out.")
+    clip: float = Field(1.0, gt=0, description="Largest norm of a step's gradient.")
+    tokens_per_batch: int = Field(6144, ge=64, description="Padded tokens that one forward pass may hold.")
+    accumulate: int = Field(1, ge=1, description="Batches whose gradients are added before a step.")
+    max_length: int = Field(
+        512, ge=16, description="Longest sequence in tokens; the passage is cut, never the question."
+    )
+    precision: Literal["auto", "bf16", "fp32"] = Field(
+        "auto", description="auto: bf16 where the processor or GPU has it."
+    )
+    device: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto: a GPU if there is one.")
+    evaluations: int = Field(5, ge=1, description="How often the held-out questions are scored during training.")
+    patience: int | None = Field(None, ge=1, description="Stop after so many evaluations without gain; null: never.")
+    held_out: float = Field(0.05, gt=0, lt=1, description="Share of training passages held out to choose checkpoints.")
+    selection: Literal["held_out", "dev"] = Field(
+        "held_out", description="Where checkpoints are chosen; dev is labelled."
+    )
+    max_questions: int | None = Field(None, ge=1, description="Use so many training questions only; null: all.")
+    max_answer_length: int = Field(30, ge=1, description="Longest predicted span in tokens.")
+
+
+class BenchmarkParameters(Parameters):
+    """A benchmark: where its files are, how its text is processed, how readers train on it."""
+
+    name: str = Field("", description="Name of this entry; filled in from the entry's key.")
+    title: str = Field(description="Name as the literature writes it.")
+    tasks: tuple[Task, ...] = Field(min_length=1, description="What its questions ask for.")
+    sources: tuple[SourceParameters, ...] = Field(min_length=1, description="Its raw files.")
+    published_at: str = Field("", description="Where its files are published; shown when they are missing.")
+    licence: str = Field("", description="Licence note of the data.")
+    generator: dict[str, Any] | None = Field(
+        None, description="Settings of the sample's generator; null for real data."
+    )
+    shards: int = Field(8, ge=1, le=4096, description="In how many files its texts, tags and tokens are kept.")
+    workers: int | None = Field(None, ge=1, description="Processes that tag and tokenise; null: one a core.")
+    max_characters: int = Field(100_000, ge=100, description="Longer texts are rejected and listed.")
+    training: TrainingParameters = Field(TrainingParameters(), description="How readers train on it.")
+
+
+class TaggingParameters(Parameters):
+    """A profile of word tokens and POS tags."""
+
+    tagger: Literal["nltk", "textblob", "auto"] = Field(
+        "auto", description="auto: NLTK's perceptron tagger, or textblob's lexicon where its data cannot be had."
+    )
+    tagset: Literal["penn", "extended"] = Field(
+        "penn", description="penn: 36 tags, punctuation is ERR; extended: punctuation has its own tags."
+    )
+    lowercase_before_tagging: bool = Field(False, description="As the POI-Net release does; it loses proper nouns.")
+
+
+class TokenizerParameters(Parameters):
+    """A profile of subword tokens."""
+
+    source: str = Field("embedded", description="'embedded' (MiniLM), a folder, or a Hugging Face name.")
+
+
+class EncoderParameters(Parameters):
+    """A pretrained encoder."""
+
+    source: str = Field("embedded", description="'embedded' (MiniLM), a folder, or a Hugging Face name.")
+    tokenizer: str = Field("minilm", description="Tokenizer profile whose tokens it reads.")
+    dropout: float = Field(0.0, ge=0, lt=1, description="Dropout inside the encoder, attention included.")
+
+
+class ReaderParameters(BaseModel):
+    """A reader of the registry with its options.
+
+    Options of the reader itself (``turns``, ``fuse``, ``pooling`` ...) stand beside these fields; the reader's own
+    configuration checks them before anything is trained.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(description="Name of this entry.")
+    reader: str = Field(description="Name in the registry of readers; by default the entry's own.")
+    encoder: str = Field("minilm", description="Encoder profile.")
+    tagging: str = Field("nltk_penn", description="Tagging profile whose tags it reads.")
+    head: str | None = Field(None, description="null: the one of the reader's heads that the benchmark asks for.")
+    benchmarks: tuple[str, ...] | None = Field(None, description="Benchmarks it is registered on; null: all that fit.")
+    training: dict[str, Any] = Field({}, description="Differences from the benchmark's training parameters.")
+    options: dict[str, Any] = Field({}, description="The reader's own options.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _gather_options(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
+        own = {key: value for key, value in values.items() if key in cls.model_fields}
+        rest = {key: value for key, value in values.items() if key not in cls.model_fields}
+        return own | {"options": {**own.get("options", {}), **rest}}

@@ -1,0 +1,91 @@
+"""The Arrow schema of every table, in one place.
+
+Legend: an *offset* counts Unicode code points from the start of the text, ``ends`` are exclusive.
+"""
+
+import pyarrow as pa
+
+_CATEGORY = pa.dictionary(pa.int32(), pa.string())
+_ANSWER = pa.struct([("text", pa.string()), ("start", pa.int32())])
+
+PASSAGES = pa.schema(
+    [
+        pa.field("passage_id", pa.string(), nullable=False),
+        pa.field("text", pa.string(), nullable=False),
+        pa.field("turns", pa.list_(pa.string())),
+        pa.field("source", pa.string(), nullable=False),
+    ]
+)
+QUESTIONS = pa.schema(
+    [
+        pa.field("question_id", pa.string(), nullable=False),
+        pa.field("passage_id", pa.string(), nullable=False),
+        pa.field("split", _CATEGORY, nullable=False),
+        pa.field("subset", _CATEGORY),
+        pa.field("task", _CATEGORY, nullable=False),
+        pa.field("question", pa.string(), nullable=False),
+        pa.field("options", pa.list_(pa.string())),
+        pa.field("label", pa.int16()),
+        pa.field("answers", pa.list_(_ANSWER)),
+        pa.field("answerable", pa.bool_(), nullable=False),
+        pa.field("question_types", pa.list_(pa.string())),
+    ]
+)
+REJECTED = pa.schema(
+    [
+        pa.field("file", pa.string(), nullable=False),
+        pa.field("record", pa.string(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+    ]
+)
+TEXTS = pa.schema(
+    [
+        pa.field("text_id", pa.string(), nullable=False),
+        pa.field("kind", _CATEGORY, nullable=False),
+        pa.field("text", pa.string(), nullable=False),
+    ]
+)
+TAGS = pa.schema(
+    [
+        pa.field("text_id", pa.string(), nullable=False),
+        pa.field("words", pa.list_(pa.string()), nullable=False),
+        pa.field("tags", pa.list_(pa.int8()), nullable=False),
+        pa.field("starts", pa.list_(pa.int32()), nullable=False),
+        pa.field("ends", pa.list_(pa.int32()), nullable=False),
+    ]
+)
+TOKENS = pa.schema(
+    [
+        pa.field("text_id", pa.string(), nullable=False),
+        pa.field("input_ids", pa.list_(pa.int32()), nullable=False),
+        pa.field("tag_ids", pa.list_(pa.int8()), nullable=False),
+        pa.field("word_index", pa.list_(pa.int32()), nullable=False),
+        pa.field("starts", pa.list_(pa.int32()), nullable=False),
+        pa.field("ends", pa.list_(pa.int32()), nullable=False),
+    ]
+)
+PREDICTIONS = pa.schema(
+    [
+        pa.field("question_id", pa.string(), nullable=False),
+        pa.field("trial_id", pa.string(), nullable=False),
+        pa.field("seed", pa.int32(), nullable=False),
+        pa.field("prediction", pa.string(), nullable=False),
+        pa.field("label", pa.int16()),
+        pa.field("scores", pa.list_(pa.float32())),
+        pa.field("start", pa.int32()),
+        pa.field("end", pa.int32()),
+        pa.field("null_score", pa.float32()),
+        pa.field("correct", pa.bool_(), nullable=False),
+        pa.field("f1", pa.float32(), nullable=False),
+    ]
+)
+
+SCHEMAS: dict[str, pa.Schema] = {
+    "passages": PASSAGES,
+    "questions": QUESTIONS,
+    "rejected": REJECTED,
+    "texts": TEXTS,
+    "tags": TAGS,
+    "tokens": TOKENS,
+    "predictions": PREDICTIONS,
+}
