@@ -1,0 +1,100 @@
+"""The metrics of one reader on one benchmark, by split and subset."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from coattend.evaluation.answers import Answers, align
+from coattend.evaluation.groups import members, passage_numbers, scored_questions, subsets, types, within
+from coattend.evaluation.intervals import LEVEL, RESAMPLES, interval
+from coattend.evaluation.thresholds import auroc
+
+
+def summarise(predictions: pa.Table, questions: pa.Table, *, task: str, trials: dict[str, int]) -> dict[str, Any]:
+    """Score every split but the training one, in percent.
+
+    A question that a trial left out counts as wrong and is counted under ``missing``. A split that no trial answered
+    at all is not scored but listed.
+
+    Args:
+        predictions: The reader's predictions, with the columns `coattend.evaluation.answers.COLUMNS`.
+        questions: The benchmark's questions, with the columns `coattend.evaluation.groups.COLUMNS`.
+        task: What the reader answers: ``options``, ``word`` or ``span``. Questions of other tasks are not its own.
+        trials: The reader's finished trials: id to seed.
+
+    Returns:
+        ``splits``: split to group (``all`` and each subset) to metrics; ``question_types``: split to type to metrics;
+        ``not_scored``: reason to split to number of questions.
+
+    Raises:
+        CoattendError: If predictions and trials do not belong together.
+    """
+    asked, unlabelled = scored_questions(questions, task)
+    answers = align(predictions, asked["question_id"], list(trials))
+    passages, answerable = passage_numbers(asked), asked["answerable"].to_numpy()
+
+    def metrics(rows: np.ndarray) -> dict[str, Any]:
+        return _metrics(answers.of(rows), passages[rows], answerable[rows], task, list(trials.values()))
+
+    splits, by_type, silent = {}, {}, {}
+    for split, rows in members(asked["split"]).items():
+        if answers.of(rows).missing.all():
+            silent[split] = int(rows.sum())
+            continue
+        splits[split] = {name: metrics(group) for name, group in within(rows, subsets(asked))}
+        by_type[split] = {name: metrics(group) for name, group in within(rows, types(asked))}
+    hidden = {split: int(rows.sum()) for split, rows in members(unlabelled["split"]).items()}
+    return {
+        "unit": "percent",
+        "interval": {
+            "method": "percentile bootstrap over passages, and over seeds where there are several",
+            "level": LEVEL,
+            "resamples": RESAMPLES,
+        },
+        "splits": splits,
+        "question_types": {split: groups for split, groups in by_type.items() if groups},
+        "not_scored": {"no gold answer is known": hidden, "no prediction was made": silent},
+    }
+
+
+def _metrics(
+    answers: Answers, passages: np.ndarray, answerable: np.ndarray, task: str, seeds: list[int]
+) -> dict[str, Any]:
+    counts = {
+        "questions": len(passages),
+        "passages": len(np.unique(passages)),
+        "missing": int(answers.missing.sum()),
+    }
+    if task != "span":
+        return counts | {"accuracy": _metric(answers.correct, passages, seeds)}
+    means = {"exact": _metric(answers.correct, passages, seeds), "f1": _metric(answers.f1, passages, seeds)}
+    if answerable.any():
+        means["has_answer_f1"] = _metric(answers.f1[:, answerable], passages[answerable], seeds)
+    return counts | means | {
+        "no_answer_share": 100 * float(answers.empty.mean()),
+        "answerable": int(answerable.sum()),
+        "answerability_auroc": _answerability(answers, answerable),
+    }  # fmt: skip
+
+
+def _metric(values: np.ndarray, passages: np.ndarray, seeds: list[int]) -> dict[str, Any]:
+    """Mean, interval, standard deviation over seeds (None with one), and each seed's own mean, in percent."""
+    found = interval(values, passages)
+    of_seed = 100 * values.mean(axis=1)
+    return {
+        "mean": 100 * found.mean,
+        "low": None if found.low is None else 100 * found.low,
+        "high": None if found.high is None else 100 * found.high,
+        "spread": float(of_seed.std(ddof=1)) if len(seeds) > 1 else None,
+        "seeds": {str(seed): float(mean) for seed, mean in zip(seeds, of_seed, strict=True)},
+    }
+
+
+def _answerability(answers: Answers, answerable: np.ndarray) -> float | None:
+    """Mean over seeds of the area under the ROC curve of the null scores there are, in percent."""
+    areas = []
+    for scores in answers.null_score:
+        given = ~np.isnan(scores)
+        areas.append(auroc(scores[given], answerable[given]))
+    return None if None in areas else 100 * float(np.mean(areas))

@@ -1,0 +1,120 @@
+"""SQuAD's two official scorers: their normalisation, and the rules in which they differ.
+
+========================================  ==========================  ================================
+case                                      v1.1                        v2.0
+========================================  ==========================  ================================
+a question without a prediction           scores 0, is counted        is left out of the total
+prediction and gold both normalise to ""  exact 1, F1 0               exact 1, F1 1
+a gold answer that normalises to ""       stays                       dropped; none left: gold is ""
+a question id that occurs twice           is counted twice            the last one counts
+========================================  ==========================  ================================
+"""
+
+import re
+import string
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal
+
+from coattend.errors import CoattendError, did_you_mean
+
+Version = Literal["v1.1", "v2.0"]
+VERSIONS: tuple[Version, ...] = ("v1.1", "v2.0")
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+def normalise(text: str) -> str:
+    """Lower case, without ASCII punctuation and English articles, one space between words.
+
+    Args:
+        text: An answer.
+
+    Returns:
+        What two answers are compared by.
+    """
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def exact_match(prediction: str, gold: str) -> bool:
+    """Whether two answers are the same once normalised."""
+    return normalise(prediction) == normalise(gold)
+
+
+def f1(prediction: str, gold: str, *, version: Version = "v2.0") -> float:
+    """Harmonic mean of the precision and recall of the normalised words, each as often as it occurs.
+
+    Args:
+        prediction: The predicted answer.
+        gold: The true answer.
+        version: Decides what two empty answers score: 0 in v1.1, 1 in v2.0.
+
+    Returns:
+        Between 0 and 1.
+    """
+    predicted, true = normalise(prediction).split(), normalise(gold).split()
+    if not predicted or not true:
+        return float(version == "v2.0" and predicted == true)
+    shared = sum((Counter(predicted) & Counter(true)).values())
+    if not shared:
+        return 0.0
+    precision, recall = shared / len(predicted), shared / len(true)
+    return 2 * precision * recall / (precision + recall)
+
+
+def best(prediction: str, golds: Sequence[str], *, version: Version) -> tuple[float, float]:
+    """Score one prediction against the gold answer that suits it best.
+
+    Args:
+        prediction: The predicted answer; empty means "no answer".
+        golds: The true answers. In v2.0 none of them means that the question has no answer.
+        version: Whose rules.
+
+    Returns:
+        Exact match (0 or 1) and F1, each the best over the golds.
+
+    Raises:
+        CoattendError: If there is no gold answer and the rules are those of v1.1, which has no such questions.
+    """
+    if version == "v2.0":
+        golds = [gold for gold in golds if normalise(gold)] or [""]
+    if not golds:
+        raise CoattendError("a question has no gold answer, but v1.1 has no such questions", cure='Use version="v2.0"')
+    exact = max(exact_match(prediction, gold) for gold in golds)
+    return float(exact), max(f1(prediction, gold, version=version) for gold in golds)
+
+
+def score(predictions: dict[str, str], dataset: list[dict[str, Any]], *, version: Version) -> dict[str, float]:
+    """Score predictions as the official script of that version does.
+
+    Args:
+        predictions: Question id to answer; empty means "no answer". Ids that the dataset lacks are ignored.
+        dataset: The list under ``data`` of a SQuAD file.
+        version: ``"v1.1"`` or ``"v2.0"``.
+
+    Returns:
+        ``exact`` and ``f1`` in percent, and ``total``, the number of questions that they are means over.
+
+    Raises:
+        CoattendError: If the version is unknown, or no question is left to score.
+    """
+    if version not in VERSIONS:
+        raise CoattendError(f"no SQuAD scorer is called {version!r}", cure=did_you_mean(str(version), VERSIONS))
+    questions: Iterable[tuple[str, list[str]]] = _questions(dataset)
+    if version == "v2.0":
+        questions = [(key, golds) for key, golds in dict(questions).items() if key in predictions]
+    scores = [
+        best(predictions[key], golds, version=version) if key in predictions else (0.0, 0.0) for key, golds in questions
+    ]
+    if not scores:
+        raise CoattendError("there is no question to score", cure="Give predictions for the dataset's question ids")
+    exact, overlap = (100.0 * sum(column) / len(scores) for column in zip(*scores, strict=True))
+    return {"exact": exact, "f1": overlap, "total": len(scores)}
+
+
+def _questions(dataset: list[dict[str, Any]]) -> Iterator[tuple[str, list[str]]]:
+    for article in dataset:
+        for paragraph in article["paragraphs"]:
+            for question in paragraph["qas"]:
+                yield question["id"], [answer["text"] for answer in question["answers"]]

@@ -1,0 +1,87 @@
+"""When to answer "there is no answer": the null threshold."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+ChosenOn = Literal["held_out", "oracle"]
+
+
+@dataclass(frozen=True)
+class NullThreshold:
+    """Answer a question with its best span unless its null score is above ``value``.
+
+    Attributes:
+        value: The threshold; finite, and below all null scores where answering none is best.
+        score: Mean score at that threshold, on the questions that it was chosen on.
+        chosen_on: ``held_out``: questions that are not scored with it. ``oracle``: the scored ones themselves, so that
+            ``score`` is an upper bound and no result.
+    """
+
+    value: float
+    score: float
+    chosen_on: ChosenOn
+
+
+def choose(null_scores: ArrayLike, answered: ArrayLike, unanswered: ArrayLike, *, chosen_on: ChosenOn) -> NullThreshold:
+    """Find the threshold with the best mean score, as SQuAD 2.0's official script does.
+
+    Questions are sorted by null score. From the threshold that answers none of them, one after the other gets its
+    answer; a threshold is kept if its score is strictly better. Questions with the same null score get their answers
+    together, since no threshold lies between them (the script takes them one by one there).
+
+    Exact match and F1 have thresholds of their own: call this once for each.
+
+    Args:
+        null_scores: How likely "no answer" is, on any scale [questions].
+        answered: Score of each question's best span, exact match or F1 [questions].
+        unanswered: What "no answer" scores for it: 1 where it has none [questions].
+        chosen_on: Where these questions come from.
+
+    Returns:
+        The threshold.
+
+    Raises:
+        ValueError: If there is no question.
+    """
+    if not len(null_scores):
+        raise ValueError("a threshold needs at least one question")
+    order = np.argsort(null_scores, kind="stable")
+    ranked = np.asarray(null_scores, dtype=float)[order]
+    gains = np.cumsum(np.subtract(answered, unanswered, dtype=float)[order])
+    last_of_ties = np.append(ranked[1:] > ranked[:-1], True)
+    values = np.concatenate([[ranked[0] - 1.0], ranked[last_of_ties]])
+    scores = (np.sum(unanswered) + np.concatenate([[0.0], gains[last_of_ties]])) / len(ranked)
+    winner = int(np.argmax(scores))
+    return NullThreshold(float(values[winner]), float(scores[winner]), chosen_on)
+
+
+def best_threshold(null_scores: ArrayLike, answered: ArrayLike, unanswered: ArrayLike) -> float:
+    """The value of the threshold that `choose` finds on held-out questions; at the threshold itself, answer.
+
+    Args:
+        null_scores: How likely "no answer" is, on any scale [questions].
+        answered: Score of each question's best span [questions].
+        unanswered: What "no answer" scores for it [questions].
+    """
+    return choose(null_scores, answered, unanswered, chosen_on="held_out").value
+
+
+def auroc(null_scores: np.ndarray, answerable: np.ndarray) -> float | None:
+    """How well null scores tell unanswerable questions from answerable ones: area under the ROC curve.
+
+    Args:
+        null_scores: How likely "no answer" is, on any scale [questions].
+        answerable: Whether each has an answer [questions], bool.
+
+    Returns:
+        The share of pairs of an unanswerable and an answerable question that are in the right order, ties half; None
+        without a pair.
+    """
+    with_answer, without = np.sort(null_scores[answerable]), null_scores[~answerable]
+    if not len(with_answer) or not len(without):
+        return None
+    below = np.searchsorted(with_answer, without, side="left") + np.searchsorted(with_answer, without, side="right")
+    return float(below.sum() / 2 / len(without) / len(with_answer))

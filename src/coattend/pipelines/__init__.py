@@ -1,0 +1,1 @@
+"""The pipelines: thin nodes over tables and parameters."""

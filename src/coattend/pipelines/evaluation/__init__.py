@@ -1,0 +1,5 @@
+"""Evaluation: what a trained reader answers, and how well."""
+
+from coattend.pipelines.evaluation.pipeline import create_pipeline
+
+__all__ = ["create_pipeline"]

@@ -1,0 +1,57 @@
+"""Nodes of the evaluation pipeline."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as pads
+
+from coattend.parameters import BenchmarkParameters, EncoderParameters, ReaderParameters, TokenizerParameters
+
+
+def predict(
+    model: dict[str, Any],
+    questions: pads.Dataset,
+    passages: pads.Dataset,
+    tokens: pads.Dataset,
+    trials: Path,
+    benchmark: BenchmarkParameters,
+    reader: ReaderParameters,
+    encoder: EncoderParameters,
+    tokenizer: TokenizerParameters,
+) -> pa.Table:
+    """Ask every trial of a model the questions of every split but train."""
+    from coattend.training.plans import plan_of
+    from coattend.training.predict import predict_all
+
+    plan = plan_of(questions, passages, tokens, benchmark, reader, encoder, tokenizer)
+    return predict_all(plan, model, trials)
+
+
+def score(predictions: pads.Dataset, questions: pads.Dataset, model: dict[str, Any]) -> dict[str, Any]:
+    """Score a reader's predictions.
+
+    Args:
+        predictions: What its trials answered.
+        questions: The benchmark's questions.
+        model: Benchmark, reader, task and trials, as the training stage wrote them.
+
+    Returns:
+        The metrics with all that is needed to read them: benchmark, reader, task, the metrics in percent by split and
+        subset with their intervals, what was not scored, and the trials with their settings, costs and curves. Trials
+        that failed stay in the list and have no part in the metrics.
+
+    Raises:
+        CoattendError: If the predictions are not the model's.
+    """
+    from coattend.evaluation import answers, groups, scoring
+
+    finished = {trial["trial_id"]: trial["seed"] for trial in model["trials"] if not trial.get("failure")}
+    summary = scoring.summarise(
+        predictions.to_table(columns=answers.COLUMNS),
+        questions.to_table(columns=groups.COLUMNS),
+        task=model["task"],
+        trials=finished,
+    )
+    trials = [{key: value for key, value in trial.items() if key != "folder"} for trial in model["trials"]]
+    return {key: model[key] for key in ("benchmark", "reader", "task")} | summary | {"trials": trials}

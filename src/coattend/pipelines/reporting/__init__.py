@@ -1,0 +1,5 @@
+"""Reporting: the readers of a benchmark side by side."""
+
+from coattend.pipelines.reporting.pipeline import create_pipeline
+
+__all__ = ["create_pipeline"]

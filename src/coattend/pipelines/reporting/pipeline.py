@@ -1,0 +1,24 @@
+"""The reporting pipeline of one benchmark."""
+
+from collections.abc import Sequence
+
+from kedro.pipeline import Pipeline, node
+
+from coattend.pipelines.reporting.nodes import compare
+
+
+def create_pipeline(benchmark: str, readers: Sequence[str]) -> Pipeline:
+    """Compare readers: node ``<benchmark>.compare``.
+
+    Args:
+        benchmark: Name of the benchmark.
+        readers: Names of all its readers; those that were not run are shown as such.
+    """
+    shared = {"benchmark": f"params:benchmarks.{benchmark}"} | {
+        name: f"{benchmark}.{name}" for name in ("questions", "rejected")
+    }
+    answered = {
+        f"{reader}.{part}": f"{benchmark}.{reader}.{part}" for reader in readers for part in ("metrics", "predictions")
+    }
+    outputs = [f"{benchmark}.{name}" for name in ("results", "page_markdown", "page", "chart")]
+    return Pipeline([node(compare, shared | answered, outputs, name="compare", namespace=benchmark)])

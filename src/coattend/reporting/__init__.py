@@ -1,0 +1,1 @@
+"""Tables, figures and the page that compare the readers of a benchmark."""

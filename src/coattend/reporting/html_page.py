@@ -1,0 +1,100 @@
+"""The page in HTML: one file that needs nothing else, with figures that can be pointed at."""
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from coattend.reporting.page import Section, sections
+from coattend.reporting.style import SCRIPT, STYLE
+from coattend.reporting.tables import Cell, Table
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:; font-src data:"
+)
+
+
+def render(results: dict[str, Any]) -> str:
+    """Write a comparison as one self-contained HTML page.
+
+    Args:
+        results: What `coattend.reporting.comparison.compare` returned.
+
+    Returns:
+        A page that loads nothing over the network and is forbidden to; what was given by users stands in it as text.
+    """
+    from plotly.offline import get_plotlyjs
+
+    parts = sections(results)
+    title = escape(f"{results['title']}: readers compared")
+    drawn = any(section.figures for section in parts)
+    return "\n".join(
+        [
+            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            '<meta name="color-scheme" content="light dark">',
+            f"<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>",
+            *(_section(section) for section in parts),
+            "</main>",
+            f"<script>{get_plotlyjs()}</script>\n<script>{SCRIPT}</script>" if drawn else "",
+            "</body>\n</html>\n",
+        ]
+    )
+
+
+def _section(section: Section) -> str:
+    parts = [f"<p>{escape(paragraph)}</p>" for paragraph in section.text]
+    parts += [_table(table, section.title) for table in section.tables]
+    parts += [
+        f"<details><summary>{escape(table.caption)}</summary>{_table(table, section.title)}</details>"
+        for table in section.folded
+        if table.rows
+    ]
+    parts += [_figure(caption, figure) for caption, figure in section.figures]
+    return "\n".join([f"<section>\n<h2>{escape(section.title)}</h2>", *parts, "</section>"])
+
+
+def _table(table: Table, title: str) -> str:
+    numeric = [
+        table.aligned and all(_is_number(row[column].text) for row in table.rows)
+        for column in range(len(table.columns))
+    ]
+    head = "".join(
+        f'<th scope="col"{_class(number)}>{_cell(c)}</th>' for c, number in zip(table.columns, numeric, strict=True)
+    )
+    body = "\n".join(_row(row, numeric) for row in table.rows)
+    caption = f"<caption>{escape(table.caption)}</caption>\n" if table.caption else ""
+    return (
+        f'<div class="table" tabindex="0" role="region" aria-label="{escape(table.caption or title)}"><table>\n'
+        f"{caption}<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _row(cells: tuple[Cell, ...], numeric: list[bool]) -> str:
+    first, *rest = cells
+    data = "".join(f"<td{_class(number)}>{_cell(c)}</td>" for c, number in zip(rest, numeric[1:], strict=True))
+    return f'<tr><th scope="row">{_cell(first)}</th>{data}</tr>'
+
+
+def _cell(cell: Cell) -> str:
+    return escape(cell.text) + "".join(f"<small>{escape(note)}</small>" for note in cell.notes)
+
+
+def _class(number: bool) -> str:
+    return ' class="number"' if number else ""
+
+
+def _is_number(text: str) -> bool:
+    return text == "not run" or text[:1] in "+-–<0123456789"
+
+
+def _figure(caption: str, figure: "Figure") -> str:
+    # "<" inside a JSON string would let a name close the script.
+    content = figure.to_json().replace("<", "\\u003c")
+    return (
+        f'<figure><div class="chart" role="img" aria-label="{escape(caption)}"></div>'
+        f'<script type="application/json">{content}</script><figcaption>{escape(caption)}</figcaption>'
+        "<noscript>The figure needs JavaScript; the tables hold its numbers.</noscript></figure>"
+    )

@@ -1,0 +1,62 @@
+"""How the HTML page looks, by day, by night and on a phone."""
+
+STYLE = """
+:root {
+  --paper: #fdfdfb; --ink: #22262a; --quiet: #626a72; --line: #e4e4de; --accent: #0072b2;
+}
+@media (prefers-color-scheme: dark) {
+  :root { --paper: #16181b; --ink: #e4e4e0; --quiet: #9aa2aa; --line: #2e3338; --accent: #56b4e9; }
+}
+* { box-sizing: border-box; }
+body {
+  margin: 0; background: var(--paper); color: var(--ink);
+  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif;
+}
+main { max-width: 60rem; margin: 0 auto; padding: 3rem 1.25rem 5rem; }
+h1 { font-size: 1.75rem; line-height: 1.2; font-weight: 600; letter-spacing: -0.01em; margin: 0 0 2rem; }
+h2 { font-size: 1.15rem; font-weight: 600; margin: 0 0 0.75rem; padding-top: 1.5rem; }
+section + section h2 { border-top: 1px solid var(--line); }
+section { margin: 0 0 2.5rem; }
+section:first-of-type h2 { color: var(--accent); }
+p { max-width: 42rem; margin: 0 0 0.75rem; overflow-wrap: anywhere; }
+.table { overflow-x: auto; margin: 1.5rem 0; }
+table { border-collapse: collapse; min-width: 50%; font-size: 0.92rem; font-variant-numeric: tabular-nums; }
+caption { text-align: left; color: var(--quiet); padding: 0 0 0.35rem; }
+th, td { text-align: left; vertical-align: top; padding: 0.5rem 1.5rem 0.5rem 0; border-bottom: 1px solid var(--line); }
+th { font-weight: 500; }
+tbody th { white-space: nowrap; }
+thead th { vertical-align: bottom; color: var(--quiet); }
+th:first-child { position: sticky; left: 0; background: var(--paper); }
+.number { text-align: right; }
+td.number { white-space: nowrap; }
+small { display: block; color: var(--quiet); font-size: 0.8rem; font-weight: 400; white-space: nowrap; }
+details { margin: 1rem 0; }
+details caption { display: none; }
+summary { cursor: pointer; color: var(--quiet); }
+figure { margin: 1.5rem 0; }
+figcaption { color: var(--quiet); font-size: 0.85rem; }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+@media (max-width: 36rem) {
+  main { padding: 1.5rem 1rem 3rem; }
+  h1 { font-size: 1.4rem; margin-bottom: 1.5rem; }
+  th, td { padding-right: 1rem; }
+}
+@media print { .table { overflow: visible; } }
+"""
+
+SCRIPT = """
+(() => {
+  const draw = () => {
+    const style = getComputedStyle(document.documentElement);
+    const [ink, line] = ["--quiet", "--line"].map((name) => style.getPropertyValue(name).trim());
+    for (const figure of document.querySelectorAll("figure")) {
+      const { data, layout } = JSON.parse(figure.querySelector("script").textContent);
+      layout.font = { ...layout.font, color: ink, family: getComputedStyle(document.body).fontFamily };
+      for (const axis of Object.keys(layout).filter((key) => /^[xy]axis/.test(key))) layout[axis].gridcolor = line;
+      Plotly.react(figure.querySelector(".chart"), data, layout, { responsive: true, displayModeBar: false });
+    }
+  };
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  draw();
+})();
+"""

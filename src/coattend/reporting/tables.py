@@ -1,0 +1,171 @@
+"""The page's tables: which numbers stand where. How they look is the renderers' business."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from coattend.evaluation.groups import EVERYTHING
+from coattend.reporting.comparison import METRICS
+
+NONE = "–"
+LABELS = {
+    "accuracy": "Accuracy",
+    "exact": "Exact match",
+    "f1": "F1",
+    "has_answer_f1": "F1 where there is an answer",
+    "no_answer_share": "Answers “none”",
+    "answerability_auroc": "Answerability AUROC",
+}
+"""What each metric is called on a page."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A value, and in small print what belongs to it, line by line."""
+
+    text: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells under column heads; the first column names the row.
+
+    Attributes:
+        caption: What it shows; may be empty.
+        columns: The heads.
+        rows: As many cells as heads each.
+        aligned: Whether columns of numbers stand to the right.
+    """
+
+    caption: str
+    columns: tuple[Cell, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    aligned: bool = True
+
+
+def scores(results: dict[str, Any]) -> list[Table]:
+    """For each task a table of readers by split, subset and metric.
+
+    Args:
+        results: What `coattend.reporting.comparison.compare` returned.
+    """
+    return [
+        _scores(_title(task, results), task, {name: given["splits"] for name, given in scored(results, task).items()})
+        for task in results["baselines"]
+    ]
+
+
+def by_type(results: dict[str, Any]) -> list[Table]:
+    """For each task and split a table of readers by question type.
+
+    Args:
+        results: What `coattend.reporting.comparison.compare` returned.
+    """
+    tables = []
+    for task in results["baselines"]:
+        readers = {name: given["question_types"] for name, given in scored(results, task).items()}
+        for split in _in_order(readers.values()):
+            shown = {name: {"": given[split]} for name, given in readers.items() if split in given}
+            tables.append(_scores(_title(task, results, split), task, shown))
+    return tables
+
+
+def scored(results: dict[str, Any], task: str) -> dict[str, dict[str, Any]]:
+    """The metrics of the readers that were scored on a task, its baseline first."""
+    given = {
+        name: entry["metrics"]
+        for name, entry in results["readers"].items()
+        if entry["status"] == "scored" and entry["metrics"]["task"] == task
+    }
+    baseline = results["baselines"][task]
+    return {baseline: given[baseline]} | given
+
+
+def _scores(caption: str, task: str, readers: dict[str, dict[str, dict[str, Any]]]) -> Table:
+    """Columns are (split, group, metric); ``readers`` maps a reader to its splits to their groups to the metrics."""
+    places = {
+        (split, group): found
+        for splits in readers.values()
+        for split, groups in splits.items()
+        for group, found in groups.items()
+    }
+    columns = [(split, group, metric) for split, group in sorted(places, key=_place) for metric in _shown(task, group)]
+    heads = [_head(task, *column, places[column[:2]]) for column in columns]
+    rows = [
+        (Cell(name), *(_score(splits.get(split, {}).get(group), metric) for split, group, metric in columns))
+        for name, splits in readers.items()
+    ]
+    return Table(caption, (Cell("Reader"), *heads), tuple(rows))
+
+
+def _place(column: tuple[str, str]) -> tuple[str, bool, str]:
+    split, group = column
+    return split, group != EVERYTHING, group
+
+
+def _shown(task: str, group: str) -> list[str]:
+    further = ["has_answer_f1", "no_answer_share", "answerability_auroc"]
+    return METRICS[task] + (further if task == "span" and group == EVERYTHING else [])
+
+
+def _head(task: str, split: str, group: str, metric: str, found: dict[str, Any]) -> Cell:
+    count = found["answerable"] if metric == "has_answer_f1" else found["questions"]
+    name = ", ".join([*([split] if split else []), *([group] if group != EVERYTHING else [])])
+    if len(METRICS[task]) == 1:
+        return Cell(name, (f"{count:,} questions",))
+    return Cell(LABELS[metric], (name, f"{count:,} questions"))
+
+
+def _score(group: dict[str, Any] | None, metric: str) -> Cell:
+    value = None if group is None else group.get(metric)
+    if value is None:
+        return Cell(NONE)
+    if not isinstance(value, dict):
+        return Cell(f"{value:.1f}")
+    notes = [bracket(value)]
+    if value["spread"] is not None:
+        notes.append(f"± {value['spread']:.1f}, {len(value['seeds'])} seeds")
+    if group["missing"]:
+        notes.append(f"{group['missing']:,} missing")
+    return Cell(f"{value['mean']:.1f}", tuple(note for note in notes if note))
+
+
+def _title(task: str, results: dict[str, Any], split: str = "") -> str:
+    """What a table is about; the task only where there are several."""
+    metrics = " and ".join(LABELS[metric] for metric in METRICS[task])
+    return ", ".join([metrics, *([split] if split else []), *([task] if len(results["baselines"]) > 1 else [])])
+
+
+def bracket(value: dict[str, Any], sign: str = "") -> str:
+    """An interval as ``[low, high]``; empty where there is none."""
+    if value["low"] is None:
+        return ""
+    return f"[{value['low']:{sign}.1f}, {value['high']:{sign}.1f}]"
+
+
+def differences(results: dict[str, Any]) -> Table:
+    """Each reader against its task's baseline, in percentage points."""
+    heads = ("Reader", "Metric", "Difference", "p, bootstrap", "p, McNemar")
+    rows = [
+        (
+            Cell(found["reader"], (f"against {found['baseline']}",)),
+            Cell(LABELS[found["metric"]], (found["split"],)),
+            Cell(f"{found['mean']:+.1f}", (bracket(found, "+"),)),
+            Cell(probability(found["p"])),
+            Cell(probability(found["mcnemar_p"])),
+        )
+        for found in results["differences"]
+    ]
+    return Table("", tuple(map(Cell, heads)), tuple(rows))
+
+
+def probability(p: float | None) -> str:
+    """A p value with three digits."""
+    if p is None:
+        return NONE
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _in_order(mappings: Iterable[dict[str, Any]]) -> list[str]:
+    return list({name: None for mapping in mappings for name in mapping})

@@ -1,0 +1,108 @@
+"""Bootstrap intervals: drawing by hand, coverage, clusters, seeds, edges."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coattend.evaluation.intervals import interval, resampled_means
+
+
+def clustered(random, passages, each, spread):
+    """Right or wrong, where passages differ in how hard they are."""
+    hard = np.clip(random.normal(0.5, spread, passages), 0, 1)
+    values = (random.random((passages, each)) < hard[:, None]).astype(float)
+    return values.reshape(1, -1), np.repeat(np.arange(passages), each)
+
+
+def slow_means(values, passages, resamples, seed):
+    random = np.random.default_rng(seed)
+    names = sorted(set(passages))
+    means = []
+    for _ in range(resamples):
+        drawn = [names[i] for i in random.integers(len(names), size=len(names))]
+        kept = [value for name in drawn for value, passage in zip(values[0], passages, strict=True) if passage == name]
+        means.append(sum(kept) / len(kept))
+    return means
+
+
+def test_equals_drawing_passages_one_by_one():
+    values, passages = clustered(np.random.default_rng(0), 12, 3, 0.3)
+    slow = slow_means(values, passages, 50, seed=7)
+    (fast,) = resampled_means([values], passages, resamples=50, seed=7)
+    assert fast == pytest.approx(slow)
+
+
+def test_the_same_seed_gives_the_same_interval():
+    values, passages = clustered(np.random.default_rng(0), 40, 3, 0.3)
+    assert interval(values, passages) == interval(values, passages)
+    assert interval(values, passages) != interval(values, passages, seed=1)
+
+
+def test_covers_the_truth_where_questions_hang_together_and_single_draws_would_not():
+    by_passage = by_question = 0
+    random = np.random.default_rng(5)
+    for _ in range(150):
+        values, passages = clustered(random, 40, 8, 0.3)
+        found = interval(values, passages, resamples=300)
+        by_passage += found.low <= 0.5 <= found.high
+        alone = interval(values, np.arange(values.shape[1]), resamples=300)
+        by_question += alone.low <= 0.5 <= alone.high
+    assert by_passage / 150 > 0.88
+    assert by_question / 150 < 0.80
+
+
+def test_several_seeds_widen_the_interval_by_their_spread():
+    random = np.random.default_rng(1)
+    values, passages = clustered(random, 300, 3, 0.1)
+    alike = np.repeat(values, 3, axis=0)
+    apart = np.stack([values[0] * 0.8, values[0], np.minimum(values[0] + 0.2, 1)])
+    width = {name: interval(v, passages).high - interval(v, passages).low for name, v in (("1", alike), ("3", apart))}
+    assert interval(alike, passages).mean == pytest.approx(interval(values, passages).mean)
+    assert width["3"] > 1.5 * width["1"]
+
+
+def test_one_passage_has_no_interval():
+    found = interval(np.array([[0.0, 1.0, 1.0]]), np.zeros(3, dtype=int))
+    assert (found.mean, found.low, found.high) == (pytest.approx(2 / 3), None, None)
+
+
+def test_all_right_is_not_certain():
+    """No failure in n: the lower end p is where p^n = 2.5 %."""
+    found = interval(np.ones((1, 20)), np.arange(20))
+    assert found.high == 1
+    assert found.low**20 == pytest.approx(0.025)
+    none = interval(np.zeros((1, 20)), np.arange(20))
+    assert (none.low, 1 - none.high) == (0, pytest.approx(found.low))
+
+
+def test_nothing_is_refused():
+    with pytest.raises(ValueError, match="at least one question"):
+        interval(np.zeros((1, 0)), np.zeros(0, dtype=int))
+
+
+def test_blocks_of_draws_do_not_change_the_result_much(monkeypatch):
+    values, passages = clustered(np.random.default_rng(0), 50, 2, 0.2)
+    whole = interval(values, passages)
+    monkeypatch.setattr("coattend.evaluation.intervals._CELLS", 500)
+    blocks = interval(values, passages)
+    assert blocks.low == pytest.approx(whole.low, abs=0.03)
+    assert blocks.high == pytest.approx(whole.high, abs=0.03)
+
+
+@given(
+    st.integers(1, 3).flatmap(
+        lambda seeds: st.lists(
+            st.tuples(st.integers(-3, 3), st.lists(st.floats(0, 1), min_size=seeds, max_size=seeds)),
+            min_size=1,
+            max_size=12,
+        )
+    )
+)
+def test_the_mean_is_the_mean_and_the_interval_lies_in_the_range(rows):
+    passages = np.array([passage for passage, _ in rows])
+    values = np.array([numbers for _, numbers in rows]).T
+    found = interval(values, passages, resamples=50)
+    assert found.mean == pytest.approx(values.mean())
+    if len(set(passages)) > 1:
+        assert -1e-9 <= found.low <= found.high <= 1 + 1e-9

@@ -1,0 +1,156 @@
+"""Metrics of a reader against counting them by hand."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.dataset as pads
+import pytest
+
+from coattend.errors import CoattendError
+from coattend.pipelines.evaluation.nodes import score
+from coattend.tables import PREDICTIONS, QUESTIONS
+
+
+def question(name, **columns):
+    given = {
+        "question_id": name,
+        "passage_id": f"passage of {name[0]}",
+        "split": "dev",
+        "task": "options",
+        "question": "Where?",
+        "options": ["a", "b"],
+        "label": 0,
+        "answerable": True,
+    }
+    return given | columns
+
+
+def prediction(name, trial, correct, **columns):
+    given = {"question_id": name, "trial_id": trial, "seed": 0, "prediction": "a", "correct": correct}
+    return given | {"f1": float(correct)} | columns
+
+
+def model(*seeds, task="options", **first):
+    trials = [{"trial_id": f"t{seed}", "seed": seed, "folder": "x", "failure": None} for seed in seeds]
+    trials[0] |= first
+    return {"benchmark": "dream", "reader": "plain", "task": task, "trials": trials}
+
+
+def metrics(predictions, questions, trained):
+    tables = (
+        pa.Table.from_pylist(predictions, schema=PREDICTIONS),
+        pa.Table.from_pylist(questions, schema=QUESTIONS),
+    )
+    found = score(*(pads.dataset(table) for table in tables), trained)
+    json.dumps(found, allow_nan=False)
+    return found
+
+
+QUESTIONS_OF_TWO_SUBSETS = [
+    question("a1", subset="high"),
+    question("a2", subset="middle"),
+    question("b1", subset="high"),
+    question("c1", subset="middle", split="test"),
+    question("d1", split="train"),
+]
+
+
+def test_accuracy_by_split_and_subset():
+    answered = [prediction(name, "t0", name != "a1") for name in ("c1", "b1", "a2", "a1")]
+    found = metrics(answered, QUESTIONS_OF_TWO_SUBSETS, model(0))
+    assert found["unit"] == "percent"
+    assert list(found["splits"]) == ["dev", "test"]
+    assert list(found["splits"]["dev"]) == ["all", "high", "middle"]
+    means = {name: group["accuracy"]["mean"] for name, group in found["splits"]["dev"].items()}
+    assert means == {"all": pytest.approx(200 / 3), "high": 50, "middle": 100}
+    counts = found["splits"]["dev"]["all"]
+    assert (counts["questions"], counts["passages"], counts["missing"]) == (3, 2, 0)
+    assert counts["accuracy"]["low"] < counts["accuracy"]["mean"] < counts["accuracy"]["high"]
+    assert counts["accuracy"]["spread"] is None
+
+
+def test_seeds_have_their_own_numbers_a_mean_and_a_spread():
+    answered = [prediction("a1", "t1", True), prediction("b1", "t1", True)]
+    answered += [prediction("a1", "t7", True), prediction("b1", "t7", False)]
+    found = metrics(answered, [question("a1"), question("b1")], model(1, 7))
+    accuracy = found["splits"]["dev"]["all"]["accuracy"]
+    assert accuracy["seeds"] == {"1": 100, "7": 50}
+    assert accuracy["mean"] == 75
+    assert accuracy["spread"] == pytest.approx(35.355, abs=0.001)
+
+
+def test_a_missing_prediction_is_wrong_and_counted():
+    found = metrics([prediction("a1", "t0", True)], QUESTIONS_OF_TWO_SUBSETS, model(0, 1))
+    group = found["splits"]["dev"]["all"]
+    assert group["missing"] == 5
+    assert group["accuracy"]["mean"] == pytest.approx(100 / 6)
+
+
+def test_what_is_not_scored_is_listed():
+    hidden = question("e1", split="test", label=None)
+    found = metrics([prediction("a1", "t0", True)], [*QUESTIONS_OF_TWO_SUBSETS, hidden], model(0))
+    assert list(found["splits"]) == ["dev"]
+    assert found["not_scored"] == {"no gold answer is known": {"test": 1}, "no prediction was made": {"test": 1}}
+
+
+def test_question_types_overlap():
+    questions = [
+        question("a1", question_types=["s", "l"]),
+        question("b1", question_types=["s"]),
+        question("c1", question_types=None),
+    ]
+    answered = [prediction("a1", "t0", True), prediction("b1", "t0", False), prediction("c1", "t0", False)]
+    types = metrics(answered, questions, model(0))["question_types"]["dev"]
+    assert {name: (group["questions"], group["accuracy"]["mean"]) for name, group in types.items()} == {
+        "l": (1, 100),
+        "s": (2, 50),
+    }
+
+
+def test_spans():
+    span = {"task": "span", "options": None, "label": None}
+    answers = [{"text": "x", "start": 0}]
+    questions = [
+        question("a1", answers=answers, **span),
+        question("b1", answers=answers, **span),
+        question("c1", answers=[], **(span | {"answerable": False})),
+        question("d1"),
+    ]
+    answered = [
+        prediction("a1", "t0", True, null_score=0.0),
+        prediction("b1", "t0", False, f1=0.5, null_score=3.0),
+        prediction("c1", "t0", True, prediction="", null_score=2.0),
+    ]
+    group = metrics(answered, questions, model(0, task="span"))["splits"]["dev"]["all"]
+    assert group["questions"] == 3
+    assert group["exact"]["mean"] == pytest.approx(200 / 3)
+    assert group["f1"]["mean"] == pytest.approx(250 / 3)
+    assert group["has_answer_f1"]["mean"] == pytest.approx(75)
+    assert group["no_answer_share"] == pytest.approx(100 / 3)
+    assert group["answerable"] == 2
+    assert group["answerability_auroc"] == 50
+
+
+def test_a_failed_trial_has_no_part_but_stays_in_the_list():
+    trained = model(0, 1, failure="CoattendError: the loss became nan")
+    found = metrics([prediction("a1", "t1", True)], [question("a1")], trained)
+    assert found["splits"]["dev"]["all"]["accuracy"]["seeds"] == {"1": 100}
+    assert [trial["failure"] for trial in found["trials"]] == ["CoattendError: the loss became nan", None]
+    assert "folder" not in found["trials"][0]
+
+
+def test_a_reader_that_failed_altogether_has_no_scores():
+    found = metrics([], [question("a1")], model(0, failure="out of memory"))
+    assert found["splits"] == {}
+
+
+@pytest.mark.parametrize(
+    ("answered", "problem"),
+    [
+        ([prediction("a1", "old", True)], "predictions of trial old"),
+        ([prediction("a1", "t0", True), prediction("a1", "t0", False)], "question a1: one trial answers it more than"),
+    ],
+)
+def test_predictions_that_do_not_belong_are_refused(answered, problem):
+    with pytest.raises(CoattendError, match=problem):
+        metrics(answered, [question("a1")], model(0))

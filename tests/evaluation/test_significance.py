@@ -1,0 +1,77 @@
+"""Paired tests: against counting, and under the null."""
+
+from math import comb
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coattend.evaluation.significance import mcnemar, paired_bootstrap
+
+ANSWERS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40)
+
+
+@given(ANSWERS)
+def test_mcnemar_equals_counting_all_ways(pairs):
+    first, second = (np.array(column) for column in zip(*pairs, strict=True))
+    wins, losses = sum(a and not b for a, b in pairs), sum(b and not a for a, b in pairs)
+    count = wins + losses
+    as_far = sum(comb(count, k) for k in range(count + 1) if abs(k - count / 2) >= abs(wins - count / 2))
+    assert mcnemar(first, second) == pytest.approx(as_far / 2**count)
+    assert mcnemar(first, second) == mcnemar(second, first)
+
+
+def test_mcnemar_of_many_questions():
+    first = np.arange(200_000) < 101_000
+    assert mcnemar(first, ~first) == pytest.approx(7.8e-6, rel=0.05)
+    assert mcnemar(first, first) == 1
+
+
+def test_a_real_difference_is_found_and_its_sign_is_right():
+    random = np.random.default_rng(0)
+    passages = np.repeat(np.arange(400), 3)
+    better = (random.random((1, 1200)) < 0.65).astype(float)
+    worse = (random.random((1, 1200)) < 0.5).astype(float)
+    found = paired_bootstrap(better, worse, passages)
+    assert found.low > 0
+    assert found.p < 0.01
+    turned = paired_bootstrap(worse, better, passages)
+    assert turned.mean == pytest.approx(-found.mean)
+    assert turned.high < 0
+
+
+def test_pairing_finds_what_two_intervals_would_not():
+    random = np.random.default_rng(1)
+    base = random.random((1, 600)) < 0.5
+    gained = base | (random.random((1, 600)) < 0.06)
+    found = paired_bootstrap(gained.astype(float), base.astype(float), np.arange(600))
+    assert found.mean < 0.06
+    assert found.p < 0.01
+
+
+def test_the_p_value_is_honest_where_there_is_no_difference():
+    random = np.random.default_rng(2)
+    passages = np.repeat(np.arange(80), 2)
+    low = 0
+    for trial in range(200):
+        hard = np.repeat(random.random(80), 2)
+        first, second = (random.random((2, 1, 160)) < hard).astype(float)
+        found = paired_bootstrap(first, second, passages, resamples=400, seed=trial)
+        low += found.p < 0.05
+        assert (found.p < 0.05) == (not found.low <= 0 <= found.high) or 0.03 < found.p < 0.07
+    assert low / 200 < 0.1
+
+
+def test_equal_readers_and_single_passages():
+    values = np.array([[1.0, 0.0, 1.0]])
+    same = paired_bootstrap(values, values, np.arange(3))
+    assert (same.mean, same.low, same.high, same.p) == (0, 0, 0, 1)
+    alone = paired_bootstrap(values, 1 - values, np.zeros(3, dtype=int))
+    assert (alone.low, alone.high, alone.p) == (None, None, None)
+
+
+def test_readers_may_have_different_numbers_of_seeds():
+    random = np.random.default_rng(0)
+    found = paired_bootstrap(random.random((3, 50)), random.random((1, 50)), np.arange(50))
+    assert found.low < found.mean < found.high
