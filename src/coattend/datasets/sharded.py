@@ -64,11 +64,11 @@ class ShardedTableDataset(AbstractDataset[ShardPlan, pads.Dataset]):
     def save(self, data: ShardPlan) -> None:
         """Make the shards that are missing or were made from something else."""
         try:
-            self._save(data)
+            self._make_missing(data)
         except CoattendError as error:
             raise DataError(error.problem, where=error.where, cure=error.cure) from error
 
-    def _save(self, plan: ShardPlan) -> None:
+    def _make_missing(self, plan: ShardPlan) -> None:
         old = self._manifest()["shards"]
         kept = {n: s for n, s in old.items() if plan.keys.get(n) == s["key"] and self._is_whole(n, s)}
         missing = [name for name in sorted(plan.keys) if name not in kept]

@@ -1,0 +1,1 @@
+"""Ways to spread work over processors and machines."""

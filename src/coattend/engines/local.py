@@ -1,0 +1,117 @@
+"""Work on shards in the processes of one machine."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing, contextmanager
+from itertools import islice
+from multiprocessing import active_children, connection, get_all_start_methods, get_context, parent_process
+from typing import Any, TypeVar
+
+from coattend.errors import CoattendError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def cores() -> int:
+    """How many processor cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def map_shards(
+    function: Callable[[Item], Result],
+    items: Iterable[Item],
+    *,
+    workers: int | None = None,
+    initializer: Callable[..., None] | None = None,
+    initargs: tuple[Any, ...] = (),
+    title: str = "Working",
+) -> Iterator[Result]:
+    """Apply a function to items in several processes.
+
+    Only a few items a worker are under way at any time, so memory does not grow with their number. When the caller
+    stops early, is interrupted, or is killed, the workers go.
+
+    Args:
+        function: A picklable function.
+        items: Picklable items.
+        workers: How many processes; None: one a core. One item or one worker is done in this process.
+        initializer: Called in each worker process before its first item, never in this process.
+        initargs: Its arguments.
+        title: What the progress bar is called. There is one if standard error is a terminal.
+
+    Yields:
+        The results, as they come.
+
+    Raises:
+        CoattendError: If a worker process dies. What ``function`` raises comes as it is.
+    """
+    items = list(items)
+    workers = min(workers or cores(), len(items))
+    if workers < 2:
+        results = (function(item) for item in items)
+    else:
+        results = _pooled(function, items, workers, initializer, initargs)
+    yield from _shown(results, len(items), title)
+
+
+def _pooled(
+    function: Callable[[Item], Result], items: list[Item], workers: int, initializer: Any, initargs: tuple[Any, ...]
+) -> Generator[Result, None, None]:
+    with _pool(workers, initializer, initargs) as pool:
+        waiting = iter(items)
+        running = {pool.submit(function, item) for item in islice(waiting, 2 * workers)}
+        while running:
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            running |= {pool.submit(function, item) for item in islice(waiting, len(done))}
+            for future in done:
+                yield future.result()
+
+
+@contextmanager
+def _pool(workers: int, initializer: Any, initargs: tuple[Any, ...]) -> Iterator[ProcessPoolExecutor]:
+    # Forking this process could copy a lock that a thread of Arrow, of a tokenizer or of MLflow holds, and hang the
+    # worker. The fork server has no threads, and forks faster than a new interpreter starts.
+    method = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
+    others = set(active_children())
+    pool = ProcessPoolExecutor(workers, get_context(method), _start_worker, (initializer, initargs))
+    try:
+        yield pool
+    except BrokenProcessPool as error:
+        raise CoattendError(
+            "a worker process died, most likely because memory ran out",
+            cure="What was finished is kept; run the same command again with fewer `workers` or more `shards`",
+        ) from error
+    except BaseException:
+        for worker in set(active_children()) - others:
+            worker.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _start_worker(initializer: Callable[..., None] | None, initargs: tuple[Any, ...]) -> None:
+    # Ctrl-C reaches every process of the terminal; the parent alone answers it, and ends the workers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    if initializer is not None:
+        initializer(*initargs)
+
+
+def _end_with_parent() -> None:
+    # A parent that was killed cannot end its workers, and they would wait for work for ever.
+    connection.wait([parent_process().sentinel])  # type: ignore[union-attr]
+    os._exit(1)
+
+
+def _shown(results: Generator[Result, None, None], total: int, title: str) -> Iterator[Result]:
+    from rich.console import Console
+    from rich.progress import track
+
+    console = Console(stderr=True)
+    with closing(results):
+        yield from track(results, title, total, console=console, transient=True, disable=not console.is_terminal)

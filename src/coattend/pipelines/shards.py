@@ -1,0 +1,35 @@
+"""What the stages that work shard by shard ask of a stored table."""
+
+import hashlib
+from collections.abc import Iterable
+
+import pyarrow as pa
+import pyarrow.dataset as pads
+import pyarrow.parquet as pq
+
+_LITTLE = 2_000_000
+"""Bytes of text below which starting processes takes longer than the work."""
+
+
+def values_key(fragment: pads.ParquetFileFragment, columns: list[str], *parts: str) -> str:
+    """A hash of some string columns of a shard, in their order, and of other things that decide about its result."""
+    content = hashlib.sha256("\n".join(parts).encode())
+    for column in fragment.to_table(columns=columns).columns:
+        content.update("\n".join(column.cast(pa.string()).to_pylist()).encode() + b"\n\n")
+    return content.hexdigest()
+
+
+def file_key(fragment: pads.ParquetFileFragment) -> str:
+    """A hash of a shard's file."""
+    with fragment.open() as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def workers_for(fragments: Iterable[pads.ParquetFileFragment], workers: int | None) -> int | None:
+    """How many processes shall work on shards: the wanted number, or one where there is little to do."""
+    size = sum(_bytes(fragment.metadata) for fragment in fragments)
+    return 1 if size < _LITTLE else workers
+
+
+def _bytes(metadata: pq.FileMetaData) -> int:
+    return sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))

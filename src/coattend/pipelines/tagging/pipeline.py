@@ -1,0 +1,31 @@
+"""The tagging pipeline of one profile on one benchmark."""
+
+from kedro.pipeline import Pipeline, node
+
+from coattend.pipelines.tagging.nodes import tag
+
+
+def create_pipeline(benchmark: str, tagging: str) -> Pipeline:
+    """Tag the texts of a benchmark: node ``<benchmark>.tag_<tagging>``.
+
+    Args:
+        benchmark: Name of the benchmark.
+        tagging: Name of the tagging profile.
+    """
+    return Pipeline(
+        [
+            node(
+                tag,
+                ["texts", "params:tagging", "params:benchmark"],
+                "tags",
+                name=f"tag_{tagging}",
+            )
+        ],
+        namespace=benchmark,
+        inputs={"texts": f"{benchmark}.texts"},
+        outputs={"tags": f"{benchmark}.{tagging}.tags"},
+        parameters={
+            "params:tagging": f"params:taggings.{tagging}",
+            "params:benchmark": f"params:benchmarks.{benchmark}",
+        },
+    )

@@ -1,0 +1,104 @@
+"""Subword tokens of texts and the tags of their words, shard by shard."""
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
+
+from coattend.datasets.sharded import ShardPlan, shards
+from coattend.engines.local import map_shards
+from coattend.errors import CoattendError
+from coattend.parameters import BenchmarkParameters, TokenizerParameters
+from coattend.pipelines.shards import file_key, values_key, workers_for
+from coattend.tables import TOKENS
+from coattend.text.alignment import tags_of, word_index
+from coattend.text.spans import Spans
+from coattend.text.subwords import Subwords, load_tokenizer
+
+Item = tuple[str, pads.ParquetFileFragment, pads.ParquetFileFragment]
+
+
+def tokenize(
+    texts: pads.Dataset, tags: pads.Dataset, tokenizer: TokenizerParameters, benchmark: BenchmarkParameters
+) -> ShardPlan:
+    """Plan the subword tokens of a benchmark's texts.
+
+    Args:
+        texts: The texts table.
+        tags: The tags table, shard for shard of the same texts.
+        tokenizer: Which tokenizer.
+        benchmark: How many processes.
+
+    Returns:
+        A plan for the tokens table. The schema's metadata names the tagger.
+
+    Raises:
+        CoattendError: If the tokenizer cannot be had, or the tags are of other texts.
+    """
+    subwords = load_tokenizer(tokenizer)
+    fragments, tagged = shards(texts), shards(tags)
+    if fragments.keys() != tagged.keys():
+        raise _other_texts(benchmark)
+
+    def make(names: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
+        return map_shards(
+            partial(_tokenize_shard, subwords, benchmark),
+            [(name, fragments[name], tagged[name]) for name in names],
+            workers=workers_for((fragments[name] for name in names), benchmark.workers),
+            initializer=_start_worker,
+            title=f"Tokenising {benchmark.title}",
+        )
+
+    keys = {
+        name: values_key(fragment, ["text_id", "kind"], file_key(tagged[name]), subwords.digest)
+        for name, fragment in fragments.items()
+    }
+    return ShardPlan(keys, make)
+
+
+def _start_worker() -> None:
+    # One thread a process: the processes share the cores already.
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+
+def _tokenize_shard(subwords: Subwords, benchmark: BenchmarkParameters, item: Item) -> tuple[str, pa.Table]:
+    name, fragment, tagged = item
+    texts = fragment.to_table(columns=["text_id", "kind", "text"])
+    tags = tagged.to_table(columns=["text_id", "tags", "starts", "ends"]).combine_chunks()
+    if not texts.column("text_id").equals(tags.column("text_id")):
+        raise _other_texts(benchmark)
+    options = pc.equal(texts.column("kind").cast(pa.string()), "option").to_pylist()
+    ids, spans = subwords.encode(texts.column("text").to_pylist(), options)
+    words = Spans(_flat(tags, "starts"), _flat(tags, "ends"), _offsets(tags))
+    index = word_index(spans, words)
+    columns = {
+        "input_ids": ids,
+        "tag_ids": tags_of(index, spans, words, _flat(tags, "tags")),
+        "word_index": index,
+        "starts": spans.starts,
+        "ends": spans.ends,
+    }
+    lists = [pa.ListArray.from_arrays(pa.array(spans.offsets), pa.array(values)) for values in columns.values()]
+    schema = TOKENS.with_metadata({b"tagger": (tags.schema.metadata or {}).get(b"tagger", b"unknown")})
+    return name, pa.Table.from_arrays([texts.column("text_id"), *lists], schema=schema)
+
+
+def _flat(tags: pa.Table, column: str) -> np.ndarray:
+    return pc.list_flatten(tags.column(column)).to_numpy()
+
+
+def _offsets(tags: pa.Table) -> np.ndarray:
+    lengths = pc.list_value_length(tags.column("tags")).to_numpy()
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+
+
+def _other_texts(benchmark: BenchmarkParameters) -> CoattendError:
+    return CoattendError(
+        "the tags are not those of the texts",
+        where=f"benchmark {benchmark.title}",
+        cure="Run the pipelines ingestion, tagging and tokenization in one command",
+    )

@@ -1,0 +1,63 @@
+"""The part-of-speech tags and their ids."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from coattend.errors import CoattendError, did_you_mean
+
+PAD, SPE, ERR = 0, 1, 2
+"""Ids of padding, of the encoder's special tokens, and of every tag that the tagset lacks."""
+
+_PENN = (
+    "CC CD DT EX FW IN JJ JJR JJS LS MD NN NNP NNPS NNS PDT POS PRP PRP$ "
+    "RB RBR RBS RP SYM TO UH VB VBD VBG VBN VBP VBZ WDT WP WP$ WRB"
+)
+_PUNCTUATION = "# $ '' ( ) , . : ``"
+
+
+@dataclass(frozen=True)
+class Tagset:
+    """Tags in the order of their ids.
+
+    Attributes:
+        name: ``penn`` or ``extended``.
+        names: PAD, SPE, ERR, then the tags.
+    """
+
+    name: str
+    names: tuple[str, ...]
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        # PAD and SPE are no words of a tagger: a tag of that name would be unknown.
+        return {name: number for number, name in enumerate(self.names) if number > ERR}
+
+    def ids(self, tags: Iterable[str]) -> list[int]:
+        """The id of each tag, ERR where the tagset lacks it."""
+        known = self._ids
+        return [known.get(tag, ERR) for tag in tags]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+_TAGSETS = {
+    "penn": Tagset("penn", ("PAD", "SPE", "ERR", *_PENN.split())),
+    "extended": Tagset("extended", ("PAD", "SPE", "ERR", *_PENN.split(), *_PUNCTUATION.split())),
+}
+
+
+def tagset(name: str) -> Tagset:
+    """The tagset of a name.
+
+    Args:
+        name: ``penn``, the 39 entries of POI-Net (section 4.1), where punctuation is ERR; or ``extended``, where
+            punctuation has nine tags of its own after them.
+
+    Raises:
+        CoattendError: If there is no such tagset.
+    """
+    if name not in _TAGSETS:
+        raise CoattendError(f"there is no tagset {name!r}", cure=did_you_mean(name, list(_TAGSETS)))
+    return _TAGSETS[name]

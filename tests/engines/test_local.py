@@ -1,0 +1,135 @@
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from multiprocessing import active_children, parent_process
+from pathlib import Path
+
+import psutil
+import pytest
+
+from coattend.engines.local import cores, map_shards
+from coattend.errors import CoattendError
+
+
+def square(number: int) -> tuple[int, int]:
+    return number, number * number
+
+
+def in_a_worker(_: int) -> tuple[bool, str]:
+    return parent_process() is not None, os.environ.get("COATTEND_TEST_STARTED", "")
+
+
+def start(value: str) -> None:
+    os.environ["COATTEND_TEST_STARTED"] = value
+
+
+def refuse(number: int) -> int:
+    if number == 3:
+        raise CoattendError("is odd", where=f"shard {number}", cure="Take another")
+    if number == 4:
+        raise KeyError("four")
+    return number
+
+
+def die(number: int) -> int:
+    if number == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5, None])
+def test_every_item_is_done_once(workers):
+    assert sorted(map_shards(square, range(23), workers=workers)) == [(n, n * n) for n in range(23)]
+
+
+def test_no_items_give_no_results():
+    assert list(map_shards(square, [])) == []
+
+
+@pytest.mark.parametrize(("items", "workers"), [(range(4), 1), (range(1), 4)])
+def test_little_work_stays_in_this_process(items, workers):
+    results = list(map_shards(in_a_worker, items, workers=workers, initializer=start, initargs=("yes",)))
+    assert set(results) == {(False, "")}
+
+
+def test_workers_are_initialised():
+    assert set(map_shards(in_a_worker, range(6), workers=2, initializer=start, initargs=("yes",))) == {(True, "yes")}
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_errors_come_home_as_they_are(workers):
+    with pytest.raises(CoattendError) as caught:
+        list(map_shards(refuse, [1, 3], workers=workers))
+    assert (caught.value.where, caught.value.cure) == ("shard 3", "Take another")
+    with pytest.raises(KeyError, match="four"):
+        list(map_shards(refuse, [1, 4], workers=workers))
+    assert not active_children()
+
+
+def test_a_dead_worker_is_one_clear_error():
+    with pytest.raises(CoattendError, match=r"a worker process died.*fewer `workers`"):
+        list(map_shards(die, range(8), workers=2))
+    assert not active_children()
+
+
+def test_stopping_early_ends_the_workers():
+    results = map_shards(square, range(1000), workers=2)
+    next(results)
+    results.close()
+    assert not active_children()
+
+
+def test_it_draws_nothing_where_there_is_no_terminal(capfd):
+    list(map_shards(square, range(3), workers=1, title="Squaring"))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_there_is_a_core():
+    assert 1 <= cores() <= os.cpu_count()
+
+
+SCRIPT = """
+import os, sys, threading
+from pathlib import Path
+from coattend.engines.local import map_shards
+
+def wait_for_ever(number):
+    print(os.getpid(), flush=True)
+    threading.Event().wait()
+
+if __name__ == "__main__":
+    try:
+        list(map_shards(wait_for_ever, range(4), workers=2))
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+"""
+
+
+def start_waiting(folder: Path) -> tuple[subprocess.Popen, list[psutil.Process]]:
+    """A process whose two workers wait for ever, in a process group of its own."""
+    script = folder / "waiting.py"
+    script.write_text(textwrap.dedent(SCRIPT))
+    command = [sys.executable, str(script)]
+    running = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    return running, [psutil.Process(int(running.stdout.readline())) for _ in range(2)]
+
+
+def test_an_interrupt_ends_all_processes_quietly(tmp_path):
+    running, workers = start_waiting(tmp_path)
+    os.killpg(running.pid, signal.SIGINT)
+    out, err = running.communicate(timeout=30)
+    assert (out, err) == ("interrupted\n", "")
+    assert not psutil.wait_procs(workers, timeout=10)[1]
+
+
+def test_the_workers_of_a_killed_process_end(tmp_path):
+    running, workers = start_waiting(tmp_path)
+    running.kill()
+    running.wait(timeout=10)
+    assert not psutil.wait_procs(workers, timeout=10)[1]
+    running.stdout.close()
+    running.stderr.close()

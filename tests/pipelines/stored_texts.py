@@ -1,0 +1,57 @@
+"""A small benchmark's texts, stored in shards."""
+
+from pathlib import Path
+
+import pyarrow as pa
+
+from coattend.datasets.schema import SchemaValidator
+from coattend.datasets.sharded import ShardedTableDataset, ShardPlan
+from coattend.parameters import BenchmarkParameters, SourceParameters, TaggingParameters
+from coattend.pipelines.tagging.nodes import tag
+from coattend.tables import TEXTS
+from coattend.text.identity import text_id
+
+BENCHMARK = BenchmarkParameters(
+    title="Tiny", tasks=("options",), sources=(SourceParameters(format="dream", folder=".", files={}),), shards=4
+)
+LEXICON = TaggingParameters(tagger="textblob")
+KINDS = {
+    "W: The old captain sailed to Norway.\nM: He can't have.": "passage",
+    "Who sailed?": "question",
+    "The captain.": "option",
+    "A \"gull\" 😀 e\u0301t\u00e9": "option",
+    "The _ sailed to Norway.".replace("_", "gull"): "filled",
+    "": "option",
+}  # fmt: skip
+
+
+def shard_of(text: str) -> str:
+    return f"{int(text_id(text)[:8], 16) % 4:04d}"
+
+
+def save_texts(folder: Path, kinds: dict[str, str] = KINDS) -> ShardedTableDataset:
+    """Store texts as ingestion does, an empty shard included."""
+    rows: dict[str, list] = {f"{shard:04d}": [] for shard in range(4)} | {"0009": []}
+    for text, kind in kinds.items():
+        rows[shard_of(text)].append({"text_id": text_id(text), "kind": kind, "text": text})
+    stored = ShardedTableDataset(filepath=str(folder / "texts"))
+    keys = {name: str(content) for name, content in rows.items()}
+    stored.save(ShardPlan(keys, lambda names: ((name, pa.Table.from_pylist(rows[name], TEXTS)) for name in names)))
+    return stored
+
+
+def save_tags(folder: Path, texts: ShardedTableDataset, tagging: TaggingParameters = LEXICON) -> ShardedTableDataset:
+    """Run the tagging node and store its plan as the catalog does."""
+    stored = ShardedTableDataset(filepath=str(folder / "tags"))
+    stored.save(SchemaValidator("tags").validate(tag(texts.load(), tagging, BENCHMARK)))
+    return stored
+
+
+def written(folder: Path) -> dict[str, int]:
+    """When each shard was written."""
+    return {file.stem: file.stat().st_mtime_ns for file in folder.glob("*.parquet")}
+
+
+def rewritten(before: dict[str, int], after: dict[str, int]) -> set[str]:
+    """The shards that were written anew."""
+    return {name for name in after if before.get(name) != after[name]}

@@ -1,0 +1,135 @@
+import logging
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from kedro.io import DataCatalog, DatasetError, MemoryDataset
+from kedro.runner import SequentialRunner
+from stored_texts import BENCHMARK, KINDS, LEXICON, rewritten, save_tags, save_texts, shard_of, written
+
+from coattend.datasets.schema import SchemaValidator
+from coattend.datasets.sharded import ShardedTableDataset
+from coattend.errors import CoattendError
+from coattend.parameters import TaggingParameters
+from coattend.pipelines import tagging
+from coattend.pipelines.tagging.nodes import tag
+from coattend.text.identity import text_id
+from coattend.text.tagset import tagset
+
+
+def rows(stored) -> dict[str, dict]:
+    return {row["text_id"]: row for row in stored.load().to_table().to_pylist()}
+
+
+def test_each_text_has_its_words_places_and_tags(tmp_path):
+    found = rows(save_tags(tmp_path, save_texts(tmp_path)))
+    assert found.keys() == {text_id(text) for text in KINDS}
+    for text in KINDS:
+        row = found[text_id(text)]
+        assert row["words"] == [text[start:end] for start, end in zip(row["starts"], row["ends"], strict=True)]
+        assert "".join(row["words"]) == "".join(text.split())
+        assert len(row["tags"]) == len(row["words"])
+    names = tagset("penn").names
+    option = found[text_id("The captain.")]
+    assert [names[number] for number in option["tags"]] == ["DT", "NN", "ERR"]
+
+
+def test_the_table_is_valid_and_names_its_tagger(tmp_path, caplog):
+    with caplog.at_level(logging.INFO):
+        stored = save_tags(tmp_path, save_texts(tmp_path)).load()
+    SchemaValidator("tags").validate(stored)
+    assert stored.schema.metadata[b"tagger"] == b"textblob lexicon"
+    assert "Tiny is tagged by textblob lexicon" in caplog.text
+
+
+def test_a_second_run_writes_nothing(tmp_path):
+    texts = save_texts(tmp_path)
+    save_tags(tmp_path, texts)
+    before = written(tmp_path / "tags")
+    save_tags(tmp_path, texts)
+    assert rewritten(before, written(tmp_path / "tags")) == set()
+    assert len(before) == 5
+
+
+def test_a_new_text_is_tagged_with_its_shard_alone(tmp_path):
+    save_tags(tmp_path, save_texts(tmp_path))
+    before = written(tmp_path / "tags")
+    found = rows(save_tags(tmp_path, save_texts(tmp_path, KINDS | {"Something new.": "option"})))
+    assert rewritten(before, written(tmp_path / "tags")) == {shard_of("Something new.")}
+    assert text_id("Something new.") in found
+
+
+@pytest.mark.parametrize("change", [{"lowercase_before_tagging": True}, {"tagset": "extended"}])
+def test_other_settings_tag_everything_anew(tmp_path, change):
+    texts = save_texts(tmp_path)
+    save_tags(tmp_path, texts)
+    before = written(tmp_path / "tags")
+    save_tags(tmp_path, texts, LEXICON.model_copy(update=change))
+    assert rewritten(before, written(tmp_path / "tags")) == set(before)
+
+
+def test_many_workers_write_what_one_writes(tmp_path):
+    kinds = {f"The {n}th captain {'sailed on to Norway ' * 100}": "option" for n in range(60)}
+    texts = save_texts(tmp_path, kinds)
+    one, many = (
+        dict(tag(texts.load(), LEXICON, BENCHMARK.model_copy(update={"workers": workers})).make(["0000", "0001"]))
+        for workers in (1, 2)
+    )
+    assert one.keys() == many.keys() == {"0000", "0001"}
+    assert all(one[name].equals(many[name]) for name in one)
+
+
+def test_the_pipeline_is_one_node_of_the_benchmark():
+    pipeline = tagging.create_pipeline("dream", "nltk_penn")
+    assert [node.name for node in pipeline.nodes] == ["dream.tag_nltk_penn"]
+    assert pipeline.inputs() == {"dream.texts", "params:taggings.nltk_penn", "params:benchmarks.dream"}
+    assert pipeline.outputs() == {"dream.nltk_penn.tags"}
+    assert pipeline.nodes[0].namespace == "dream"
+
+
+def test_the_pipeline_runs_over_a_catalog(tmp_path):
+    texts = save_texts(tmp_path)
+    stored = save_tags(tmp_path, texts)
+    catalog = DataCatalog(
+        {
+            "tiny.texts": texts,
+            "params:taggings.lexicon": MemoryDataset(LEXICON),
+            "params:benchmarks.tiny": MemoryDataset(BENCHMARK),
+            "tiny.lexicon.tags": stored,
+        }
+    )
+    before = rows(stored)
+    SequentialRunner().run(tagging.create_pipeline("tiny", "lexicon"), catalog)
+    assert rows(stored) == before
+
+
+def test_a_tagger_that_cannot_be_had_leaves_nothing_that_looks_finished(tmp_path, monkeypatch):
+    texts = save_texts(tmp_path)
+    folder = tmp_path / "nltk_data"
+    (folder / "tokenizers/punkt_tab/english").mkdir(parents=True)
+    (folder / "taggers/averaged_perceptron_tagger_eng").mkdir(parents=True)
+    monkeypatch.setenv("NLTK_DATA", str(folder))
+    with pytest.raises(DatasetError, match="is not whole"):
+        save_tags(tmp_path, texts, TaggingParameters(tagger="nltk"))
+    with pytest.raises(CoattendError, match="is not finished"):
+        ShardedTableDataset(filepath=str(tmp_path / "tags")).load()
+
+
+def test_the_stages_import_neither_torch_nor_transformers(tmp_path):
+    code = """
+    import sys
+    from pathlib import Path
+    from stored_texts import BENCHMARK, save_tags, save_texts
+    from coattend.parameters import TokenizerParameters
+    from coattend.pipelines.tokenization.nodes import tokenize
+    texts = save_texts(Path(sys.argv[1]))
+    tags = save_tags(Path(sys.argv[1]), texts)
+    tables = dict(tokenize(texts.load(), tags.load(), TokenizerParameters(), BENCHMARK).make(["0000"]))
+    print(sorted(tables), [name for name in ("torch", "transformers", "mlflow") if name in sys.modules])
+    """
+    command = [sys.executable, "-c", textwrap.dedent(code), str(tmp_path)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, env=environment)
+    assert done.stdout.strip() == "['0000'] []", done.stderr

@@ -1,0 +1,87 @@
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import texts
+
+from coattend.parameters import TaggingParameters, TokenizerParameters
+from coattend.text.alignment import tags_of, word_index
+from coattend.text.spans import Spans, offsets_of
+from coattend.text.subwords import load_tokenizer
+from coattend.text.tagging import resolve
+from coattend.text.tagset import ERR
+
+
+def spans(lists):
+    flat = [span for one in lists for span in one]
+    places = np.array(flat, np.int32).reshape(-1, 2)
+    return Spans(places[:, 0], places[:, 1], offsets_of([len(one) for one in lists]))
+
+
+def character_by_character(subwords, words):
+    """For each subword, the word that owns most of its characters."""
+    owner = {place: index for index, (start, end) in enumerate(words) for place in range(start, end)}
+    result = []
+    for start, end in subwords:
+        owners = [owner[place] for place in range(start, end) if place in owner]
+        result.append(max(sorted(set(owners)), key=owners.count) if owners else -1)
+    return result
+
+
+@st.composite
+def word_spans(draw):
+    edges = draw(st.lists(st.integers(0, 30), max_size=12, unique=True).map(sorted))
+    return list(zip(edges[::2], edges[1::2], strict=False))
+
+
+subword_spans = st.lists(
+    st.tuples(st.integers(0, 32), st.integers(0, 6)).map(lambda p: (p[0], p[0] + p[1])), max_size=10
+)
+
+
+@given(st.lists(st.tuples(subword_spans, word_spans()), max_size=5))
+def test_each_subword_lies_in_the_word_that_it_shares_most_characters_with(cases):
+    subwords, words = [one for one, _ in cases], [one for _, one in cases]
+    expected = [index for one, other in cases for index in character_by_character(one, other)]
+    assert word_index(spans(subwords), spans(words)).tolist() == expected
+
+
+def test_between_words_there_is_no_word_and_the_first_of_equals_wins():
+    words = [[(0, 3), (3, 6), (8, 9)]]
+    subwords = [[(0, 6), (2, 6), (6, 8), (4, 4), (5, 9)]]
+    assert word_index(spans(subwords), spans(words)).tolist() == [0, 1, -1, -1, 1]
+
+
+def test_tags_come_from_the_words_of_the_same_text():
+    words, subwords = spans([[(0, 2)], [], [(0, 2), (3, 4)]]), spans([[(0, 2)], [(0, 2)], [(3, 4), (2, 3)]])
+    index = word_index(subwords, words)
+    assert index.tolist() == [0, -1, 1, -1]
+    tags = tags_of(index, subwords, words, np.array([5, 6, 7], np.int8))
+    assert tags.tolist() == [5, ERR, 7, ERR]
+    assert tags.dtype == np.int8
+
+
+def test_nothing_aligns_with_nothing():
+    assert word_index(spans([]), spans([])).tolist() == []
+    assert word_index(spans([[(0, 1)]]), spans([[]])).tolist() == [-1]
+
+
+TAGGER, SUBWORDS = resolve(TaggingParameters(tagger="textblob")), load_tokenizer(TokenizerParameters())
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.lists(texts, min_size=1, max_size=4))
+def test_any_texts_words_and_subwords_align(many):
+    tagged = [TAGGER(text) for text in many]
+    words = [list(zip(one.starts, one.ends, strict=True)) for one in tagged]
+    ids, places = SUBWORDS.encode(many, [False] * len(many))
+    lists = [
+        [(int(places.starts[at]), int(places.ends[at])) for at in range(places.offsets[row], places.offsets[row + 1])]
+        for row in range(len(many))
+    ]
+    index = word_index(places, spans(words))
+    assert len(ids) == len(index)
+    assert index.tolist() == [
+        place for one, other in zip(lists, words, strict=True) for place in character_by_character(one, other)
+    ]
+    for text, one in zip(many, lists, strict=True):
+        assert all(0 <= start <= end <= len(text) for start, end in one)

@@ -1,0 +1,40 @@
+import shutil
+from pathlib import Path
+
+import nltk
+
+from coattend.text import nltk_data
+
+
+def test_it_looks_where_nltk_looks(monkeypatch):
+    monkeypatch.delenv("NLTK_DATA", raising=False)
+    theirs = [folder for folder in nltk.data.path if "/tmp/" not in folder and "pytest" not in folder]
+    assert [str(folder) for folder in nltk_data.usual_folders()] == [f for f in theirs if f in _default_folders()]
+
+
+def _default_folders():
+    return {str(folder) for folder in nltk_data.usual_folders()}
+
+
+def test_the_environment_comes_first_then_the_raw_folder_last(nltk_folder, tmp_path, monkeypatch):
+    raw = tmp_path / "raw"
+    shutil.copytree(nltk_folder, raw / "nltk_data")
+    monkeypatch.setenv("COATTEND_RAW", str(raw))
+    assert nltk_data.find(nltk_data.PUNKT) == nltk_folder
+    shutil.rmtree(nltk_folder)
+    assert nltk_data.find(nltk_data.PUNKT) not in (None, nltk_folder)
+
+
+def test_packages_may_lie_in_different_folders_and_be_zipped(nltk_folder):
+    package = nltk_folder / nltk_data.TAGGER
+    shutil.make_archive(str(package), "zip", package.parent, package.name)
+    unpacked = {file.name: file.read_bytes() for file in package.iterdir()}
+    shutil.rmtree(package)
+    found = nltk_data.find(nltk_data.TAGGER)
+    assert found == Path(nltk_folder)
+    assert {file.name: file.read_bytes() for file in nltk_data.opened(found, nltk_data.TAGGER).iterdir()} == unpacked
+
+
+def test_without_the_variable_the_raw_folder_is_the_projects(monkeypatch):
+    monkeypatch.delenv("COATTEND_RAW", raising=False)
+    assert nltk_data.raw_folder() == Path("data/01_raw/nltk_data")

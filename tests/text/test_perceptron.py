@@ -1,0 +1,47 @@
+from pathlib import Path
+
+import nltk
+import pytest
+from conftest import CLASSES
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coattend.text import nltk_data
+from coattend.text.perceptron import Perceptron
+
+FORMS = ["the", "The", "running", "1999", "42", "re-do", "-", "Wien", "''", "😀", "é", "", "ing"]
+FEATURES = [
+    "bias", "i suffix ing", "i suffix The", "i pref1 W", "i pref1 ", "i-1 tag DT", "i-1 tag -START-", "i-2 tag NN",
+    "i-2 tag -START2-", "i tag+i-2 tag -START- -START2-", "i tag+i-2 tag NN DT", "i word the", "i word !YEAR",
+    "i word !HYPHEN", "i-1 tag+i word DT !DIGITS", "i-1 word the", "i-1 suffix he", "i-2 word -START-", "i+1 word wien",
+    "i+1 suffix ing", "i+1 word -END-", "i+2 word -END2-", "i+2 word é",
+]  # fmt: skip
+weight = st.integers(-3000, 3000).map(lambda thousandths: thousandths / 1000)
+models = st.dictionaries(st.sampled_from(FEATURES), st.dictionaries(st.sampled_from([*CLASSES, "XX"]), weight))
+
+
+@settings(deadline=None)
+@given(models, st.lists(st.sampled_from(FORMS), max_size=12))
+def test_it_tags_as_nltk_does(weights, forms):
+    weights = {"bias": {"NN": 0.1, "DT": 0.1}} | weights
+    tagdict = {"Wien": "NNP"}
+    theirs = nltk.tag.PerceptronTagger(load=False)
+    theirs.decode_json_params((weights, tagdict, CLASSES))
+    assert Perceptron(weights, tagdict, CLASSES).tag(forms) == [tag for _, tag in theirs.tag(forms)]
+
+
+def test_it_tags_as_nltk_does_with_the_published_weights():
+    folder = nltk_data.find(nltk_data.TAGGER)
+    if folder is None:
+        pytest.skip("NLTK's tagger data is not at hand; set COATTEND_RAW or NLTK_DATA")
+    nltk.data.path.append(str(folder))
+    ours = Perceptron.load(nltk_data.opened(folder, nltk_data.TAGGER))
+    theirs = nltk.tag.PerceptronTagger(loc=str(Path(folder, nltk_data.TAGGER)))
+    for text in (
+        "The quick brown fox jumps over the lazy dog 's 1,000 re-used fences in 1999 .",
+        "W : Would n't you rather have stayed at home , Mr. O'Neil ?",
+        "`` Running late '' , she said , `` means that Tuesday 's meeting has begun . ''",
+        "buffalo buffalo Buffalo buffalo that that is is that that is not is not",
+    ):
+        forms = text.split()
+        assert ours.tag(forms) == [tag for _, tag in theirs.tag(forms)]

