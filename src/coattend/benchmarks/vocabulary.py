@@ -1,0 +1,131 @@
+"""The words of the simulated world: who and what there is, and what can hold of them."""
+
+from typing import NamedTuple
+
+
+class Value(NamedTuple):
+    """What can hold of somebody or something.
+
+    Attributes:
+        text: How passages say it, with its preposition: ``in the kitchen``.
+        phrase: The same without the preposition: ``the kitchen``.
+        meaning: Another wording, with no telling word of the first: ``where meals are cooked``; None if there is none.
+    """
+
+    text: str
+    phrase: str
+    meaning: str | None
+
+
+def _words(text: str, form: str = "{}") -> tuple[str, ...]:
+    return tuple(form.format(word) for word in text.split())
+
+
+def _values(text: str) -> tuple[Value, ...]:
+    """Values written as ``preposition|phrase = meaning; ...``; preposition and meaning may be missing."""
+    values = []
+    for entry in " ".join(text.split()).split("; "):
+        said, _, meaning = entry.partition(" = ")
+        values.append(Value(said.replace("|", " "), said.split("|")[-1], meaning or None))
+    return tuple(values)
+
+
+PEOPLE = _words(
+    """Adam Amy Anna Bella Ben Brian Carl Cathy Clara Daniel David Diana Ella Emma Eric Felix Fiona Frank George Gina
+    Grace Helen Henry Hugo Irene Iris Ivan Jack James Julia Karen Kate Kevin Leo Linda Luke Maria Martin Mary Neil
+    Nick Nora Olivia Oscar Paul Paula Peter Rachel Robert Rosa Sam Sarah Simon Tina Tom Tony Vera Victor Wendy
+    William"""
+)
+THINGS = _words(
+    """album apron basket bicycle blanket bottle broom bucket camera candle carpet clock compass dictionary drum
+    envelope fan flute globe guitar hammer hat helmet iron jacket jug kettle kite ladder lamp lantern map medal
+    mirror necklace notebook painting parcel passport pillow printer puzzle radio rake rope saw scarf shovel suitcase
+    teapot telescope tent toolbox trumpet umbrella vase violin wallet whistle wig""",
+    "the {}",
+)
+EVENTS = _words(
+    """auction concert debate dinner exam exhibition festival interview lecture lesson match meeting parade party picnic
+    race rehearsal reunion sale seminar tour trial wedding workshop""",
+    "the {}",
+)
+PLACES = _values(
+    """in|the attic = right under the roof; in|the barn = with the hay and the tractor; in|the bathroom = where people
+    wash; in|the bedroom = where somebody sleeps; in|the cellar = below the ground floor; in|the garage = where cars
+    are parked; in|the garden = among the flowers; in|the kitchen = where meals are cooked; in|the library = where
+    books are lent; in|the park = among trees and lawns; on|the balcony = outside on an upper floor; at|the airport =
+    where planes land; at|the bakery = where bread is sold; at|the bank = where money is kept; at|the castle = where
+    kings once lived; at|the church = where people pray; at|the cinema = where films are shown; at|the harbour = with
+    the ships; at|the hospital = where the sick are treated; at|the hotel = where travellers stay; at|the museum =
+    with old works of art; at|the office = where somebody sits at a desk; at|the pharmacy = where medicine is sold;
+    at|the pool = where people swim; at|the restaurant = where waiters bring food; at|the school = where children are
+    taught; at|the stadium = where football is played; at|the station = where trains stop; at|the theatre = where
+    actors appear on stage; at|the zoo = with wild animals"""
+)
+TIMES = _values(
+    """at|noon; at|midnight; at|dawn; on|Christmas Eve; on|New Year's Day; in|the summer; in|the winter; on|Monday;
+    on|Tuesday; on|Wednesday; on|Thursday; on|Friday; on|Saturday; on|Sunday; in|March; in|May; in|July; in|October;
+    at|three o'clock; at|half past seven; at|a quarter to nine; at|ten o'clock; at|five past six; at|twenty to two"""
+)
+JOBS = _values(
+    """a baker = makes bread; a bus driver = carries passengers; a butcher = sells meat; a carpenter = builds things of
+    wood; a chemist = does experiments; a cook = prepares food; a dentist = takes care of teeth; a detective = solves
+    crimes; a farmer = keeps cows and pigs; a fisherman = goes out to sea with a net; a gardener = plants flowers; a
+    hairdresser = cuts hair; a journalist = writes for a newspaper; a judge = sends criminals to prison; a lawyer =
+    defends people in court; a librarian = lends books; a mechanic = repairs engines; a miner = digs for coal; a
+    nurse = looks after patients; a painter = makes pictures; a pilot = flies planes; a plumber = mends pipes; a
+    postman = delivers letters; a singer = performs songs; a soldier = serves in the army; a tailor = sews clothes; a
+    teacher = gives lessons to children; a vet = cures sick animals; a waiter = brings people their meals; an actor =
+    appears in films"""
+)
+PLANS = _values(
+    """adopt a dog = have a pet; borrow money = get a loan; build a wall = work with bricks; buy a boat = go sailing;
+    climb a mountain = reach a summit; cut down the tree = use an axe; get married = have a wedding; go camping =
+    sleep in a tent; go fishing = sit by the river with a rod; grow tomatoes = raise vegetables; join the army =
+    become a soldier; keep bees = make honey; learn the piano = take music lessons; learn to drive = get behind the
+    wheel; lose weight = eat less; move to Canada = live abroad; open a cafe = serve coffee and cakes; paint the
+    fence = give some boards a new colour; repair the roof = keep the rain out; retire early = stop working; run a
+    marathon = take part in a long race; sell the house = get rid of a home; stop smoking = give up cigarettes; study
+    law = become a lawyer; study the stars = be an astronomer; take up chess = play a board game; visit Japan =
+    travel to Asia; write a novel = become an author"""
+)
+PURCHASES = tuple(
+    Value(text, text, None)
+    for noun in (thing.removeprefix("the ") for thing in THINGS)
+    for text in (f"an {noun}" if noun[0] in "aeiou" else f"a {noun}",)
+)
+OWNERS = tuple(Value(person, person, None) for person in PEOPLE)
+
+OPENINGS = (
+    "Good morning.",
+    "Have you heard the news?",
+    "Let me tell you what is new.",
+    "There is so much going on.",
+    "Listen to this.",
+    "Hello again.",
+    "I talked to the others today.",
+    "What a day this was.",
+)
+REPLIES = (
+    "Really?",
+    "I see.",
+    "Good to know.",
+    "Thank you for telling me.",
+    "Are you sure?",
+    "I had no idea.",
+    "All right.",
+    "That is interesting.",
+    "I did not expect that.",
+    "You must be joking.",
+)
+HEDGES = ("", "", "", "", "", "as far as I know, ", "by the way, ", "they say that ", "I heard that ", "it seems that ")
+"""Half of them empty."""
+SCENES = (
+    "It was a busy week in the village.",
+    "Everybody in the street had something to tell.",
+    "The neighbours had a lot to talk about.",
+    "This is what the letter said.",
+    "Here is the news of the town.",
+    "Many things happened in those days.",
+    "Nobody could remember a month like that.",
+    "The old man knew everything.",
+)

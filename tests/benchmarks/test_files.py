@@ -1,0 +1,106 @@
+"""A raw file that cannot be used as a whole: one error with file, place and cure."""
+
+import json
+
+import pytest
+
+from coattend.benchmarks.formats import names, reader_of
+from coattend.errors import CoattendError
+
+DREAM = [[["M: Where is the lamp?", "W: In the hall."], [], "1"]]
+SQUAD = {"data": [{"title": "Lamps", "paragraphs": [{"context": "The lamp is here.", "qas": []}]}]}
+CONTENTS = {"dream": json.dumps(DREAM), "squad": json.dumps(SQUAD), "cbt": "1 The lamp is here .\n"}
+
+
+@pytest.fixture(params=sorted(CONTENTS))
+def form(request):
+    return request.param
+
+
+def read(form, path):
+    return list(reader_of(form)(path, max_characters=1000))
+
+
+def error_of(form, path):
+    with pytest.raises(CoattendError) as caught:
+        read(form, path)
+    assert str(path) in str(caught.value)
+    assert caught.value.cure
+    return str(caught.value)
+
+
+def test_every_format_is_tried_here():
+    assert names() == sorted(CONTENTS)
+
+
+def test_a_missing_file(form, tmp_path):
+    assert "cannot be read" in error_of(form, tmp_path / "raw")
+
+
+def test_a_folder_in_place_of_a_file(form, tmp_path):
+    assert "cannot be read" in error_of(form, tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"\n \r\n"])
+def test_an_empty_file(form, tmp_path, content):
+    (tmp_path / "raw").write_bytes(content)
+    assert "is empty" in error_of(form, tmp_path / "raw")
+
+
+def test_a_file_that_is_not_utf8(form, tmp_path):
+    content = CONTENTS[form].replace("lamp", "l\xe4mp").encode("latin-1")
+    (tmp_path / "raw").write_bytes(content)
+    message = error_of(form, tmp_path / "raw")
+    assert f"not UTF-8 (byte 0xe4 at offset {content.index(0xE4)})" in message
+    assert "line 1" in message
+
+
+def test_the_place_of_a_wrong_byte_counts_lines_and_the_byte_order_mark(form, tmp_path):
+    content = "\ufeff\n\n".encode() + CONTENTS[form].encode() + b"\n\xff"
+    (tmp_path / "raw").write_bytes(content)
+    message = error_of(form, tmp_path / "raw")
+    assert f"at offset {len(content) - 1})" in message
+    assert f"line {content.count(10) + 1}" in message
+
+
+@pytest.mark.parametrize("form", ["dream", "squad"])
+def test_a_truncated_file_at_every_place(form, tmp_path):
+    content = CONTENTS[form]
+    for length in range(1, len(content)):
+        (tmp_path / "raw").write_text(content[:length])
+        assert "is not whole JSON" in error_of(form, tmp_path / "raw")
+
+
+@pytest.mark.parametrize("form", ["dream", "squad"])
+@pytest.mark.parametrize(
+    "content", ["[]", "{}", "null", '"text"', "7", '{"data": []}', '{"data": {}}', '{"dialogues": []}']
+)
+def test_json_of_another_shape(form, tmp_path, content):
+    (tmp_path / "raw").write_text(content)
+    assert "instead of" in error_of(form, tmp_path / "raw")
+
+
+@pytest.mark.parametrize("form", ["dream", "squad"])
+@pytest.mark.parametrize("content", ["[" * 200_000, "[" + "9" * 5000 + "]"])
+def test_json_that_python_refuses(form, tmp_path, content):
+    (tmp_path / "raw").write_text(content)
+    error_of(form, tmp_path / "raw")
+
+
+def test_cbt_that_is_none(tmp_path):
+    (tmp_path / "raw").write_text("\n\nOnce upon a time.\n1 There was a lamp .\n")
+    assert "line 3" in error_of("cbt", tmp_path / "raw")
+
+
+def test_a_byte_order_mark_is_accepted(form, tmp_path):
+    (tmp_path / "plain").write_text(CONTENTS[form])
+    (tmp_path / "marked").write_text("\ufeff" + CONTENTS[form])
+    plain, marked = (read(form, tmp_path / name) for name in ("plain", "marked"))
+    assert repr(plain).replace("plain", "marked") == repr(marked)
+
+
+def test_an_unknown_format_is_refused_with_the_right_one():
+    with pytest.raises(CoattendError, match="Did you mean 'squad'"):
+        reader_of("sqaud")
+    with pytest.raises(CoattendError, match="no format"):
+        reader_of("world")
