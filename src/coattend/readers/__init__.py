@@ -1,0 +1,55 @@
+"""Readers: an encoder, an interaction and a head. Nothing here imports torch before a reader is resolved or built."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from coattend.readers.assembly import resolve
+from coattend.readers.capability import Capability, capabilities
+from coattend.readers.drawing import architecture
+from coattend.readers.registry import NamedReader, fits, head_for, heads_of, names, task_of
+from coattend.readers.source_files import sources
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig
+
+    from coattend.readers.reader import Reader
+
+__all__ = [
+    "Capability",
+    "NamedReader",
+    "architecture",
+    "build",
+    "capabilities",
+    "fits",
+    "head_for",
+    "heads_of",
+    "names",
+    "resolve",
+    "sources",
+    "task_of",
+]
+
+
+def build(
+    name: str,
+    *,
+    encoder: "str | Path | PretrainedConfig | Mapping[str, Any]",
+    head: str | None = None,
+    **overrides: Any,
+) -> "Reader":
+    """Build a reader, in evaluation mode.
+
+    Args:
+        name: A name out of `names`.
+        encoder: ``"embedded"`` (MiniLM), a folder, a Hugging Face name, or, for random weights, a configuration of
+            ``transformers`` or what its ``to_dict`` returned.
+        head: ``"options"``, ``"span"`` ...; None takes the reader's own.
+        overrides: Options that differ from the reader's defaults.
+
+    Raises:
+        CoattendError: If a name or a value is wrong, the parts do not fit together, or the encoder cannot be had.
+    """
+    from coattend.readers.reader import Reader
+
+    return Reader.build(name, encoder=encoder, head=head, **overrides)

@@ -1,0 +1,58 @@
+"""A reader's architecture as a picture."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from coattend.readers import registry
+from coattend.readers.assembly import Assembly, fitting, resolve
+
+
+def architecture(name: str, head: str | None = None, **overrides: Any) -> str:
+    """Draw a reader, from what its parts fill and need.
+
+    Args:
+        name: A name out of `coattend.readers.names`.
+        head: None takes the reader's own.
+        overrides: Options that differ from the reader's defaults.
+
+    Returns:
+        A Mermaid flowchart.
+
+    Raises:
+        CoattendError: If a name or a value is wrong, or the parts do not fit together.
+    """
+    parts = fitting(name, head, resolve(name, head, **overrides))
+    return "\n".join(["flowchart TD", *(f"    {line}" for line in _lines(parts))])
+
+
+def _lines(parts: Assembly) -> Iterator[str]:
+    encoded = parts.configs["encoder"].fills()
+    task = registry.task_of(parts.head)
+    tokens = (
+        "subword tokens, POS tags" if getattr(parts.configs["encoder"], "tag_embedding", False) else "subword tokens"
+    )
+    yield f'tokens(["{tokens}"]) --> encoder'
+    yield f'encoder["{_label(parts, "encoder")}"]'
+    yield f'interaction["{_label(parts, "interaction")}"]'
+    yield f'head["{_label(parts, "head")}"]'
+    yield f'answer(["{task}"])'
+    # What an interaction passes on as it is comes from the encoder, through it.
+    for stream in sorted(encoded & ({"passage", "question"} | parts.needed)):
+        yield f"encoder -->|{stream}| interaction"
+    for field in sorted(parts.needed):
+        yield f"interaction -->|{field}| head"
+    yield "head --> answer"
+
+
+def _label(parts: Assembly, role: str) -> str:
+    words = _words(parts.classes[role].__name__)
+    options = parts.configs[role].model_dump(exclude_none=True).items()
+    return "<br/>".join([words, *(f"{name.replace('_', ' ')}: {_shown(value)}" for name, value in options)])
+
+
+def _words(name: str) -> str:
+    return "".join(f" {letter}" if letter.isupper() else letter for letter in name).strip()
+
+
+def _shown(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

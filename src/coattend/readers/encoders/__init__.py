@@ -1,0 +1,1 @@
+"""Encoders: they turn tokens into vectors and split passage from question."""

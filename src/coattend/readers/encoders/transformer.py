@@ -1,0 +1,137 @@
+"""Any encoder of Hugging Face, with an embedding of part-of-speech tags."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+from torch import Tensor, nn
+
+from coattend.errors import CoattendError
+from coattend.readers.attended import Encoded
+from coattend.readers.batch import Batch
+from coattend.readers.encoders.pretrained import encoder_folder, load_model
+from coattend.readers.linear import linear
+from coattend.readers.parts import STREAMS, EncoderShape, PartConfig
+
+__all__ = ["PART", "TransformerEncoder", "encoder_folder"]
+
+
+class TransformerEncoder(nn.Module):
+    """BERT, ALBERT, RoBERTa, ELECTRA, DeBERTa, MiniLM, ModernBERT ...; E of POI-Net, section 2.1, and of DUMA, 4.1.
+
+    With ``tag_embedding`` the input embedding is Norm(E_t + E_s + E_p + E_POS) (POI-Net, 2.1): E_POS, as wide as the
+    word embedding E_t, is added to it before the encoder adds the others and normalises. It starts at zero, so that
+    training starts from the pretrained encoder as it is; its padding row stays there.
+
+    The bias of a self-attention's keys adds the same to every score of a softmax: it cannot get a gradient.
+
+    Args:
+        config: Its options.
+        source: ``"embedded"``, a folder, a Hugging Face name, or a configuration for random weights.
+        summary: Whether to make a vector of the whole sequence: the encoder's own pooler (its weights are random where
+            the encoder was published without), or, for families that have none, a dense layer and tanh over [CLS].
+    """
+
+    class Config(PartConfig):
+        """Options of the encoder."""
+
+        dropout: float | None = Field(
+            None, ge=0, lt=1, description="Dropout of hidden states and attention; null: as the encoder has it."
+        )
+        tag_embedding: bool = Field(False, description="Whether to add an embedding of part-of-speech tags.")
+        tag_count: int = Field(39, ge=2, description="Tags with PAD, SPE and ERR: 39, or 48 with punctuation's own.")
+
+        def fills(self) -> frozenset[str]:
+            """What the encoder can give."""
+            return STREAMS | {"summary"}
+
+    def __init__(
+        self, config: Config, source: "str | Path | Mapping[str, Any] | Any", *, summary: bool = False
+    ) -> None:
+        super().__init__()
+        self.model = load_model(source, dropout=config.dropout, pooler=summary)
+        words: nn.Embedding = self.model.get_input_embeddings()
+        self.tags: nn.Embedding | None = None
+        if config.tag_embedding:
+            self.tags = nn.Embedding(config.tag_count, words.embedding_dim, padding_idx=0)
+            nn.init.zeros_(self.tags.weight)
+        hidden = self.model.config.hidden_size
+        self.shape = EncoderShape(hidden, self.model.config.num_attention_heads)
+        self.pooler: nn.Module | None = None
+        if summary and getattr(self.model, "pooler", None) is None:
+            self.pooler = nn.Sequential(linear(hidden, hidden), nn.Tanh())
+        self._summary = summary
+        self._typed = (getattr(self.model.config, "type_vocab_size", None) or 0) > 1
+        self.max_length = _position_limit(self.model)
+
+    def describe(self) -> dict[str, Any]:
+        """The encoder's configuration, from which one with random weights can be built."""
+        return self.model.config.to_dict()
+
+    def forward(self, batch: Batch) -> Encoded:
+        """Encode sequences and split them into passage and question.
+
+        Args:
+            batch: S sequences of N tokens, of which P positions are the passage domain and Q the question domain.
+
+        Returns:
+            Passage [S, P, H], question [S, Q, H], and summary [S, H] if it was asked for.
+
+        Raises:
+            CoattendError: If the sequences are longer than the encoder can read, or an id is out of range.
+        """
+        length = batch.input_ids.shape[1]
+        if self.max_length is not None and length > self.max_length:
+            raise CoattendError(
+                f"a sequence has {length} tokens and the encoder reads at most {self.max_length}",
+                cure="Lower training.max_length",
+            )
+        try:
+            output = self.model(attention_mask=batch.attention_mask, **self._inputs(batch))
+        except IndexError:
+            self._refuse_unknown_ids(batch)
+            raise
+        hidden = output.last_hidden_state  # [S, N, H]
+        return Encoded(
+            passage=hidden[:, : batch.passage_mask.shape[1]],
+            question=hidden.gather(1, batch.question_index.unsqueeze(-1).expand(-1, -1, hidden.shape[-1])),
+            passage_mask=batch.passage_mask,
+            question_mask=batch.question_mask,
+            summary=self._summarize(output) if self._summary else None,
+        )
+
+    def _inputs(self, batch: Batch) -> dict[str, Tensor]:
+        types = {"token_type_ids": batch.token_type_ids} if self._typed else {}
+        if self.tags is None:
+            return {"input_ids": batch.input_ids, **types}
+        words = self.model.get_input_embeddings()(batch.input_ids)
+        return {"inputs_embeds": words + self.tags(batch.tag_ids), **types}
+
+    def _summarize(self, output: Any) -> Tensor:
+        if self.pooler is None:
+            return output.pooler_output
+        return self.pooler(output.last_hidden_state[:, 0])
+
+    def _refuse_unknown_ids(self, batch: Batch) -> None:
+        words = self.model.get_input_embeddings()
+        tables = [("token", batch.input_ids, words, "Use the encoder's own tokenizer")]
+        if self.tags is not None:
+            cure = "Set tag_count to the number of tags of the tagging profile"
+            tables.append(("tag", batch.tag_ids, self.tags, cure))
+        for kind, ids, table, cure in tables:
+            if int(ids.max()) >= table.num_embeddings:
+                known = f"and the reader knows {table.num_embeddings}"
+                raise CoattendError(f"a {kind} has the id {int(ids.max())}, {known}", cure=cure) from None
+
+
+def _position_limit(model: nn.Module) -> int | None:
+    """How many tokens fit a table of absolute positions; None if there is no such table."""
+    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
+    if not isinstance(table, nn.Embedding):
+        return None
+    # RoBERTa and its kin count positions from behind their padding row.
+    return table.num_embeddings - (0 if table.padding_idx is None else table.padding_idx + 1)
+
+
+PART = TransformerEncoder

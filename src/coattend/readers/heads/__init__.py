@@ -1,0 +1,1 @@
+"""Heads: they turn attended tokens into an answer, and an answer into a loss."""

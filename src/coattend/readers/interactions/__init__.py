@@ -1,0 +1,1 @@
+"""Interactions: how passage and question see each other."""

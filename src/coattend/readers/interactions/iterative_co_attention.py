@@ -1,0 +1,157 @@
+"""POI-Net's iterative co-attention: passage and question look at each other in turns, without a parameter."""
+
+import math
+from typing import Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from coattend.readers.attended import Attended, Encoded
+from coattend.readers.maximum import masked_maximum
+from coattend.readers.parts import EncoderShape, InteractionConfig
+from coattend.readers.precision import at_least_float32, full_precision
+
+Strategy = Literal["average", "weighted", "forgetting", "intuition"]
+
+
+class IterativeCoAttention(nn.Module):
+    """Iterative co-attention and attention integration (POI-Net, sections 2.2 and 2.3).
+
+    Symbols of the paper: E is ``embedding``, CE the result of ``concentrate``, s ``cosines``, s-hat ``scores``, beta
+    ``confidence``, alpha the running product of beta, T ``turns``, R what is returned. Choices where the paper leaves
+    room: the scores of every turn compare the original E; s^0 = 1, so beta^1 = 1; *forgetting* begins with
+    a^1 = s-hat^1; where all scores of a domain are equal, none stands out and each becomes 1; padding enters neither
+    maximum nor minimum; without a turn R is E. Cosines are taken in float32 even under autocast, as the min-max
+    magnifies their rounding.
+
+    Set ``keep_maps`` to find in ``Attended.maps`` the scores of each turn, ``passage_scores`` [S, T, P] and
+    ``question_scores`` [S, T, Q], and what they were integrated into, ``passage_attention`` [S, P] and
+    ``question_attention`` [S, Q].
+
+    Args:
+        config: Its options.
+        shape: The encoder's.
+    """
+
+    class Config(InteractionConfig):
+        """Options of iterative co-attention."""
+
+        turns: int = Field(3, ge=0, le=100, description="How often passage and question look at each other.")
+        strategy: Strategy = Field("forgetting", description="How the scores of the turns become one attention.")
+
+    def __init__(self, config: Config, shape: EncoderShape) -> None:
+        super().__init__()
+        self.turns, self.strategy = config.turns, config.strategy
+        self.keep_maps = False
+
+    def forward(self, encoded: Encoded) -> Attended:
+        """Weigh every token by its attention.
+
+        Args:
+            encoded: Passage [S, P, H] and question [S, Q, H].
+
+        Returns:
+            Passage [S, P, H] and question [S, Q, H]: R_P and R_Q.
+        """
+        attended = Attended(
+            passage=encoded.passage,
+            question=encoded.question,
+            passage_mask=encoded.passage_mask,
+            question_mask=encoded.question_mask,
+        )
+        if self.turns:
+            with full_precision(encoded.passage):
+                self._attend(attended, encoded)
+        return attended
+
+    def _attend(self, attended: Attended, encoded: Encoded) -> None:
+        passage = _Domain(encoded.passage, encoded.passage_mask)
+        question = _Domain(encoded.question, encoded.question_mask)
+        for _ in range(self.turns):
+            # CE_P and CE_Q come from the turn before, so both are taken before either domain moves on.
+            of_passage, of_question = passage.concentrate(), question.concentrate()
+            trust_in_passage, trust_in_question = passage.confidence(), question.confidence()
+            passage.look_at(of_question, trust_in_question)
+            question.look_at(of_passage, trust_in_passage)
+        for name, domain in (("passage", passage), ("question", question)):
+            attention = integrate(domain.scores, domain.betas, self.strategy)
+            setattr(attended, name, domain.embedding * attention.unsqueeze(-1))
+            if self.keep_maps:
+                attended.maps |= {f"{name}_scores": torch.stack(domain.scores, 1), f"{name}_attention": attention}
+
+
+class _Domain:
+    """The tokens of one side, and the turns that they went through.
+
+    Args:
+        embedding: E [S, L, H].
+        mask: True at real tokens [S, L].
+    """
+
+    def __init__(self, embedding: Tensor, mask: Tensor) -> None:
+        self.embedding, self.mask = at_least_float32(embedding), mask
+        self.scores: list[Tensor] = []
+        self.betas: list[Tensor] = []
+        self._cosines: Tensor | None = None
+        self._norms = _norm(self.embedding)
+
+    def concentrate(self) -> Tensor:
+        """CE [S, H]: the maximum over real tokens of s-hat * E, with the last turn's scores (2.2.1, 2.2.2)."""
+        return masked_maximum(self.embedding, self.mask, self.scores[-1] if self.scores else None)
+
+    def confidence(self) -> Tensor:
+        """(max of the last turn's cosines + 1) / 2, [S, 1]; 1 before the first turn (weighted strategy, 2.3)."""
+        if self._cosines is None:
+            return torch.ones_like(self._norms[:, :1])
+        return (self._masked(self._cosines, -math.inf).amax(1, keepdim=True) + 1) / 2
+
+    def look_at(self, concentrated: Tensor, trust: Tensor) -> None:
+        """Score every token by its cosine with the other side's CE [S, H], which is trusted by beta [S, 1]."""
+        dots = (self.embedding * concentrated.unsqueeze(1)).sum(-1)
+        self._cosines = dots / (self._norms * _norm(concentrated).unsqueeze(-1))
+        self.scores.append(self._min_max(self._cosines))
+        self.betas.append(trust)
+
+    def _min_max(self, cosines: Tensor) -> Tensor:
+        low = self._masked(cosines, math.inf).amin(1, keepdim=True)
+        high = self._masked(cosines, -math.inf).amax(1, keepdim=True)
+        spread = high - low
+        equal = spread <= 16 * torch.finfo(cosines.dtype).eps
+        scores = torch.where(equal, 1.0, (cosines - low) / torch.where(equal, 1.0, spread))
+        return self._masked(scores, 0.0)
+
+    def _masked(self, values: Tensor, filler: float) -> Tensor:
+        return values.masked_fill(~self.mask, filler)
+
+
+def integrate(scores: list[Tensor], betas: list[Tensor], strategy: Strategy) -> Tensor:
+    """One attention from the scores of all turns (POI-Net, 2.3).
+
+    Args:
+        scores: s-hat of each turn, [S, L] each.
+        betas: Confidence of each turn, [S, 1] each.
+        strategy: How.
+
+    Returns:
+        The attention [S, L].
+    """
+    if strategy == "forgetting":
+        attention = scores[0]
+        for score, beta in zip(scores[1:], betas[1:], strict=True):
+            attention = (attention + beta * score) / (1 + beta)
+        return attention
+    of_turns = torch.stack(betas)  # [T, S, 1]
+    if strategy == "average":
+        of_turns = torch.ones_like(of_turns)
+    elif strategy == "intuition":
+        of_turns = of_turns.cumprod(0)
+    return (of_turns * torch.stack(scores)).sum(0) / of_turns.sum(0)
+
+
+def _norm(vectors: Tensor) -> Tensor:
+    """Lengths of vectors, of which none is zero, so that a cosine is always a number."""
+    return torch.linalg.vector_norm(vectors, dim=-1).clamp_min(1e-8)
+
+
+PART = IterativeCoAttention

@@ -1,0 +1,18 @@
+"""Linear layers that begin like those of BERT."""
+
+from torch import nn
+
+
+def linear(inputs: int, outputs: int, *, bias: bool = True) -> nn.Linear:
+    """A linear layer with weights from N(0, 0.02) and a bias of zero, as BERT and the released DUMA begin.
+
+    Args:
+        inputs: Width of what it is given.
+        outputs: Width of what it returns.
+        bias: Whether it has a bias.
+    """
+    layer = nn.Linear(inputs, outputs, bias=bias)
+    nn.init.normal_(layer.weight, std=0.02)
+    if bias:
+        nn.init.zeros_(layer.bias)
+    return layer

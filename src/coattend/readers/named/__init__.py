@@ -1,0 +1,1 @@
+"""Readers by name, one file each: the file's name is the reader's."""

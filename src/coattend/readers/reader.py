@@ -1,0 +1,144 @@
+"""A reader: an encoder, an interaction and a head."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_model, save_model
+from torch import Tensor, nn
+
+from coattend.errors import CoattendError
+from coattend.readers.assembly import fitting
+from coattend.readers.attended import Attended
+from coattend.readers.batch import Batch
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig
+
+WEIGHTS, DESCRIPTION = "model.safetensors", "reader.json"
+
+
+@dataclass(kw_only=True)
+class ReaderOutput:
+    """What a reader returns.
+
+    Attributes:
+        attended: What its interaction made of passage and question.
+        loss: Mean over the batch, a scalar; None if the batch has no answers.
+        scores: Score of each option [B, C]; -inf where a question has fewer options.
+        start: Score of each token as the first of the answer [S, P]; position 0 (CLS) stands for no answer, other
+            places where no answer may lie are -inf.
+        end: Score of each token as the last of the answer [S, P], likewise.
+    """
+
+    attended: Attended
+    loss: Tensor | None = None
+    scores: Tensor | None = None
+    start: Tensor | None = None
+    end: Tensor | None = None
+
+
+@dataclass  # Not frozen: transformers.Trainer notes its own settings on a model's `config`.
+class ReaderConfig:
+    """What a reader is, but for its weights.
+
+    Attributes:
+        reader: Name in the registry.
+        head: Its head.
+        options: Options of its parts, resolved.
+        encoder: Configuration of its encoder.
+    """
+
+    reader: str
+    head: str
+    options: dict[str, Any]
+    encoder: dict[str, Any]
+
+    def describe(self) -> dict[str, Any]:
+        """The same as JSON values."""
+        return asdict(self)
+
+
+class Reader(nn.Module):
+    """Reads questions about passages; usually made by `coattend.readers.build`.
+
+    Args:
+        encoder: From a batch to `Encoded`.
+        interaction: From `Encoded` to `Attended`.
+        head: From `Attended` and the batch to the output.
+        config: What it is.
+    """
+
+    def __init__(self, *, encoder: nn.Module, interaction: nn.Module, head: nn.Module, config: ReaderConfig) -> None:
+        super().__init__()
+        self.encoder, self.interaction, self.head = encoder, interaction, head
+        self.config = config
+
+    @classmethod
+    def build(
+        cls,
+        name: str,
+        *,
+        encoder: "str | Path | PretrainedConfig | Mapping[str, Any]",
+        head: str | None = None,
+        **overrides: Any,
+    ) -> "Reader":
+        """Build a reader as `coattend.readers.build` does."""
+        parts = fitting(name, head, overrides)
+        classes, configs = parts.classes, parts.configs
+        encoding = classes["encoder"](configs["encoder"], encoder, summary="summary" in parts.needed)
+        return cls(
+            encoder=encoding,
+            interaction=classes["interaction"](configs["interaction"], encoding.shape),
+            head=classes["head"](configs["head"], encoding.shape, parts.given),
+            config=ReaderConfig(name, parts.head, parts.options, encoding.describe()),
+        ).eval()
+
+    def forward(self, batch: Batch) -> ReaderOutput:
+        """Read a batch.
+
+        Args:
+            batch: S sequences for B questions.
+
+        Returns:
+            Scores [B, C] from an options head; start and end [S, P] from a span head; the loss if the batch has
+            answers.
+
+        Raises:
+            CoattendError: If a sequence is longer than the encoder can read.
+        """
+        return self.head(self.interaction(self.encoder(batch)), batch)
+
+    def save(self, folder: Path | str) -> None:
+        """Write ``model.safetensors`` and ``reader.json``. Weights that are shared are written once."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        save_model(self, str(folder / WEIGHTS))
+        (folder / DESCRIPTION).write_text(json.dumps(self.config.describe(), indent=1, sort_keys=True))
+
+    @classmethod
+    def load(cls, folder: Path | str) -> "Reader":
+        """Read what `save` wrote. Nothing else is needed: neither the encoder's own files nor a network.
+
+        Raises:
+            CoattendError: If the folder holds no reader, or one that this version cannot build.
+        """
+        folder = Path(folder)
+        try:
+            described = ReaderConfig(**json.loads((folder / DESCRIPTION).read_text()))
+        except (OSError, ValueError, TypeError) as error:
+            raise CoattendError(f"holds no reader ({error})", where=str(folder)) from None
+        reader = cls.build(described.reader, encoder=described.encoder, head=described.head, **described.options)
+        try:
+            load_model(reader, str(folder / WEIGHTS))
+        except (OSError, RuntimeError, SafetensorError) as error:
+            reason = str(error).partition("\n")[0]
+            raise CoattendError(
+                f"does not hold the weights of this reader ({reason})",
+                where=str(folder / WEIGHTS),
+                cure="Train it again",
+            ) from None
+        return reader

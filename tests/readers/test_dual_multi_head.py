@@ -1,0 +1,183 @@
+"""Dual multi-head co-attention against a slow reading of DUMA's equation 1."""
+
+import itertools
+import math
+
+import pytest
+import tiny
+import torch
+
+from coattend.errors import CoattendError
+from coattend.readers.attended import Encoded
+from coattend.readers.heads.options import OptionsHead
+from coattend.readers.interactions.dual_multi_head import DualMultiHead
+from coattend.readers.parts import EncoderShape
+
+WIDTH, HEADS = 8, 2
+DIRECTIONS = ["both", "passage_to_question", "question_to_passage"]
+
+
+def interaction(**options):
+    config = DualMultiHead.Config(heads=HEADS, **options)
+    return tiny.scatter(DualMultiHead(config, EncoderShape(WIDTH, 4)).eval(), deviation=0.5)
+
+
+def encoded(passages=(5, 2), questions=(3, 4)):
+    generator = torch.Generator().manual_seed(1)
+
+    def stream(lengths):
+        mask = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
+        return torch.randn(len(lengths), max(lengths), WIDTH, generator=generator, dtype=torch.float64), mask
+
+    (passage, passage_mask), (question, question_mask) = stream(passages), stream(questions)
+    return Encoded(passage=passage, question=question, passage_mask=passage_mask, question_mask=question_mask)
+
+
+# The slow reading: lists, loops, one sequence and one head at a time.
+
+
+def affine(vector, layer):
+    bias = layer.bias.tolist() if layer.bias is not None else [0.0] * layer.out_features
+    return [
+        sum(w * x for w, x in zip(row, vector, strict=True)) + b
+        for row, b in zip(layer.weight.tolist(), bias, strict=True)
+    ]
+
+
+def softmax(values):
+    powers = [math.exp(value - max(values)) for value in values]
+    return [power / sum(powers) for power in powers]
+
+
+def mha(query, key, attention, projected):
+    q, k, v = (
+        [affine(x, layer) for x in rows]
+        for rows, layer in ((query, attention.query), (key, attention.key), (key, attention.value))
+    )
+    d = WIDTH // HEADS
+    rows = []
+    for i in range(len(q)):
+        row = []
+        for h in range(HEADS):
+            part = slice(h * d, (h + 1) * d)
+            scores = [
+                sum(a * b for a, b in zip(q[i][part], k[j][part], strict=True)) / math.sqrt(d) for j in range(len(k))
+            ]
+            weights = softmax(scores)
+            row += [sum(weights[j] * v[j][part][n] for j in range(len(v))) for n in range(d)]
+        rows.append(affine(row, attention.output) if projected else row)
+    return rows
+
+
+def layer_norm(vector, norm):
+    mean = sum(vector) / len(vector)
+    deviation = math.sqrt(sum((x - mean) ** 2 for x in vector) / len(vector) + norm.eps)
+    return [
+        (x - mean) / deviation * w + b for x, w, b in zip(vector, norm.weight.tolist(), norm.bias.tolist(), strict=True)
+    ]
+
+
+def added(a, b):
+    return [x + y for x, y in zip(a, b, strict=True)]
+
+
+def block(query, key, module):
+    rows = []
+    for asked, attended in zip(query, mha(query, key, module.attention, True), strict=True):
+        stream = layer_norm(added(asked, attended), module.after_attention)
+        wide = [0.5 * x * (1 + math.erf(x / math.sqrt(2))) for x in affine(stream, module.widen)]
+        rows.append(layer_norm(added(stream, affine(wide, module.narrow)), module.after_feed_forward))
+    return rows
+
+
+def slow(e_p, e_q, module, *, layers, direction, output_projection, kind):
+    def attend(query, key):
+        return (
+            block(query, key, module.attend)
+            if kind == "transformer"
+            else mha(query, key, module.attend, output_projection)
+        )
+
+    for _ in range(layers):
+        mha_1 = attend(e_p, e_q) if direction != "question_to_passage" else e_p
+        mha_2 = attend(e_q, e_p) if direction != "passage_to_question" else e_q
+        e_p, e_q = mha_1, mha_2
+    return (
+        e_p if direction != "question_to_passage" else None,
+        e_q if direction != "passage_to_question" else None,
+    )
+
+
+def slow_fuse(streams, how):
+    def mean(rows):
+        return [sum(row[n] for row in rows) / len(rows) for n in range(WIDTH)]
+
+    present = [rows for rows in streams if rows is not None]
+    if how == "joint":
+        return mean([row for rows in present for row in rows])
+    pooled = [mean(rows) for rows in present]
+    if how == "concatenate":
+        return [x for vector in pooled for x in vector]
+    return [sum(xs) if how == "sum" else math.prod(xs) for xs in zip(*pooled, strict=True)]
+
+
+COMBINATIONS = list(itertools.product(DIRECTIONS, [1, 2], [False, True], ["attention", "transformer"]))
+
+
+@pytest.mark.parametrize(("direction", "layers", "output_projection", "kind"), COMBINATIONS)
+def test_it_is_what_the_paper_says(direction, layers, output_projection, kind):
+    given = encoded()
+    module = interaction(layers=layers, direction=direction, output_projection=output_projection, block=kind)
+    attended = module(given)
+    shape, filled = (
+        EncoderShape(WIDTH, 4),
+        frozenset(n for n in ("passage", "question") if getattr(attended, n) is not None),
+    )
+    heads = {
+        how: OptionsHead(OptionsHead.Config(fuse=how), shape, filled).double()
+        for how in ("joint", "concatenate", "sum", "multiply")
+    }
+    fused = {how: head._fused(attended) for how, head in heads.items()}
+    for row in range(2):
+        e_p = given.passage[row][given.passage_mask[row]].tolist()
+        e_q = given.question[row][given.question_mask[row]].tolist()
+        streams = slow(
+            e_p, e_q, module, layers=layers, direction=direction, output_projection=output_projection, kind=kind
+        )
+        for name, expected in zip(("passage", "question"), streams, strict=True):
+            found = getattr(attended, name)
+            assert (found is None) == (expected is None)
+            if expected is not None:
+                torch.testing.assert_close(
+                    found[row, : len(expected)], torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-9
+                )
+        for how, vectors in fused.items():
+            expected = torch.tensor(slow_fuse(streams, how), dtype=torch.float64)
+            torch.testing.assert_close(vectors[row], expected, rtol=0, atol=1e-9)
+
+
+def count(module):
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+def test_its_parameters_are_three_maps_of_the_width_however_many_layers_and_directions():
+    for options in ({}, {"layers": 4}, {"direction": "question_to_passage"}, {"heads": 8}):
+        module = DualMultiHead(DualMultiHead.Config(**options), EncoderShape(768, 12))
+        assert count(module) == 1_771_776
+    assert count(DualMultiHead(DualMultiHead.Config(output_projection=True), EncoderShape(768, 12))) == 2_362_368
+
+
+def test_it_takes_as_many_heads_as_the_encoder_has():
+    assert DualMultiHead(DualMultiHead.Config(), EncoderShape(768, 12)).attend.heads == 12
+
+
+def test_heads_that_do_not_divide_the_width_are_refused():
+    with pytest.raises(CoattendError, match="7 heads do not divide the encoder's width 768"):
+        DualMultiHead(DualMultiHead.Config(heads=7), EncoderShape(768, 12))
+
+
+def test_dropout_acts_in_training_only():
+    module, given = interaction(attention_dropout=0.5), encoded()
+    assert torch.equal(module(given).passage, module(given).passage)
+    module.train()
+    assert not torch.equal(module(given).passage, module(given).passage)

@@ -1,0 +1,191 @@
+"""The encoder: families, tags, limits, loading and parameter counts."""
+
+import json
+import shutil
+
+import pytest
+import tiny
+import torch
+import transformers
+
+from coattend import readers
+from coattend.errors import CoattendError
+from coattend.readers.encoders.transformer import encoder_folder
+
+FAMILIES = ["bert", "albert", "roberta", "electra", "deberta", "modernbert"]
+
+SHIFTS = ("key.bias", "pos_key_proj.bias", "layer.1.output.LayerNorm.bias")
+"""They add the same to every score of a softmax; the last one to the score of every option."""
+
+
+def build(source, name="plain", **options):
+    torch.manual_seed(0)
+    return readers.build(name, encoder=source, dropout=0.0, **options)
+
+
+def count(module):
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+@pytest.mark.parametrize("options", [{}, {"pooling": "cls_pooler"}, {"tag_embedding": True}], ids=str)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_reads_a_question_alike_alone_and_in_a_batch_and_learns(family, options):
+    config = tiny.encoder(family)
+    reader = tiny.scatter(build(config, **options), deviation=0.1)
+    questions = [tiny.question(0, passage=9), tiny.question(1, passage=3), tiny.question(2, passage=12)]
+    output = reader(tiny.batch(questions, pad_id=config.pad_token_id))
+    for row, question in enumerate(questions):
+        alone = reader(tiny.batch([question], padding=3, pad_id=config.pad_token_id))
+        torch.testing.assert_close(alone.scores[0], output.scores[row], rtol=0, atol=1e-9)
+    output.loss.backward()
+    assert all(parameter.grad is not None for parameter in reader.parameters())
+    idle = [name for name, parameter in reader.named_parameters() if parameter.grad.abs().max() < 1e-12]
+    assert all(name.endswith(SHIFTS) for name in idle)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_hidden_states_are_those_of_the_model_itself(family):
+    config = tiny.encoder(family)
+    reader = build(config)
+    batch = tiny.batch([tiny.question(0), tiny.question(1, passage=4)], pad_id=config.pad_token_id)
+    types = {"token_type_ids": batch.token_type_ids} if family in ("bert", "albert", "electra") else {}
+    hidden = reader.encoder.model(
+        input_ids=batch.input_ids, attention_mask=batch.attention_mask, **types
+    ).last_hidden_state
+    encoded = reader.encoder(batch)
+    assert torch.equal(encoded.passage[batch.passage_mask], hidden[:, : encoded.passage.shape[1]][batch.passage_mask])
+    for row in range(len(hidden)):
+        real = batch.question_index[row][batch.question_mask[row]]
+        assert torch.equal(encoded.question[row][batch.question_mask[row]], hidden[row, real])
+
+
+def test_tags_begin_without_effect_and_their_padding_stays_so():
+    batch = tiny.batch([tiny.question(0), tiny.question(1)])
+    with_tags, without = build(tiny.encoder(), tag_embedding=True), build(tiny.encoder())
+    with_tags.load_state_dict(without.state_dict(), strict=False)
+    torch.testing.assert_close(with_tags(batch).scores, without(batch).scores)
+    with_tags(batch).loss.backward()
+    gradient = with_tags.encoder.tags.weight.grad.abs().sum(1)
+    assert gradient[0] == 0
+    assert (gradient[batch.tag_ids.unique()[1:]] > 0).all()
+
+
+def test_the_tag_embedding_is_as_wide_as_the_word_embedding():
+    with torch.device("meta"):
+        albert = build(transformers.AlbertConfig(), tag_embedding=True)
+    assert count(albert.encoder.tags) == 39 * 128 == 4_992
+
+
+def printed(reader):
+    """Parameters with pooler and span head in units of 2^20, as POI-Net's table 7 prints them."""
+    span = 2 * reader.encoder.shape.hidden_size
+    return round((count(reader.encoder) + span) / 2**20, 2)
+
+
+def test_parameters_of_albert_are_those_of_the_papers():
+    base = transformers.AlbertConfig(hidden_size=768, num_attention_heads=12, intermediate_size=3072)
+    largest = transformers.AlbertConfig()
+    with torch.device("meta"):
+        plain = [build(config, pooling="cls_pooler") for config in (base, largest)]
+        tagged = [build(config, pooling="cls_pooler", tag_embedding=True) for config in (base, largest)]
+        without = build(base)
+    assert count(plain[0].encoder) == 11_683_584
+    assert count(plain[0].encoder) - count(without.encoder) == 768 * 768 + 768
+    assert [printed(reader) for reader in plain] == [11.14, 212.29]
+    assert [printed(reader) for reader in tagged] == [11.15, 212.30]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_dropout_is_set_everywhere(family):
+    config = tiny.encoder(family)
+    reader = readers.build("plain", encoder=config, dropout=0.25)
+    dropouts = {module.p for module in reader.encoder.modules() if isinstance(module, torch.nn.Dropout)}
+    assert dropouts == {0.25}
+    assert config.to_dict() == tiny.encoder(family).to_dict()
+
+
+@pytest.mark.parametrize(("family", "limit"), [("bert", 64), ("albert", 64), ("roberta", 62), ("electra", 64)])
+def test_a_sequence_beyond_the_table_of_positions_is_refused(family, limit):
+    config = tiny.encoder(family)
+    reader = build(config)
+    fits = tiny.batch([tiny.question(0, passage=limit - 6, options=(3,))], pad_id=config.pad_token_id)
+    assert fits.input_ids.shape[1] == limit
+    reader(fits)
+    with pytest.raises(CoattendError, match=f"a sequence has {limit + 1} tokens and the encoder reads at most {limit}"):
+        reader(tiny.batch([tiny.question(0, passage=limit - 5, options=(3,))], pad_id=config.pad_token_id))
+
+
+@pytest.mark.parametrize("family", ["deberta", "modernbert"])
+def test_families_without_such_a_table_have_no_limit(family):
+    reader = build(tiny.encoder(family))
+    assert reader(tiny.batch([tiny.question(0, passage=90)])).scores.isfinite().all()
+
+
+def test_ids_out_of_range_are_named():
+    batch = tiny.batch([tiny.question(0)])
+    batch.tag_ids[0, 1] = 47
+    with pytest.raises(CoattendError, match=r"a tag has the id 47, and the reader knows 39\. Set tag_count"):
+        build(tiny.encoder(), tag_embedding=True)(batch)
+    build(tiny.encoder(), tag_embedding=True, tag_count=48)(batch)
+    batch.input_ids[0, 1] = 99
+    with pytest.raises(CoattendError, match=r"a token has the id 99, and the reader knows 61\. Use the encoder's own"):
+        build(tiny.encoder())(batch)
+
+
+def test_the_embedded_encoder_loads_in_silence_and_reads(capfd):
+    reader = build("embedded")
+    assert capfd.readouterr() == ("", "")
+    assert reader.encoder.shape.hidden_size == 384
+    assert next(reader.parameters()).dtype == torch.float32
+    assert not any("pooler" in name for name, _ in reader.named_parameters())
+    assert reader(tiny.batch([tiny.question(0)])).scores.shape == (1, 3)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    model = transformers.AutoModel.from_config(tiny.encoder("electra"))
+    model.save_pretrained(tmp_path / "electra")
+    return tmp_path / "electra"
+
+
+def test_an_encoder_comes_from_a_folder_in_float32_whatever_its_files_hold(folder, capfd):
+    transformers.AutoModel.from_pretrained(folder).half().save_pretrained(folder)
+    capfd.readouterr()
+    reader = build(str(folder), pooling="cls_pooler")
+    assert capfd.readouterr() == ("", "")
+    saved = transformers.AutoModel.from_pretrained(folder).float().state_dict()
+    assert all(torch.equal(saved[name], value) for name, value in reader.encoder.model.state_dict().items())
+    assert {parameter.dtype for parameter in reader.parameters()} == {torch.float32}
+
+
+def test_a_folder_without_a_whole_encoder_is_refused(folder, tmp_path):
+    cut = tmp_path / "cut"
+    shutil.copytree(folder, cut)
+    weights = cut / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1000])
+    with pytest.raises(CoattendError, match="cut: holds no encoder that can be read"):
+        build(cut)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 3}))
+    with pytest.raises(CoattendError, match="holds no weights that fit its configuration"):
+        build(folder)
+
+
+def test_what_is_no_encoder_is_refused(tmp_path):
+    with pytest.raises(CoattendError, match="is no folder"):
+        build(tmp_path / "nowhere")
+    with pytest.raises(CoattendError, match="is no encoder: it has a decoder"):
+        build(transformers.T5Config(vocab_size=9, d_model=8, d_ff=8, num_layers=1, num_heads=1))
+
+
+def test_a_name_that_cannot_be_fetched_says_what_to_do(monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(CoattendError, match="is no folder, has no local copy and cannot be downloaded") as raised:
+        build("no-such-encoder-anywhere")
+    assert "'embedded'" in str(raised.value)
+
+
+def test_the_folder_of_a_source(folder):
+    assert encoder_folder(str(folder)) == folder
+    assert (encoder_folder("embedded") / "config.json").is_file()
+    assert encoder_folder("bert-base-uncased") is None

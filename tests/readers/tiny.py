@@ -1,0 +1,107 @@
+"""Tiny encoders and batches for the tests of readers."""
+
+import random
+from dataclasses import dataclass
+
+import torch
+import transformers
+
+from coattend.readers.batch import Batch
+
+CLS, SEP, FIRST_WORD, VOCABULARY, TAGS = 2, 3, 5, 61, 39
+
+_SIZES = {
+    "vocab_size": VOCABULARY,
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 24,
+    "max_position_embeddings": 64,
+}
+_DEBERTA = {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], "position_biased_input": False}
+_SPECIAL = {"pad_token_id": 0, "cls_token_id": CLS, "bos_token_id": CLS, "sep_token_id": SEP, "eos_token_id": SEP}
+
+
+def encoder(family: str = "bert") -> transformers.PretrainedConfig:
+    """A configuration with two layers and 16 dimensions."""
+    made = {
+        "bert": lambda: transformers.BertConfig(**_SIZES),
+        "albert": lambda: transformers.AlbertConfig(embedding_size=8, **_SIZES),
+        "roberta": lambda: transformers.RobertaConfig(type_vocab_size=1, **_SIZES),
+        "electra": lambda: transformers.ElectraConfig(embedding_size=8, **_SIZES),
+        "deberta": lambda: transformers.DebertaV2Config(**_SIZES, **_DEBERTA),
+        "modernbert": lambda: transformers.ModernBertConfig(**_SIZES, **_SPECIAL),
+    }
+    return made[family]()
+
+
+@dataclass(frozen=True)
+class Question:
+    """Token and tag ids of a passage and of its options (for a span: one, the question), and the answer."""
+
+    passage: list[tuple[int, int]]
+    options: list[list[tuple[int, int]]]
+    label: int = 0
+    span: tuple[int, int] | None = None
+
+
+def question(seed: int, *, passage: int = 9, options: tuple[int, ...] = (3, 5, 4)) -> Question:
+    """A random question with the given numbers of tokens."""
+    draw = random.Random(seed)
+
+    def text(length: int) -> list[tuple[int, int]]:
+        return [(draw.randrange(FIRST_WORD, VOCABULARY), draw.randrange(3, TAGS)) for _ in range(length)]
+
+    first = draw.randrange(passage)
+    span = None if seed % 4 == 3 else (first, draw.randrange(first, passage))
+    return Question(text(passage), [text(length) for length in options], draw.randrange(len(options)), span)
+
+
+def batch(questions: list[Question], *, padding: int = 0, pad_id: int = 0) -> Batch:
+    """Put questions into one batch, with more padding than there need be."""
+    rows = [(one, option) for one in questions for option in one.options]
+    passage = 2 + max(len(one.passage) for one in questions) + padding
+    asked = 1 + max(len(option) for _, option in rows) + padding
+    length, count = max(passage, max(3 + len(q.passage) + len(o) for q, o in rows) + padding), len(rows)
+    most = max(len(one.options) for one in questions)
+    made = Batch(
+        input_ids=torch.full((count, length), pad_id),
+        attention_mask=torch.zeros(count, length, dtype=torch.bool),
+        token_type_ids=torch.zeros(count, length, dtype=torch.long),
+        tag_ids=torch.zeros(count, length, dtype=torch.long),
+        passage_mask=torch.zeros(count, passage, dtype=torch.bool),
+        question_index=torch.zeros(count, asked, dtype=torch.long),
+        question_mask=torch.zeros(count, asked, dtype=torch.bool),
+        option_index=torch.full((len(questions), most), -1),
+        label=torch.tensor([one.label for one in questions]),
+        answer_mask=torch.zeros(count, passage, dtype=torch.bool),
+        start=torch.zeros(count, dtype=torch.long),
+        end=torch.zeros(count, dtype=torch.long),
+    )
+    for row, (one, option) in enumerate(rows):
+        tokens = [(CLS, 1), *one.passage, (SEP, 1), *option, (SEP, 1)]
+        split, end = 2 + len(one.passage), len(tokens)
+        made.input_ids[row, :end], made.tag_ids[row, :end] = torch.tensor(tokens).unbind(1)
+        made.attention_mask[row, :end] = True
+        made.token_type_ids[row, split:end] = 1
+        made.passage_mask[row, :split] = True
+        made.question_index[row, : end - split] = torch.arange(split, end)
+        made.question_mask[row, : end - split] = True
+        made.answer_mask[row, 1 : split - 1] = True
+        if one.span is not None:
+            made.start[row], made.end[row] = one.span[0] + 1, one.span[1] + 1
+    row = 0
+    for place, one in enumerate(questions):
+        made.option_index[place, : len(one.options)] = torch.arange(row, row + len(one.options))
+        row += len(one.options)
+    return made
+
+
+def scatter(module: torch.nn.Module, *, seed: int = 0, deviation: float = 0.2) -> torch.nn.Module:
+    """Move all parameters from where they begin, so that none is zero or like another; in float64."""
+    generator = torch.Generator().manual_seed(seed)
+    module.double()
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.add_(torch.randn(parameter.shape, generator=generator, dtype=torch.float64), alpha=deviation)
+    return module
