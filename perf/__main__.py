@@ -1,0 +1,39 @@
+"""All measurements; the results go to ``perf/results.json`` with a description of the machine."""
+
+import argparse
+import json
+import os
+import platform
+from datetime import UTC, datetime
+from pathlib import Path
+
+from perf import commands, data_stages, training
+
+RESULTS = Path(__file__).with_name("results.json")
+
+
+def main() -> None:
+    """Measure what there is data for."""
+    parser = argparse.ArgumentParser(prog="python -m perf", description=__doc__)
+    parser.add_argument(
+        "--raw", default=os.environ.get("COATTEND_RAW"), help="folder with DREAM; default $COATTEND_RAW"
+    )
+    parser.add_argument("--data", default="data", help="project data folder with DREAM's tokens")
+    chosen = parser.parse_args()
+    results = {"machine": machine(), "measured": datetime.now(UTC).date().isoformat(), "commands": commands.main([])}
+    if chosen.raw:
+        results["data_stages"] = data_stages.main(["--raw", chosen.raw])
+    if Path(chosen.data, "05_model_input", "dream").is_dir():
+        results["training"] = training.main(["--data", chosen.data])
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    print(f"written to {RESULTS}")
+
+
+def machine() -> dict[str, object]:
+    """What the figures were measured on."""
+    models = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+    return {"processor": models[0].split(":")[1].strip(), "cores": os.cpu_count(), "python": platform.python_version()}
+
+
+if __name__ == "__main__":
+    main()

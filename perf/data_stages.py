@@ -1,0 +1,199 @@
+"""Times tagging and tokenising DREAM against the way of the papers' released code, in one run on the same cores.
+
+That way prepares each pair of a passage and an option on its own: the passage is split, tagged by ``nltk.pos_tag`` and
+tokenised again for every option, subwords find their tags by searching for the words in order, and features are padded
+to 512. It is timed on a slice of the questions and extrapolated to all pairs; its start-up is not counted.
+
+Run as ``python perf/data_stages.py --raw DIR``, where DIR holds ``dream/train.json``, ``dream/dev.json`` and
+``nltk_data``. Prints a table, and the same as one line of JSON.
+"""
+
+import argparse
+import json
+import os
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from coattend.benchmarks import dream
+from coattend.datasets.sharded import ShardedTableDataset, ShardPlan
+from coattend.engines.local import cores, map_shards
+from coattend.parameters import BenchmarkParameters, SourceParameters, TaggingParameters, TokenizerParameters
+from coattend.pipelines.tagging.nodes import tag
+from coattend.pipelines.tokenization.nodes import tokenize
+from coattend.tables import TEXTS
+from coattend.text import nltk_data
+from coattend.text.identity import text_id
+from coattend.text.questions import question_texts
+from coattend.text.tagset import ERR, PAD, SPE, tagset
+
+LENGTH = 512
+CHUNK = 40
+SPECIAL = {"[PAD]": PAD, "[CLS]": SPE, "[SEP]": SPE}
+
+Pair = tuple[str, str, str]
+"""A passage, a question and one of its options."""
+
+
+def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--raw", type=Path, required=True, help="folder of the raw files")
+    parser.add_argument(
+        "--share", type=float, default=0.05, help="share of the pairs that the released way is timed on"
+    )
+    parser.add_argument("--workers", type=int, default=cores(), help="processes for either way")
+    options = parser.parse_args(arguments)
+    os.environ["COATTEND_RAW"] = str(options.raw)
+    pairs = read_pairs(options.raw)
+    result = measure(pairs, share=options.share, workers=options.workers)
+    show(result)
+    print(json.dumps(result))
+    return result
+
+
+def measure(pairs: list[Pair], *, share: float, workers: int) -> dict[str, Any]:
+    """Time both ways.
+
+    Args:
+        pairs: All pairs of a passage and an option.
+        share: Share of the pairs, spread evenly, that the released way is timed on.
+        workers: How many processes each way has.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        seconds, repeated = time_stages(pairs, Path(folder), workers)
+    step = max(1, round(1 / share))
+    timed = pairs[::step]
+    released = time_released(timed, workers) * len(pairs) / len(timed)
+    return {
+        "passages": len({passage for passage, _, _ in pairs}),
+        "pairs": len(pairs),
+        "workers": workers,
+        "seconds": seconds,
+        "seconds_again": repeated,
+        "released_pairs_timed": len(timed),
+        "released_seconds_extrapolated": released,
+        "times_faster": released / seconds,
+    }
+
+
+def read_pairs(raw: Path) -> list[Pair]:
+    """Every passage with every option of DREAM's train and dev."""
+    return [
+        (record.text, asked.question, option)
+        for split in ("train", "dev")
+        for record in dream.read(raw / "dream" / f"{split}.json", max_characters=100_000)
+        for asked in record.questions
+        for option in asked.options
+    ]
+
+
+def time_stages(pairs: list[Pair], folder: Path, workers: int) -> tuple[float, float]:
+    """Seconds of our two stages over stored texts, and of running them again with nothing changed."""
+    source = SourceParameters(format="dream", folder="dream", files={})
+    benchmark = BenchmarkParameters(title="DREAM", tasks=("options",), sources=(source,), workers=workers)
+    texts = store_texts(pairs, folder / "texts", benchmark.shards)
+    tags, tokens = (ShardedTableDataset(filepath=str(folder / name)) for name in ("tags", "tokens"))
+
+    def run() -> float:
+        start = time.perf_counter()
+        tags.save(tag(texts.load(), TaggingParameters(tagger="nltk"), benchmark))
+        tokens.save(tokenize(texts.load(), tags.load(), TokenizerParameters(), benchmark))
+        return time.perf_counter() - start
+
+    return run(), run()
+
+
+def store_texts(pairs: list[Pair], folder: Path, shards: int) -> ShardedTableDataset:
+    """Each distinct text once, as ingestion stores it."""
+    kinds: dict[str, str] = dict.fromkeys((passage for passage, _, _ in pairs), "passage")
+    for _, question, option in pairs:
+        texts = question_texts(question, option)
+        for text, kind in zip(texts, ("question", "option") if len(texts) == 2 else ("filled",), strict=True):
+            kinds.setdefault(text, kind)
+    rows: dict[str, list[dict[str, str]]] = defaultdict(list)
+    for text, kind in kinds.items():
+        name = text_id(text)
+        rows[f"{int(name[:8], 16) % shards:04d}"].append({"text_id": name, "kind": kind, "text": text})
+    stored = ShardedTableDataset(filepath=str(folder))
+    make = {name: pa.Table.from_pylist(content, TEXTS) for name, content in rows.items()}
+    stored.save(ShardPlan(dict.fromkeys(make, "once"), lambda names: ((name, make[name]) for name in names)))
+    return stored
+
+
+def time_released(pairs: list[Pair], workers: int) -> float:
+    """Seconds that the processes of the released way work side by side, start-up left out."""
+    chunks = [pairs[start : start + CHUNK] for start in range(0, len(pairs), CHUNK)]
+    worked = list(map_shards(prepare, chunks, workers=workers, title="The released way"))
+    return sum(worked) / workers
+
+
+def prepare(pairs: list[Pair]) -> float:
+    """Seconds for preparing some pairs one by one."""
+    tools()
+    start = time.perf_counter()
+    features = [feature(*pair) for pair in pairs]
+    assert all(len(one) == 4 for one in features)
+    return time.perf_counter() - start
+
+
+def feature(passage: str, question: str, option: str) -> tuple[list[int], list[int], list[int], list[int]]:
+    """Ids, mask, token types and tags of one pair, padded."""
+    pos_tag, word_tokenize, tokenizer, ids = tools()
+    asked = f"{question} {option}"
+    encoded = tokenizer(passage, asked, max_length=LENGTH, padding="max_length", truncation="only_first")
+    tagged = [pair for text in (passage, asked) for pair in pos_tag(word_tokenize(text))]
+    tags, word, rest = [], 0, tagged[0][0].lower()
+    for token in tokenizer.convert_ids_to_tokens(encoded["input_ids"]):
+        if token in SPECIAL:
+            tags.append(SPECIAL[token])
+            continue
+        piece = token.removeprefix("##")
+        if piece not in rest and word < len(tagged) - 1:
+            word += 1
+            rest = tagged[word][0].lower()
+        rest = rest.replace(piece, "", 1)
+        tags.append(ids.get(tagged[word][1], ERR))
+    return encoded["input_ids"], encoded["attention_mask"], encoded["token_type_ids"], tags
+
+
+@cache
+def tools() -> tuple[Any, Any, Any, dict[str, int]]:
+    """What the released way works with, loaded once a process."""
+    import nltk
+    from transformers import AutoTokenizer
+
+    from coattend.text.tokenizer_files import find
+
+    nltk.data.path += [str(nltk_data.find(package)) for package in nltk_data.PACKAGES]
+    nltk.pos_tag(nltk.word_tokenize("Load the data now."))
+    tokenizer = AutoTokenizer.from_pretrained(str(find("embedded").folder))
+    ids = {name: number for number, name in enumerate(tagset("penn").names)}
+    return nltk.pos_tag, nltk.word_tokenize, tokenizer, ids
+
+
+def show(result: dict[str, Any]) -> None:
+    """Print the table."""
+    rows = [
+        ("passages", f"{result['passages']:,}"),
+        ("pairs of a passage and an option", f"{result['pairs']:,}"),
+        ("processes for either way", f"{result['workers']}"),
+        ("tagging and tokenising each text once, s", f"{result['seconds']:.1f}"),
+        ("... and again with nothing changed, s", f"{result['seconds_again']:.2f}"),
+        (
+            f"the released way, s (extrapolated from {result['released_pairs_timed']:,} pairs)",
+            f"{result['released_seconds_extrapolated']:.1f}",
+        ),
+        ("times faster", f"{result['times_faster']:.1f}"),
+    ]
+    for name, value in rows:
+        print(f"{name:<70}{value:>12}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""What exists, read from files: benchmarks, readers and their text profiles; and the loader that completes them."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+from kedro.config import OmegaConfigLoader
+from kedro.utils import find_kedro_project
+
+from coattend import readers
+from coattend.errors import CoattendError, did_you_mean
+
+_SOURCE_ROOT = Path(__file__).resolve().parents[2]
+
+
+def project_folder() -> Path:
+    """The Kedro project that the command runs in, or the checkout that this module lies in."""
+    return find_kedro_project(Path.cwd()) or _SOURCE_ROOT
+
+
+def benchmark_names() -> list[str]:
+    """Benchmarks: the files of ``conf/base/parameters/benchmarks``."""
+    return sorted(_entries("benchmarks"))
+
+
+def benchmark_entry(name: str) -> dict[str, Any]:
+    """A benchmark's parameters in the base environment.
+
+    Raises:
+        CoattendError: If there is no such benchmark.
+    """
+    return _entry("benchmarks", name)
+
+
+def reader_names() -> list[str]:
+    """Readers: the registry's, and the files of ``conf/base/parameters/readers``."""
+    return sorted({*readers.names(), *_entries("readers")})
+
+
+def reader_entry(name: str) -> dict[str, Any]:
+    """A reader's parameters in the base environment, completed with its names.
+
+    Raises:
+        CoattendError: If there is no such reader.
+    """
+    if name in readers.names() and name not in _entries("readers"):
+        return {"name": name, "reader": name}
+    return complete_reader(name, _entry("readers", name))
+
+
+def encoder_entry(name: str) -> dict[str, Any]:
+    """An encoder's parameters in the base environment."""
+    path = project_folder() / "conf" / "base" / "parameters" / "encoders.yml"
+    known = yaml.safe_load(path.read_text())["encoders"]
+    if name not in known:
+        raise CoattendError(f"no encoder is called {name!r}", where=str(path), cure=did_you_mean(name, list(known)))
+    return known[name]
+
+
+def complete_reader(name: str, entry: dict[str, Any] | None) -> dict[str, Any]:
+    """Add the names that an entry may leave out."""
+    return {"name": name, "reader": name} | (entry or {})
+
+
+class ConfigLoader(OmegaConfigLoader):
+    """Kedro's loader; entries learn their names, and readers without a parameter file get an entry of defaults."""
+
+    def __getitem__(self, key: str) -> dict[str, Any]:
+        """Load one kind of configuration, with every reader among the parameters."""
+        config = super().__getitem__(key)
+        if key == "parameters":
+            given = config.get("readers") or {}
+            names = {*readers.names(), *given}
+            config["readers"] = {name: complete_reader(name, given.get(name)) for name in sorted(names)}
+            for name, entry in (config.get("benchmarks") or {}).items():
+                entry["name"] = name
+        return config
+
+
+def _entry(kind: str, name: str) -> dict[str, Any]:
+    entries = _entries(kind)
+    if name not in entries:
+        raise CoattendError(f"no {kind[:-1]} is called {name!r}", cure=did_you_mean(name, list(entries)))
+    return entries[name] or {}
+
+
+def _entries(kind: str) -> dict[str, Any]:
+    return _read_entries(project_folder() / "conf" / "base" / "parameters" / kind, kind)
+
+
+@cache
+def _read_entries(folder: Path, kind: str) -> dict[str, Any]:
+    entries: dict[str, Any] = {}
+    for path in sorted(folder.glob("*.yml")):
+        content = yaml.safe_load(path.read_text()) or {}
+        if list(content) != [kind] or path.stem not in (content[kind] or {}):
+            raise CoattendError(
+                f"must hold one key {kind!r} with an entry {path.stem!r}", where=str(path), cure="Name it as its file"
+            )
+        entries |= content[kind]
+    return entries

@@ -1,0 +1,57 @@
+"""Every pipeline by name: the stages, one pipeline a benchmark, and the default."""
+
+from kedro.pipeline import Pipeline
+
+from coattend import configuration, readers
+from coattend.pipelines import evaluation, ingestion, reporting, tagging, tokenization, training
+
+DEFAULT_BENCHMARK = "sample"
+
+
+def register_pipelines() -> dict[str, Pipeline]:
+    """The stages (all benchmarks), the benchmarks (all stages), and ``__default__``, the sample."""
+    stages: dict[str, list[Pipeline]] = {}
+    benchmarks: dict[str, list[Pipeline]] = {}
+    for benchmark in configuration.benchmark_names():
+        for stage, pipeline in _pipelines_of(benchmark):
+            stages.setdefault(stage, []).append(pipeline)
+            benchmarks.setdefault(benchmark, []).append(pipeline)
+    named = {name: _joined(pipelines) for name, pipelines in (stages | benchmarks).items()}
+    return named | {"__default__": named[DEFAULT_BENCHMARK]}
+
+
+def readers_of(benchmark: str) -> list[str]:
+    """The readers that are registered on a benchmark: those that have a head for one of its tasks."""
+    tasks = tuple(configuration.benchmark_entry(benchmark)["tasks"])
+    names = []
+    for name in configuration.reader_names():
+        entry = configuration.reader_entry(name)
+        chosen = entry.get("benchmarks")
+        if (chosen is None or benchmark in chosen) and readers.fits(entry["reader"], tasks, entry.get("head")):
+            names.append(name)
+    return names
+
+
+def _pipelines_of(benchmark: str) -> list[tuple[str, Pipeline]]:
+    entry = configuration.benchmark_entry(benchmark)
+    profiles = {name: _profiles(name) for name in readers_of(benchmark)}
+    texts = sorted({(one["tagging"], one["tokenizer"]) for one in profiles.values()})
+    pipelines = [("ingestion", ingestion.create_pipeline(benchmark, generated=entry.get("generator") is not None))]
+    pipelines += [("tagging", tagging.create_pipeline(benchmark, name)) for name in sorted({t for t, _ in texts})]
+    pipelines += [("tokenization", tokenization.create_pipeline(benchmark, *names)) for names in texts]
+    pipelines += [("training", training.create_pipeline(benchmark, n, **one)) for n, one in profiles.items()]
+    pipelines += [("evaluation", evaluation.create_pipeline(benchmark, n, **one)) for n, one in profiles.items()]
+    return [*pipelines, ("reporting", reporting.create_pipeline(benchmark, list(profiles)))]
+
+
+def _profiles(reader: str) -> dict[str, str]:
+    """Names of the profiles that decide which tables a reader reads."""
+    entry = configuration.reader_entry(reader)
+    encoder = entry.get("encoder", "minilm")
+    tokenizer = configuration.encoder_entry(encoder).get("tokenizer", "minilm")
+    return {"tagging": entry.get("tagging", "nltk_penn"), "encoder": encoder, "tokenizer": tokenizer}
+
+
+def _joined(pipelines: list[Pipeline]) -> Pipeline:
+    # Adding pipelines one by one takes quadratic time.
+    return Pipeline([node for pipeline in pipelines for node in pipeline.nodes])

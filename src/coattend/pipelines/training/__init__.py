@@ -1,0 +1,5 @@
+"""Training: a reader on a benchmark, one trial a seed."""
+
+from coattend.pipelines.training.pipeline import create_pipeline
+
+__all__ = ["create_pipeline"]

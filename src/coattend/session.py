@@ -1,0 +1,63 @@
+"""A Kedro session whose mistakes are told to the user in one line."""
+
+from typing import Any
+
+from kedro.framework.project import pipelines
+from kedro.framework.session import KedroSession
+from kedro.validation import DataValidationError
+from kedro.validation.exceptions import ParameterValidationError
+
+from coattend.configuration import benchmark_names
+from coattend.errors import CoattendError, did_you_mean
+
+
+class Session(KedroSession):
+    """Checks names before it runs, and closes the tracked run when it is interrupted."""
+
+    def run(self, pipeline_names: list[str] | None = None, namespaces: list[str] | None = None, **kwargs: Any) -> Any:
+        """Run pipelines as `kedro run` does; namespaces without pipelines mean their benchmarks' pipelines.
+
+        Raises:
+            CoattendError: For an unknown pipeline, namespace or parameter, and for a table of the wrong shape.
+        """
+        pipeline_names, namespaces = list(pipeline_names or ()), list(namespaces or ())
+        if namespaces and not pipeline_names:
+            pipeline_names = sorted({_known_benchmark(namespace) for namespace in namespaces})
+        _check_names(pipeline_names, namespaces)
+        try:
+            return super().run(pipeline_names=pipeline_names, namespaces=namespaces, **kwargs)
+        except KeyboardInterrupt as interrupt:
+            self._hook_manager.hook.on_pipeline_error(error=interrupt, run_params={}, pipeline=None, catalog=None)
+            raise
+        except ParameterValidationError as error:
+            raise CoattendError(str(error), cure="The fields of each block are in coattend/parameters.py") from None
+        except DataValidationError as error:
+            raise CoattendError(str(error), cure="Run the stage that writes it again") from error
+
+
+def _known_benchmark(namespace: str) -> str:
+    benchmark = namespace.split(".")[0]
+    if benchmark not in benchmark_names():
+        raise CoattendError(f"no benchmark is called {benchmark!r}", cure=did_you_mean(benchmark, benchmark_names()))
+    return benchmark
+
+
+def _check_names(pipeline_names: list[str], namespaces: list[str]) -> None:
+    for name in pipeline_names:
+        if name not in pipelines:
+            raise CoattendError(f"no pipeline is called {name!r}", cure=did_you_mean(name, list(pipelines)))
+    if not namespaces:
+        return
+    known = {namespace for name in pipeline_names for namespace in _prefixes(pipelines[name])}
+    for namespace in namespaces:
+        _known_benchmark(namespace)
+        if namespace not in known:
+            chosen = ", ".join(pipeline_names)
+            raise CoattendError(
+                f"no namespace {namespace!r} in the pipelines {chosen}", cure=did_you_mean(namespace, sorted(known))
+            )
+
+
+def _prefixes(pipeline: Any) -> set[str]:
+    parts = [node.namespace.split(".") for node in pipeline.nodes if node.namespace]
+    return {".".join(names[: depth + 1]) for names in parts for depth in range(len(names))}

@@ -1,0 +1,142 @@
+"""Kedro hooks that track runs, and the listener to trials."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from kedro.framework.hooks import hook_impl
+from kedro.pipeline import Pipeline
+
+from coattend.tracking import trials
+from coattend.tracking.processes import close_orphans
+from coattend.tracking.store import client_of, common_tags, experiment_of, log_values
+from coattend.training import events
+
+PARENTS = "COATTEND_MLFLOW_PARENTS"
+"""Environment variable that tells worker processes the parent runs: benchmark to run id, as JSON."""
+
+PAGES = {"page": "results/index.html", "page_markdown": "results/results.md"}
+"""Catalog entries that are attached to the parent run, and under which name."""
+
+
+class Tracking:
+    """Tracks Kedro runs that train, predict or score; others leave nothing behind."""
+
+    def __init__(self) -> None:
+        self._project = Path.cwd()
+        self._open: dict[str, trials.TrialRun] = {}
+
+    @hook_impl
+    def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline) -> None:
+        """Close what dead processes left open, then open a parent run for each benchmark."""
+        benchmarks = sorted({node.namespace.split(".")[0] for node in pipeline.nodes if _is_tracked(node)})
+        if not benchmarks:
+            return
+        self._project = Path(run_params["project_path"])
+        client = client_of(self._project)
+        close_orphans(client)
+        parents = {}
+        for benchmark in benchmarks:
+            experiment = experiment_of(client, benchmark, self._project)
+            tags = common_tags(self._project) | {"benchmark": benchmark, "kind": "kedro run"}
+            name = f"{benchmark} {run_params['run_id'].split('.')[0]}"
+            parents[benchmark] = client.create_run(experiment, tags=tags, run_name=name).info.run_id
+            for key in ("pipeline_names", "namespaces", "env", "runtime_params"):
+                client.log_param(parents[benchmark], key, json.dumps(run_params[key], default=str)[:5000])
+        os.environ[PARENTS] = json.dumps(parents)
+
+    @hook_impl
+    def before_node_run(self, node: Any) -> None:
+        """Listen to trials, in worker processes too."""
+        if _parents() and _is_tracked(node) and self not in events.listeners:
+            events.listeners.append(self)
+
+    @hook_impl
+    def after_node_run(self, outputs: dict[str, Any]) -> None:
+        """Write the metrics of what was scored."""
+        for name, value in outputs.items():
+            if name.endswith(".metrics") and value and name.split(".")[0] in _parents():
+                self._write_metrics(value)
+
+    @hook_impl
+    def after_dataset_saved(self, dataset_name: str, data: Any) -> None:
+        """Attach pages to the benchmark's parent run."""
+        benchmark, _, entry = dataset_name.partition(".")
+        if entry in PAGES and benchmark in _parents():
+            client_of(self._project).log_text(_parents()[benchmark], data, PAGES[entry])
+
+    @hook_impl
+    def after_pipeline_run(self) -> None:
+        """Close the parent runs."""
+        self._close("FINISHED")
+
+    @hook_impl
+    def on_pipeline_error(self, error: BaseException) -> None:
+        """Close everything that is open."""
+        self._close("KILLED" if isinstance(error, KeyboardInterrupt) else "FAILED")
+
+    def trial_started(self, trial: dict[str, Any]) -> None:
+        """Open the run of a trial that is being trained."""
+        parent = _parents().get(trial["benchmark"])
+        if parent is not None:
+            client = client_of(self._project)
+            self._open[trial["trial_id"]] = trials.TrialRun(client, trials.create(client, trial, parent, self._project))
+
+    def trial_logged(self, trial_id: str, step: int, values: dict[str, float]) -> None:
+        """Add a point to its curves."""
+        if trial_id in self._open:
+            self._open[trial_id].log(step, values)
+
+    def trial_ended(self, trial_id: str, outcome: dict[str, Any]) -> None:
+        """Close its run."""
+        if trial_id in self._open:
+            self._open.pop(trial_id).end(outcome)
+
+    def _write_metrics(self, metrics: dict[str, Any]) -> None:
+        client, parent = client_of(self._project), _parents()[metrics["benchmark"]]
+        scored = dict(_metrics_of(metrics))
+        for trial in metrics["trials"]:
+            if not trial.get("failure"):
+                run = trials.find_or_write(client, metrics, trial, parent, self._project)
+                log_values(client, run, {name: metric["seeds"][str(trial["seed"])] for name, metric in scored.items()})
+        bounds = {"": "mean", ".low": "low", ".high": "high"}
+        values = {
+            f"{metrics['reader']}.{name}{suffix}": metric[bound]
+            for name, metric in scored.items()
+            for suffix, bound in bounds.items()
+            if metric[bound] is not None
+        }
+        log_values(client, parent, values)
+
+    def _close(self, status: str) -> None:
+        if not _parents():
+            return
+        for trial in self._open.values():
+            trial.close(status)
+        self._open.clear()
+        client = client_of(self._project)
+        for run in _parents().values():
+            client.set_terminated(run, status)
+        del os.environ[PARENTS]
+        if self in events.listeners:
+            events.listeners.remove(self)
+
+
+def _parents() -> dict[str, str]:
+    return json.loads(os.environ.get(PARENTS, "{}"))
+
+
+def _is_tracked(node: Any) -> bool:
+    return any(output.endswith((".model", ".predictions", ".metrics")) for output in node.outputs)
+
+
+def _metrics_of(metrics: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each metric with its name, such as ``dev.accuracy`` or ``dev.middle.accuracy``."""
+    for split, groups in metrics["splits"].items():
+        for group, values in groups.items():
+            place = split if group == "all" else f"{split}.{group}"
+            for name, metric in values.items():
+                if isinstance(metric, dict):
+                    yield f"{place}.{name}", metric

@@ -1,0 +1,42 @@
+"""The MLflow store of a project, and how values are written into it."""
+
+import os
+import subprocess
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coattend.tracking.processes import PROCESS, this_process
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+
+
+def client_of(project: Path) -> "MlflowClient":
+    """A client of the store that ``MLFLOW_TRACKING_URI`` names, else of ``mlflow.db`` in the project."""
+    from mlflow import MlflowClient
+
+    return MlflowClient(os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{project / 'mlflow.db'}")
+
+
+def experiment_of(client: "MlflowClient", benchmark: str, project: Path) -> str:
+    """The id of a benchmark's experiment, made if it is not there."""
+    found = client.get_experiment_by_name(benchmark)
+    if found is not None:
+        return found.experiment_id
+    return client.create_experiment(benchmark, artifact_location=(project / "mlartifacts" / benchmark).as_uri())
+
+
+def log_values(client: "MlflowClient", run: str, values: dict[str, float], step: int = 0) -> None:
+    """Write metrics in one call."""
+    from mlflow.entities import Metric
+
+    now = int(time.time() * 1000)
+    client.log_batch(run, metrics=[Metric(name, float(value), now, step) for name, value in values.items()])
+
+
+def common_tags(project: Path) -> dict[str, str]:
+    """Tags of every run: the process that it belongs to, and the commit of the code."""
+    command = ["git", "-C", str(project), "rev-parse", "HEAD"]
+    commit = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    return {PROCESS: this_process()} | ({"git_sha": commit} if commit else {})

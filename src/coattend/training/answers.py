@@ -1,0 +1,93 @@
+"""What a reader answers to examples."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from coattend.readers.batch import Batch
+from coattend.readers.heads.span import best_spans
+from coattend.readers.reader import Reader
+from coattend.training.batching import LengthBuckets
+from coattend.training.collation import Collator
+from coattend.training.examples import Example
+from coattend.training.tokens import Tokens
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A reader's answer to one question.
+
+    Attributes:
+        example: The question.
+        scores: Score of each option.
+        start: First character of the best span in the passage.
+        end: Character after its last.
+        span_score: Score of that span.
+        null_score: Score of "no answer" in the passage.
+    """
+
+    example: Example
+    scores: tuple[float, ...] | None = None
+    start: int | None = None
+    end: int | None = None
+    span_score: float | None = None
+    null_score: float | None = None
+
+    @property
+    def choice(self) -> int:
+        """The option with the best score."""
+        return max(range(len(self.scores)), key=self.scores.__getitem__)
+
+
+def answer(
+    reader: Reader,
+    examples: Sequence[Example],
+    *,
+    collator: Collator,
+    tokens: Tokens,
+    tokens_per_batch: int,
+    bf16: bool,
+    max_answer_length: int,
+) -> Iterator[Answer]:
+    """Answer every example, in batches of like length; gradients are off and dropout too.
+
+    Args:
+        reader: A reader with an options or a span head, on the device to use.
+        examples: The questions.
+        collator: Makes a batch's tensors.
+        tokens: The benchmark's tokens, for the characters of a span.
+        tokens_per_batch: Most padded tokens in a batch.
+        bf16: Whether matrix products run in bf16.
+        max_answer_length: Longest span in tokens.
+
+    Yields:
+        The answers, not in the order of the examples.
+    """
+    lengths = [collator.sequence_length(example) for example in examples]
+    sequences = [len(example.sequences) for example in examples]
+    device = next(reader.parameters()).device
+    training = reader.training
+    reader.eval()
+    for rows in LengthBuckets(lengths, sequences, tokens_per_batch=tokens_per_batch, shuffle=False):
+        chosen = [examples[row] for row in rows]
+        batch = Batch(**collator(chosen)).to(device)
+        with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bf16):
+            output = reader(batch)
+        if output.scores is not None:
+            for example, scores in zip(chosen, output.scores.float().tolist(), strict=True):
+                yield Answer(example, scores=tuple(scores[: len(example.sequences)]))
+            continue
+        spans = best_spans(output.start.float(), output.end.float(), batch.answer_mask, max_length=max_answer_length)
+        before = collator.passage_start
+        for row, example in enumerate(chosen):
+            where = tokens.slice(example.passage)
+            first, last = int(spans.start[row, 0]) - before, int(spans.end[row, 0]) - before
+            yield Answer(
+                example,
+                start=int(tokens.starts[where][first]),
+                end=int(tokens.ends[where][last]),
+                span_score=float(spans.score[row, 0]),
+                null_score=float(spans.null_score[row]),
+            )
+    reader.train(training)

@@ -1,0 +1,142 @@
+"""Puts sequences together when a batch is made: ``[CLS] P [SEP] Q O [SEP]``, padded to the longest."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from coattend.training.examples import Example, token_span
+from coattend.training.tokens import Tokens
+
+if TYPE_CHECKING:
+    import torch
+
+    from coattend.text.subwords import SpecialLayout
+
+PAD_TAG, SPECIAL_TAG = 0, 1
+
+
+class Collator:
+    """Makes the tensors of a batch from examples.
+
+    Args:
+        tokens: The benchmark's tokens.
+        layout: Special tokens of the tokenizer.
+        head: ``"options"`` makes a row for each option, ``"span"`` one for each question.
+        multiple: Sequences are padded to a multiple of this, so that few different shapes occur.
+    """
+
+    def __init__(self, tokens: Tokens, layout: "SpecialLayout", head: str, *, multiple: int = 8) -> None:
+        self._tokens, self._layout, self._head, self._multiple = tokens, layout, head, multiple
+
+    @property
+    def passage_start(self) -> int:
+        """Position of the passage's first token in a sequence."""
+        return len(self._layout.prefix)
+
+    @property
+    def special_tokens(self) -> int:
+        """How many special tokens a sequence has."""
+        return self._layout.count
+
+    def sequence_length(self, example: Example) -> int:
+        """Tokens of an example's longest sequence as it is padded."""
+        length = example.longest + self._layout.count
+        return -(-length // self._multiple) * self._multiple
+
+    def __call__(self, examples: Sequence[Example]) -> dict[str, "torch.Tensor"]:
+        """Build a batch.
+
+        Args:
+            examples: B questions with S sequences in all.
+
+        Returns:
+            The fields of `coattend.readers.batch.Batch` by name: sequences [S, N], passage domain [S, P], question
+            domain [S, Q], options [B, C].
+        """
+        import torch
+
+        arrays = self._sequences(examples)
+        if self._head == "options":
+            arrays |= _options(examples)
+        else:
+            arrays |= self._spans(examples, arrays["passage_mask"].shape[1])
+        return {name: torch.from_numpy(array) for name, array in arrays.items()}
+
+    def _sequences(self, examples: Sequence[Example]) -> dict[str, np.ndarray]:
+        layout = self._layout
+        before, between = len(layout.prefix), len(layout.middle)
+        count = sum(len(example.sequences) for example in examples)
+        length = max(self.sequence_length(example) for example in examples)
+        passage = before + between + max(example.passage_tokens for example in examples)
+        question = len(layout.suffix) + max(max(example.lengths) for example in examples)
+        arrays = {
+            "input_ids": np.full((count, length), layout.pad_id, np.int64),
+            "attention_mask": np.zeros((count, length), bool),
+            "token_type_ids": np.zeros((count, length), np.int64),
+            "tag_ids": np.full((count, length), PAD_TAG, np.int64),
+            "passage_mask": np.zeros((count, passage), bool),
+            "question_index": np.zeros((count, question), np.int64),
+            "question_mask": np.zeros((count, question), bool),
+        }
+        row = 0
+        for example in examples:
+            for texts, size in zip(example.sequences, example.lengths, strict=True):
+                self._write(arrays, row, example, texts, size)
+                row += 1
+        return arrays
+
+    def _write(
+        self, arrays: dict[str, np.ndarray], row: int, example: Example, texts: tuple[int, ...], size: int
+    ) -> None:
+        layout, tokens = self._layout, self._tokens
+        ids, tags = arrays["input_ids"][row], arrays["tag_ids"][row]
+        first = len(layout.prefix)
+        split = first + example.passage_tokens + len(layout.middle)
+        end = split + size + len(layout.suffix)
+        tags[:end] = SPECIAL_TAG
+        ids[:first] = layout.prefix
+        where = tokens.slice(example.passage)
+        where = slice(where.start, where.start + example.passage_tokens)
+        ids[first : first + example.passage_tokens] = tokens.input_ids[where]
+        tags[first : first + example.passage_tokens] = tokens.tag_ids[where]
+        ids[first + example.passage_tokens : split] = layout.middle
+        at = split
+        for text in texts:
+            where = tokens.slice(text)
+            stop = at + where.stop - where.start
+            ids[at:stop], tags[at:stop] = tokens.input_ids[where], tokens.tag_ids[where]
+            at = stop
+        ids[at:end] = layout.suffix
+        arrays["attention_mask"][row, :end] = True
+        arrays["token_type_ids"][row, :split] = layout.passage_type
+        arrays["token_type_ids"][row, split:end] = layout.question_type
+        arrays["passage_mask"][row, :split] = True
+        arrays["question_index"][row, : end - split] = np.arange(split, end)
+        arrays["question_mask"][row, : end - split] = True
+
+    def _spans(self, examples: Sequence[Example], passage: int) -> dict[str, np.ndarray]:
+        before = len(self._layout.prefix)
+        answer = np.zeros((len(examples), passage), bool)
+        start = np.zeros(len(examples), np.int64)
+        end = np.zeros(len(examples), np.int64)
+        for row, example in enumerate(examples):
+            answer[row, before : before + example.passage_tokens] = True
+            span = token_span(example, self._tokens)
+            if span is not None:
+                start[row], end[row] = span[0] + before, span[1] + before
+        return {"answer_mask": answer, "start": start, "end": end}
+
+
+def _options(examples: Sequence[Example]) -> dict[str, np.ndarray]:
+    most = max(len(example.sequences) for example in examples)
+    index = np.full((len(examples), most), -1, np.int64)
+    row = 0
+    for question, example in enumerate(examples):
+        count = len(example.sequences)
+        index[question, :count] = np.arange(row, row + count)
+        row += count
+    arrays: dict[str, Any] = {"option_index": index}
+    if all(example.label is not None for example in examples):
+        arrays["label"] = np.array([example.label for example in examples], np.int64)
+    return arrays

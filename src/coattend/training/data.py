@@ -1,0 +1,95 @@
+"""A benchmark's questions as a reader is trained on them and asked them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
+
+from coattend.errors import CoattendError
+from coattend.parameters import TrainingParameters
+from coattend.text.identity import text_id
+from coattend.training.examples import Example, Unreadable, build_examples, hold_out
+from coattend.training.tokens import Tokens
+
+
+@dataclass(frozen=True)
+class QuestionSet:
+    """Questions, their passages, and the examples made of them.
+
+    Attributes:
+        questions: Rows of the questions table.
+        texts: Passage text by question id.
+        examples: Those that a reader can be given.
+        unreadable: Those that it cannot.
+    """
+
+    questions: pa.Table
+    texts: dict[str, str]
+    examples: list[Example]
+    unreadable: list[Unreadable]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the questions of one task come from.
+
+    Args:
+        questions: The benchmark's questions.
+        passages: Its passages.
+        tokens: Its tokens.
+        task: The task to read.
+        special_tokens: How many special tokens a sequence has.
+    """
+
+    questions: pads.Dataset
+    passages: pads.Dataset
+    tokens: Tokens
+    task: str
+    special_tokens: int
+
+    def training(self, training: TrainingParameters) -> tuple[QuestionSet, QuestionSet]:
+        """The questions to train on and those that choose the checkpoint.
+
+        Raises:
+            CoattendError: If there are none to train on.
+        """
+        train = self._rows(["train"])
+        if not train.num_rows:
+            raise CoattendError(f"has no train questions of the task {self.task!r}", where="questions table")
+        train, held_out = hold_out(train, self.passages, training.held_out)
+        if training.selection == "dev":
+            held_out = self._rows(["dev"])
+        if training.max_questions is not None:
+            train = _first(train, training.max_questions)
+        return self._set(train, training.max_length), self._set(held_out, training.max_length)
+
+    def scored(self, training: TrainingParameters) -> QuestionSet:
+        """The questions of every split but train."""
+        splits = set(self.questions.to_table(columns=["split"]).column("split").to_pylist()) - {"train"}
+        return self._set(self._rows(sorted(splits)), training.max_length)
+
+    def _rows(self, splits: Sequence[str]) -> pa.Table:
+        wanted = pc.field("split").cast(pa.string()).isin(list(splits))
+        return self.questions.to_table(filter=wanted & (pc.field("task").cast(pa.string()) == self.task))
+
+    def _set(self, questions: pa.Table, max_length: int) -> QuestionSet:
+        examples, unreadable = build_examples(
+            questions, self.passages, self.tokens, max_length=max_length, special_tokens=self.special_tokens
+        )
+        wanted = pc.field("passage_id").isin(pc.unique(questions.column("passage_id")))
+        table = self.passages.to_table(columns=["passage_id", "text"], filter=wanted).to_pydict()
+        by_passage = dict(zip(table["passage_id"], table["text"], strict=True))
+        pairs = zip(
+            questions.column("question_id").to_pylist(), questions.column("passage_id").to_pylist(), strict=True
+        )
+        return QuestionSet(
+            questions, {question: by_passage[passage] for question, passage in pairs}, examples, unreadable
+        )
+
+
+def _first(questions: pa.Table, count: int) -> pa.Table:
+    """As many questions as wanted, chosen by their ids and not by their order."""
+    keys = pa.array([text_id(name) for name in questions.column("question_id").to_pylist()])
+    return questions.take(pc.sort_indices(keys)[:count])

@@ -1,0 +1,106 @@
+"""Marks answers: right or wrong, and how much of the answer was found."""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from coattend.evaluation import squad
+from coattend.evaluation.thresholds import best_threshold
+from coattend.tables import PREDICTIONS
+from coattend.training.answers import Answer
+from coattend.training.data import QuestionSet
+
+
+def mark(
+    answers: Iterable[Answer], asked: QuestionSet, *, trial_id: str, seed: int, threshold: float | None = None
+) -> pa.Table:
+    """Compare answers with the gold answers.
+
+    Args:
+        answers: A reader's answers.
+        asked: The questions; those without an answer are marked wrong.
+        trial_id: The trial that answered.
+        seed: Its seed.
+        threshold: A span is given unless the null score exceeds its score by more than this. None: whichever score
+            is higher; a span always, where every question has an answer.
+
+    Returns:
+        A predictions table in the order of the questions.
+    """
+    version = "v1.1" if all(asked.questions.column("answerable").to_pylist()) else "v2.0"
+    if threshold is None:
+        threshold = math.inf if version == "v1.1" else 0.0
+    by_id = {answer.example.question_id: answer for answer in answers}
+    rows = []
+    for question in asked.questions.to_pylist():
+        answer = by_id.get(question["question_id"])
+        if question["task"] == "options":
+            row = _mark_option(question, answer)
+        else:
+            row = _mark_span(question, answer, asked.texts[question["question_id"]], threshold, version)
+        rows.append({"question_id": question["question_id"], "trial_id": trial_id, "seed": seed} | row)
+    return pa.Table.from_pylist(rows, schema=PREDICTIONS)
+
+
+def held_out_score(table: pa.Table) -> float:
+    """What a checkpoint is chosen by: accuracy for options, mean F1 for spans."""
+    return float(pa.compute.mean(table.column("f1")).as_py() or 0.0)
+
+
+def null_threshold(answers: Iterable[Answer], asked: QuestionSet) -> float:
+    """The threshold with the best F1 on questions that were held out.
+
+    Returns:
+        Infinity where every question has an answer: then one is always given.
+    """
+    answers = list(answers)
+    golds = {row["question_id"]: _golds(row) for row in asked.questions.to_pylist()}
+    if all(golds.values()) or not answers:
+        return math.inf
+    margins = np.array([answer.null_score - answer.span_score for answer in answers])
+    texts = [asked.texts[answer.example.question_id][answer.start : answer.end] for answer in answers]
+    found = [
+        squad.best(text, golds[answer.example.question_id], version="v2.0")[1]
+        for answer, text in zip(answers, texts, strict=True)
+    ]
+    nothing = [0.0 if golds[answer.example.question_id] else 1.0 for answer in answers]
+    return best_threshold(margins, found, nothing)
+
+
+def _mark_option(question: dict[str, Any], answer: Answer | None) -> dict[str, Any]:
+    if answer is None:
+        return {"prediction": "", "correct": False, "f1": 0.0}
+    correct = answer.choice == question["label"]
+    return {
+        "prediction": question["options"][answer.choice],
+        "label": answer.choice,
+        "scores": answer.scores,
+        "correct": correct,
+        "f1": float(correct),
+    }
+
+
+def _mark_span(
+    question: dict[str, Any], answer: Answer | None, passage: str, threshold: float, version: squad.Version
+) -> dict[str, Any]:
+    if answer is None:
+        return {"prediction": "", "correct": False, "f1": 0.0}
+    given = answer.null_score - answer.span_score <= threshold
+    text = passage[answer.start : answer.end] if given else ""
+    exact, f1 = squad.best(text, _golds(question), version=version)
+    return {
+        "prediction": text,
+        "scores": (answer.span_score,),
+        "start": answer.start if given else None,
+        "end": answer.end if given else None,
+        "null_score": answer.null_score,
+        "correct": exact == 1,
+        "f1": f1,
+    }
+
+
+def _golds(question: dict[str, Any]) -> list[str]:
+    return [answer["text"] for answer in question["answers"] or ()]

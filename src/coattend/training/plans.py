@@ -1,0 +1,39 @@
+"""From parameters to a plan: which reader, which head, which questions."""
+
+import pyarrow.dataset as pads
+
+from coattend import readers
+from coattend.parameters import BenchmarkParameters, EncoderParameters, ReaderParameters, TokenizerParameters
+from coattend.text.subwords import load_tokenizer, special_layout
+from coattend.training.data import Source
+from coattend.training.fit import Plan, training_of
+from coattend.training.tokens import Tokens
+
+
+def plan_of(
+    questions: pads.Dataset,
+    passages: pads.Dataset,
+    tokens: pads.Dataset,
+    benchmark: BenchmarkParameters,
+    reader: ReaderParameters,
+    encoder: EncoderParameters,
+    tokenizer: TokenizerParameters,
+) -> Plan:
+    """Bring a reader and a benchmark together.
+
+    Raises:
+        CoattendError: If a parameter names nothing that exists, or the reader has no head for the benchmark.
+    """
+    head = readers.head_for(reader.reader, benchmark.tasks, reader.head)
+    layout = special_layout(load_tokenizer(tokenizer))
+    return Plan(
+        benchmark=benchmark.name,
+        name=reader.name,
+        reader=reader.reader,
+        head=head,
+        options=readers.resolve(reader.reader, head=head, **reader.options),
+        encoder=encoder,
+        training=training_of(benchmark, reader),
+        source=Source(questions, passages, Tokens.from_table(tokens), readers.task_of(head), layout.count),
+        layout=layout,
+    )

@@ -1,0 +1,86 @@
+"""The tokens of all texts as a few flat arrays, found by text id."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as pads
+
+from coattend.errors import CoattendError
+from coattend.text.identity import text_id
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Subword tokens of many texts.
+
+    Attributes:
+        rows: Text id to row.
+        offsets: Row r's tokens lie at ``offsets[r]:offsets[r + 1]`` of the flat arrays.
+        input_ids: Subword ids.
+        tag_ids: Tag ids of the words that the subwords lie in.
+        starts: First character of each subword in its text.
+        ends: Character after each subword's last.
+        tagger: Name of the tagger that the tags come from.
+    """
+
+    rows: dict[str, int]
+    offsets: np.ndarray
+    input_ids: np.ndarray
+    tag_ids: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+    tagger: str
+
+    @classmethod
+    def from_table(cls, data: pads.Dataset) -> "Tokens":
+        """Read the stored tokens of a benchmark."""
+        table = data.to_table(columns=["text_id", "input_ids", "tag_ids", "starts", "ends"]).combine_chunks()
+        flat = {name: _flatten(table.column(name)) for name in ("input_ids", "tag_ids", "starts", "ends")}
+        lengths = pa.compute.list_value_length(table.column("input_ids")).to_numpy()
+        metadata = data.schema.metadata or {}
+        return cls(
+            rows={name: row for row, name in enumerate(table.column("text_id").to_pylist())},
+            offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            tagger=metadata.get(b"tagger", b"unknown").decode(),
+            **flat,
+        )
+
+    def row(self, text: str) -> int:
+        """The row of a text.
+
+        Raises:
+            CoattendError: If the text was not tokenised.
+        """
+        try:
+            return self.rows[text_id(text)]
+        except KeyError:
+            raise CoattendError(
+                "has no tokens",
+                where=f"text {text[:60]!r}",
+                cure="Run the pipelines ingestion, tagging and tokenization",
+            ) from None
+
+    def length(self, row: int) -> int:
+        """How many tokens a row has."""
+        return int(self.offsets[row + 1] - self.offsets[row])
+
+    def slice(self, row: int) -> slice:
+        """Where a row's tokens lie in the flat arrays."""
+        return slice(int(self.offsets[row]), int(self.offsets[row + 1]))
+
+    def digest(self, rows: Iterable[int]) -> str:
+        """A hash of the tokens of some rows, in their order."""
+        content = hashlib.sha256()
+        for row in rows:
+            where = self.slice(row)
+            content.update(self.input_ids[where].tobytes())
+            content.update(self.tag_ids[where].tobytes() + b"|")
+        return content.hexdigest()
+
+
+def _flatten(column: pa.ChunkedArray) -> np.ndarray:
+    chunks = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
+    return np.concatenate(chunks) if chunks else np.zeros(0, np.int32)

@@ -1,0 +1,73 @@
+"""A project of its own for tests that run pipelines, in this process or as a command."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch) -> Path:
+    """An empty project with this one's configuration; the working folder is inside it."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    shutil.copytree(ROOT / "conf", folder / "conf")
+    for name in ("pyproject.toml", ".telemetry"):
+        shutil.copy(ROOT / name, folder / name)
+    (folder / "src").mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    return folder
+
+
+@pytest.fixture
+def kedro_run(project) -> Callable[..., Any]:
+    """Runs pipelines in this process, in the tiny test environment."""
+    from kedro.framework.project import settings
+    from kedro.framework.startup import bootstrap_project
+
+    bootstrap_project(project)
+
+    def run(pipelines: str = "", namespaces: str = "", env: str = "test", **params: Any) -> Any:
+        with settings.SESSION_CLASS.create(project_path=project, env=env, runtime_params=params) as session:
+            return session.run(
+                pipeline_names=[name for name in pipelines.split(",") if name],
+                namespaces=[name for name in namespaces.split(",") if name],
+            )
+
+    return run
+
+
+@pytest.fixture
+def kedro(project) -> Callable[..., subprocess.CompletedProcess]:
+    """Runs a kedro command as a user does."""
+
+    def command(*arguments: str, **options: Any) -> subprocess.CompletedProcess:
+        environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "200"} | options.pop("environment", {})
+        return subprocess.run(
+            [Path(sys.executable).parent / "kedro", *arguments],
+            cwd=project,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            **options,
+        )
+
+    return command
+
+
+@pytest.fixture(scope="session")
+def raw() -> Path:
+    """The folder with real benchmarks."""
+    folder = os.environ.get("COATTEND_RAW")
+    if not folder or not Path(folder, "dream", "train.json").is_file():
+        pytest.skip("COATTEND_RAW names no folder with dream/train.json")
+    return Path(folder)

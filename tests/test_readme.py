@@ -1,0 +1,64 @@
+"""What the README shows works as it stands there."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from coattend.pipeline_registry import register_pipelines
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+def test_the_new_reader_can_be_built_from_its_one_file(tmp_path):
+    code = next(block for block in blocks("python") if "READER = NamedReader" in block)
+    (tmp_path / "look_once.py").write_text(code)
+    info = tmp_path / "look_once-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: look-once\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[coattend.readers]\nlook_once = look_once\n")
+    check = (
+        "import sys; from coattend import readers\n"
+        "assert 'look_once' in readers.names() and 'torch' not in sys.modules\n"
+        "from transformers import BertConfig\n"
+        "tiny = BertConfig(vocab_size=99, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8)\n"
+        "for head in ('options', 'span'): readers.build('look_once', encoder=tiny, head=head, sharpness=2.0)\n"
+    )
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", check], env=environment, check=True)
+
+
+@pytest.fixture(scope="module")
+def pipelines():
+    return register_pipelines()
+
+
+def commands():
+    lines = [line.split("#")[0].strip() for block in blocks("bash") for line in block.splitlines()]
+    return [line for line in lines if line.startswith("kedro run")] + re.findall(r"`(kedro run [^`]+)`", README)
+
+
+@pytest.mark.parametrize("command", commands())
+def test_every_command_names_what_exists(command, pipelines):
+    words = shlex.split(command)
+    options = dict(zip(words[2::2], words[3::2], strict=True))
+    known = set(pipelines) | {"mine"}
+    assert set(options.get("--pipelines", "__default__").split(",")) <= known
+    namespaces = {node.namespace for pipeline in pipelines.values() for node in pipeline.nodes}
+    namespaces |= {name.split(".")[0] for name in namespaces} | {"dream.look_once"}
+    assert set(filter(None, options.get("--namespaces", "").split(","))) <= namespaces
+
+
+def test_make_has_the_targets_that_the_readme_names():
+    listed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for target in re.findall(r"^make ([a-z-]+)", "\n".join(blocks("bash")), re.MULTILINE):
+        assert f"make {target} " in listed

@@ -1,0 +1,71 @@
+"""The house keeps its shape: imports run down, catalog names match their patterns, names come without torch."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from coattend.pipeline_registry import register_pipelines
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def pipelines():
+    return register_pipelines()
+
+
+def catalog_patterns():
+    files = sorted((ROOT / "conf" / "base" / "catalog").glob("*.yml"))
+    return [name for file in files for name in yaml.safe_load(file.read_text())]
+
+
+def matching(name, patterns):
+    return [p for p in patterns if re.fullmatch(re.sub(r"\\{\w+\\}", ".+", re.escape(p)), name)]
+
+
+def test_imports_run_down():
+    done = subprocess.run(
+        [Path(sys.executable).parent / "lint-imports"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_every_dataset_has_a_pattern_of_as_many_parts(pipelines):
+    patterns = catalog_patterns()
+    datasets = {name for pipeline in pipelines.values() for name in pipeline.datasets() if "params:" not in name}
+    for name in datasets:
+        same = [p for p in matching(name, patterns) if p.count(".") == name.count(".")]
+        assert len(same) == 1, f"{name}: {same}"
+        assert matching(name, patterns)[0] == same[0] or len(matching(name, patterns)) == 1
+
+
+def test_every_stage_and_benchmark_is_a_pipeline(pipelines):
+    stages = {"ingestion", "tagging", "tokenization", "training", "evaluation", "reporting"}
+    assert stages | {"sample", "dream", "__default__"} <= set(pipelines)
+    for benchmark in ("sample", "dream"):
+        assert f"{benchmark}.results" in pipelines[benchmark].outputs()
+
+
+def test_nodes_stand_in_their_namespaces(pipelines):
+    names = {node.name for node in pipelines["dream"].nodes}
+    assert {"dream.ingest", "dream.poi_net.train", "dream.poi_net.predict", "dream.poi_net.score"} <= names
+    assert all("gpu" in node.tags for node in pipelines["training"].nodes)
+
+
+def test_readers_stand_only_where_they_can_answer(pipelines):
+    names = {node.name for node in pipelines["training"].nodes}
+    assert "sample.poi_net_span.train" in names
+    assert "dream.poi_net_span.train" not in names
+
+
+def test_registration_imports_nothing_heavy():
+    code = (
+        "import sys; from coattend.pipeline_registry import register_pipelines; register_pipelines(); "
+        "print(sorted({'torch', 'transformers', 'nltk', 'mlflow', 'plotly'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
