@@ -30,7 +30,7 @@ def test_the_new_reader_can_be_built_from_its_one_file(tmp_path):
         "import sys; from coattend import readers\n"
         "assert 'look_once' in readers.names() and 'torch' not in sys.modules\n"
         "from transformers import BertConfig\n"
-        "tiny = BertConfig(vocab_size=99, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8)\n"
+        "tiny = BertConfig(vocab_size=99, hidden_size=8, num_hidden_layers=1, num_attention_heads=2)\n"
         "for head in ('options', 'span'): readers.build('look_once', encoder=tiny, head=head, sharpness=2.0)\n"
     )
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}

@@ -113,7 +113,14 @@ def test_a_benchmark_is_answered_with_the_first_head_that_can():
 
 def test_sources_are_the_files_that_a_reader_is_made_of():
     files = {path.name for path in readers.sources("poi_net", "options")}
-    assert {"poi_net.py", "iterative_co_attention.py", "transformer.py", "options.py", "pooling.py"} <= files
+    assert {
+        "poi_net.py",
+        "iterative_co_attention.py",
+        "transformer.py",
+        "attention.py",
+        "options.py",
+        "pooling.py",
+    } <= files
     assert {"attended.py", "reader.py", "batch.py", "maximum.py"} <= files
     assert not {"span.py", "dual_multi_head.py", "registry.py", "plain.py"} & files
     assert all(path.is_file() for path in readers.sources("poi_net"))

@@ -174,8 +174,11 @@ def test_a_folder_without_a_whole_encoder_is_refused(folder, tmp_path):
 def test_what_is_no_encoder_is_refused(tmp_path):
     with pytest.raises(CoattendError, match="is no folder"):
         build(tmp_path / "nowhere")
-    with pytest.raises(CoattendError, match="is no encoder: it has a decoder"):
-        build(transformers.T5Config(vocab_size=9, d_model=8, d_ff=8, num_layers=1, num_heads=1))
+    decoding = transformers.T5Config(vocab_size=9, d_model=8, d_ff=8, num_layers=1, num_heads=1)
+    decoding.save_pretrained(tmp_path)
+    for source in (decoding, tmp_path):
+        with pytest.raises(CoattendError, match=r"^a t5 model is no encoder: it has a decoder"):
+            build(source)
 
 
 def test_a_name_that_cannot_be_fetched_says_what_to_do(monkeypatch):

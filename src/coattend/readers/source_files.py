@@ -24,11 +24,14 @@ def sources(name: str, head: str | None = None) -> list[Path]:
     Raises:
         CoattendError: If there is no such reader, or it has no such head.
     """
-    modules = {sys.modules[part.__module__] for part in assemble(name, head, {}).classes.values()}
-    modules |= {importlib.import_module(f"{__package__}.{shared}") for shared in _SHARED}
-    modules |= {imported for module in modules for imported in _imports(module)}
-    modules -= {importlib.import_module(f"{__package__}.{part}") for part in _FRAMEWORK}
-    return sorted({registry.file_of(name), *(Path(inspect.getfile(module)) for module in modules)})
+    framework = {importlib.import_module(f"{__package__}.{part}") for part in _FRAMEWORK}
+    known: set[ModuleType] = set()
+    new = {sys.modules[part.__module__] for part in assemble(name, head, {}).classes.values()}
+    new |= {importlib.import_module(f"{__package__}.{shared}") for shared in _SHARED}
+    while new:
+        known |= new
+        new = {imported for module in new for imported in _imports(module)} - known - framework
+    return sorted({registry.file_of(name), *(Path(inspect.getfile(module)) for module in known)})
 
 
 def _imports(module: ModuleType) -> Iterator[ModuleType]:

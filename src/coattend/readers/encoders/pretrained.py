@@ -80,6 +80,8 @@ def _pretrained(source: str | Path, dropout: float | None, pooler: bool) -> nn.M
             model, report = AutoModel.from_pretrained(
                 name, config=config, dtype=torch.float32, local_files_only=local, output_loading_info=True
             )
+        except CoattendError:
+            raise
         except Exception as error:  # transformers, huggingface_hub and safetensors raise each their own.
             problem = error
             continue
