@@ -4,7 +4,7 @@ from typing import Any
 
 from kedro.framework.project import pipelines
 from kedro.framework.session import KedroSession
-from kedro.validation import DataValidationError
+from kedro.io import DatasetError
 from kedro.validation.exceptions import ParameterValidationError
 
 from coattend.configuration import benchmark_names
@@ -31,8 +31,18 @@ class Session(KedroSession):
             raise
         except ParameterValidationError as error:
             raise CoattendError(str(error), cure="The fields of each block are in coattend/parameters.py") from None
-        except DataValidationError as error:
-            raise CoattendError(str(error), cure="Run the stage that writes it again") from error
+        except DatasetError as error:
+            raise _told_to_the_user(error) from None
+
+
+def _told_to_the_user(error: BaseException) -> CoattendError:
+    """Our own error inside those that the catalog wrapped around it, else the catalog's message."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, CoattendError):
+            return cause
+        cause = cause.__cause__
+    return CoattendError(str(error), cure="Run the stage that writes it again")
 
 
 def _known_benchmark(namespace: str) -> str:

@@ -20,7 +20,7 @@ def dream(rng: Random, split: str, passages: range, changes: float) -> Iterator[
     for number in passages:
         turns, choices = stories.dialogue(rng, changes=changes)
         asked = [{"question": c.question, "choice": c.options, "answer": c.options[c.label]} for c in choices]
-        yield ("[\n" if number == passages[0] else ",\n") + json.dumps([turns, asked, f"{split}-{number}"])
+        yield ("[\n" if number == passages[0] else ",\n") + json.dumps([turns, asked, f"dialogue-{split}-{number}"])
     yield "\n]\n"
 
 
@@ -29,7 +29,7 @@ def squad(rng: Random, split: str, passages: range, changes: float) -> Iterator[
     yield '{"version": "v2.0", "data": ['
     for start in range(0, len(passages), PER_ARTICLE):
         some = passages[start : start + PER_ARTICLE]
-        paragraphs = [_paragraph(rng, f"{split}-{number}", split, changes) for number in some]
+        paragraphs = [_paragraph(rng, f"story-{split}-{number}", split, changes) for number in some]
         article = {"title": f"{split}-{some[0]}", "paragraphs": paragraphs}
         yield (",\n" if start else "\n") + json.dumps(article)
     yield "\n]}\n"

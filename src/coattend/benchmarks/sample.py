@@ -14,6 +14,10 @@ from coattend.errors import CoattendError
 from coattend.parameters import Parameters
 
 
+CBT_SPLITS = {"train": "train", "dev": "valid"}
+"""What the Children's Book Test calls its splits."""
+
+
 class Sizes(Parameters):
     """How many passages of one task there are."""
 
@@ -88,13 +92,13 @@ def _files(settings: SampleSettings) -> Iterator[tuple[str, Iterator[str]]]:
     tasks = {
         "dream/{split}-{number:04d}.json": (native.dream, settings.dialogues),
         "squad/{split}-v2.0-{number:04d}.json": (native.squad, settings.stories),
-        "cbt/cbtest_NE_{split}-{number:04d}.txt": (partial(native.cbt, "NE"), settings.clozes),
-        "cbt/cbtest_CN_{split}-{number:04d}.txt": (partial(native.cbt, "CN"), settings.clozes),
+        "cbt/cbtest_NE_{cbt_split}-{number:04d}.txt": (partial(native.cbt, "NE"), settings.clozes),
+        "cbt/cbtest_CN_{cbt_split}-{number:04d}.txt": (partial(native.cbt, "CN"), settings.clozes),
     }
     for pattern, (write, sizes) in tasks.items():
         for split, size in sizes.model_dump().items():
             for number, first in enumerate(range(0, size, settings.per_file)):
-                name = pattern.format(split=split, number=number)
+                name = pattern.format(split=split, cbt_split=CBT_SPLITS[split], number=number)
                 passages = range(first, min(first + settings.per_file, size))
                 yield name, write(Random(f"{settings.seed} {name}"), split, passages, settings.changes)
 

@@ -1,12 +1,12 @@
 """Dialogues, stories and cloze questions about the simulated world, as plain data in no file format.
 
-To somebody who has not read the passage, all options of a question are equally good: they are values of one kind, and
-the same passage gives the wrong ones to something else, or gave them to the same thing earlier. Only where meanings
-are asked for, which the passage never says word for word, may wrong ones come from outside.
+To somebody who has not read the passage, all options of a question are equally good: they are drawn by lot from
+values of one kind. Of the wrong ones some come from outside, and some from the same passage, which gives them to
+something else or gave them to the same thing earlier: to look for options that occur is a beginning, not the end.
 """
 
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from coattend.benchmarks import vocabulary
 from coattend.benchmarks.vocabulary import Value
@@ -20,7 +20,8 @@ CLOZE_KINDS = {"NE": (JOB, PLAN, PURCHASE), "CN": (PLACE, OWNER)}
 """What is told in cloze passages whose missing word is a name, or a common noun."""
 ASKED_BACK = 0.25
 MEANT = 0.4
-FROM_OUTSIDE = 0.5
+FROM_OUTSIDE = 0.7
+"""Share of wrong options that the passage does not name."""
 
 
 class Choice(NamedTuple):
@@ -58,7 +59,8 @@ def dialogue(rng: Random, *, changes: float) -> tuple[list[str], list[Choice]]:
         The turns, and two questions.
     """
     kind = rng.choice(KINDS)
-    keys = rng.sample(kind.keys, FACTS)
+    drawn = rng.sample(kind.keys, 2 * FACTS)
+    keys, strangers = drawn[:FACTS], drawn[FACTS:]
     later, *values = rng.sample(kind.values, 2 * FACTS)
     facts = dict(zip(keys, values, strict=False))
     outside = values[FACTS:]
@@ -68,7 +70,7 @@ def dialogue(rng: Random, *, changes: float) -> tuple[list[str], list[Choice]]:
         key = rng.choice(keys)
         earlier, facts[key] = {key: facts[key]}, later
         lines.append(fill(rng.choice(kind.changed), key, later))
-    questions = [_choice(rng, kind, key, facts, earlier, outside) for key in rng.sample(keys, 2)]
+    questions = [_choice(rng, kind, key, facts, earlier, outside, strangers) for key in rng.sample(keys, 2)]
     return _turns(rng, lines), questions
 
 
@@ -80,24 +82,32 @@ def _turns(rng: Random, lines: list[str]) -> list[str]:
 
 
 def _choice(
-    rng: Random, kind: Kind, key: str, facts: dict[str, Value], earlier: dict[str, Value], outside: list[Value]
+    rng: Random,
+    kind: Kind,
+    key: str,
+    facts: dict[str, Value],
+    earlier: dict[str, Value],
+    outside: list[Value],
+    strangers: list[str],
 ) -> Choice:
     right = facts[key]
     if not earlier and rng.random() < ASKED_BACK:
-        others = [other for other in facts if other != key]
+        others = _mixed(rng, [other for other in facts if other != key], strangers)
         question = fill(rng.choice(kind.asked_back), key, right)
         return _shuffled(rng, question, [fill("{k}.", answer, right) for answer in (key, *others)])
-    # What held of the same key earlier is always among the wrong ones: a reader has to notice the change.
-    wrong = [value for other, value in facts.items() if other != key] + list(earlier.values())
-    rng.shuffle(wrong)
-    wrong = sorted(wrong, key=lambda value: value is not earlier.get(key))[: FACTS - 1]
-    options = kind.options
-    if kind.options_meant and rng.random() < MEANT:
-        pairs = zip(wrong, outside, strict=True)
-        wrong = [stranger if rng.random() < FROM_OUTSIDE else value for value, stranger in pairs]
-        options = kind.options_meant
-    option = rng.choice(options)
+    wrong = _mixed(rng, [value for other, value in facts.items() if other != key], outside)
+    if key in earlier:  # A reader has to notice the change.
+        wrong[0] = earlier[key]
+    meant = kind.options_meant and rng.random() < MEANT
+    option = rng.choice(kind.options_meant if meant else kind.options)
     return _shuffled(rng, fill(rng.choice(kind.asked), key, right), [fill(option, key, v) for v in (right, *wrong)])
+
+
+def _mixed(rng: Random, inside: list[Any], outside: list[Any]) -> list[Any]:
+    """Wrong answers, each from the passage or from outside."""
+    rng.shuffle(inside)
+    pairs = zip(inside[: FACTS - 1], outside, strict=False)
+    return [stranger if rng.random() < FROM_OUTSIDE else familiar for familiar, stranger in pairs]
 
 
 def _shuffled(rng: Random, question: str, options: list[str]) -> Choice:

@@ -36,13 +36,28 @@ PEOPLE = _words(
     Nick Nora Olivia Oscar Paul Paula Peter Rachel Robert Rosa Sam Sarah Simon Tina Tom Tony Vera Victor Wendy
     William"""
 )
-THINGS = _words(
-    """album apron basket bicycle blanket bottle broom bucket camera candle carpet clock compass dictionary drum
-    envelope fan flute globe guitar hammer hat helmet iron jacket jug kettle kite ladder lamp lantern map medal
-    mirror necklace notebook painting parcel passport pillow printer puzzle radio rake rope saw scarf shovel suitcase
-    teapot telescope tent toolbox trumpet umbrella vase violin wallet whistle wig""",
-    "the {}",
+_OBJECTS = _values(
+    """album = a place for photographs; anchor = a weight that holds a ship; apron = protection while cooking; basket =
+    something to carry shopping in; bicycle = a vehicle with two wheels; blanket = a warm cover for the night; broom
+    = something to sweep with; camera = a machine that takes pictures; candle = a light made of wax; carpet = a
+    covering for the floor; clock = a thing that shows the time; compass = a needle that points north; cradle = a bed
+    for a baby; crown = a ring of gold for a king; dictionary = a book that explains words; drum = something to beat
+    with sticks; envelope = a paper cover for a letter; flute = an instrument to blow into; globe = a round model of
+    the earth; guitar = an instrument with six strings; hammer = a tool for nails; helmet = protection for the head;
+    iron = a hot tool for shirts; kettle = a pot that boils water; kite = a toy for windy days; ladder = something to
+    climb up; lamp = a source of electric light; map = a plan of roads and towns; medal = a prize for bravery; mirror
+    = a glass to see oneself in; necklace = jewellery; notebook = pages to write on; oven = a machine for baking;
+    passport = a document for crossing borders; pillow = a soft rest for the head; printer = a machine that puts ink
+    on paper; pump = a device for flat tyres; puzzle = a picture in many pieces; radio = a box that plays the news;
+    razor = a blade for shaving; rope = something to tie knots in; saw = a tool with teeth; scarf = a woollen cloth
+    for the neck; shovel = a tool for digging; stove = a heater for the room; suitcase = luggage; sword = an old
+    weapon; telescope = an instrument for looking at planets; tent = a shelter of cloth; thermometer = an instrument
+    that measures heat; towel = a cloth for drying; toothbrush = a thing for cleaning teeth; trumpet = an instrument
+    of brass; typewriter = an old machine with keys; umbrella = protection from the rain; vase = a glass for roses;
+    violin = an instrument with a bow; wallet = something to keep coins in; whistle = a thing that referees blow; wig
+    = false hair"""
 )
+THINGS = tuple(f"the {thing.text}" for thing in _OBJECTS)
 EVENTS = _words(
     """auction concert debate dinner exam exhibition festival interview lecture lesson match meeting parade party picnic
     race rehearsal reunion sale seminar tour trial wedding workshop""",
@@ -89,8 +104,8 @@ PLANS = _values(
     travel to Asia; write a novel = become an author"""
 )
 PURCHASES = tuple(
-    Value(text, text, None)
-    for noun in (thing.removeprefix("the ") for thing in THINGS)
+    Value(text, text, meaning)
+    for noun, _, meaning in _OBJECTS
     for text in (f"an {noun}" if noun[0] in "aeiou" else f"a {noun}",)
 )
 OWNERS = tuple(Value(person, person, None) for person in PEOPLE)

@@ -108,6 +108,7 @@ PURCHASE = Kind(
     asked=("what does {k} have?", "what is it that {k} owns?", "which thing belongs to {k}?"),
     asked_back=("who has {v}?", "who owns {v}?"),
     options=("{v}.", "{k} has {v}.", "it is {v}."),
+    options_meant=("{m}.", "{k} has {m}.", "it is {m}."),
 )
 KINDS = (PLACE, OWNER, TIME, VENUE, JOB, PLAN, PURCHASE)
 

@@ -28,7 +28,8 @@ def mark(
             is higher; a span always, where every question has an answer.
 
     Returns:
-        A predictions table in the order of the questions.
+        A predictions table in the order of the questions. A span's ``null_score`` is what the threshold is compared
+        with: the score of "no answer" less that of the best span.
     """
     version = "v1.1" if all(asked.questions.column("answerable").to_pylist()) else "v2.0"
     if threshold is None:
@@ -96,7 +97,7 @@ def _mark_span(
         "scores": (answer.span_score,),
         "start": answer.start if given else None,
         "end": answer.end if given else None,
-        "null_score": answer.null_score,
+        "null_score": answer.null_score - answer.span_score,
         "correct": exact == 1,
         "f1": f1,
     }
