@@ -6,6 +6,7 @@ from kedro.framework.hooks import hook_impl
 from kedro.pipeline import Pipeline
 
 from coattend.errors import CoattendError, did_you_mean
+from coattend.parameters import training_of
 
 
 class Checks:
@@ -29,15 +30,17 @@ class Checks:
         """Check the options of the readers that this run trains, before anything else takes its time."""
         from coattend import readers
 
-        for name in sorted({parameter for node in pipeline.nodes for parameter in node.inputs}):
-            if not name.startswith("params:readers.") or not _trains(pipeline, name):
+        for node in pipeline.nodes:
+            if "gpu" not in node.tags:
                 continue
-            reader = catalog.load(name)
-            readers.resolve(reader.reader, head=reader.head, **reader.options)
+            benchmark, reader = (_parameter(node, kind, catalog) for kind in ("benchmarks", "readers"))
+            training_of(benchmark, reader)
+            head = readers.head_for(reader.reader, benchmark.tasks, reader.head)
+            readers.resolve(reader.reader, head=head, **reader.options)
 
 
-def _trains(pipeline: Pipeline, parameter: str) -> bool:
-    return any(parameter in node.inputs and "gpu" in node.tags for node in pipeline.nodes)
+def _parameter(node: Any, kind: str, catalog: Any) -> Any:
+    return next(catalog.load(name) for name in node.inputs if name.startswith(f"params:{kind}."))
 
 
 def _check_overrides(given: dict[str, Any], configured: dict[str, Any], path: str = "") -> None:

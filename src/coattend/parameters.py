@@ -5,7 +5,9 @@ Unknown keys are refused with the nearest known one. Nothing here imports torch.
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from coattend.errors import CoattendError, did_you_mean
 
 Task = Literal["options", "span", "word"]
 
@@ -124,3 +126,21 @@ class ReaderParameters(BaseModel):
         own = {key: value for key, value in values.items() if key in cls.model_fields}
         rest = {key: value for key, value in values.items() if key not in cls.model_fields}
         return own | {"options": {**own.get("options", {}), **rest}}
+
+
+def training_of(benchmark: BenchmarkParameters, reader: ReaderParameters) -> TrainingParameters:
+    """The benchmark's training parameters with the reader's differences.
+
+    Raises:
+        CoattendError: If a difference names no such parameter, or has a wrong value.
+    """
+    try:
+        return TrainingParameters.model_validate({**benchmark.training.model_dump(), **reader.training})
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        raise CoattendError(
+            first["msg"],
+            where=f"readers.{reader.name}.training.{field}",
+            cure=did_you_mean(field, list(TrainingParameters.model_fields)),
+        ) from None

@@ -13,7 +13,6 @@ from coattend.benchmarks import native, stories, vocabulary, world
 from coattend.errors import CoattendError
 from coattend.parameters import Parameters
 
-
 CBT_SPLITS = {"train": "train", "dev": "valid"}
 """What the Children's Book Test calls its splits."""
 

@@ -12,8 +12,7 @@ from typing import Any
 import torch
 
 from coattend import readers
-from coattend.errors import CoattendError
-from coattend.parameters import BenchmarkParameters, EncoderParameters, ReaderParameters, TrainingParameters
+from coattend.parameters import EncoderParameters, TrainingParameters
 from coattend.readers.reader import Reader
 from coattend.text.subwords import SpecialLayout
 from coattend.training.answers import answer
@@ -68,25 +67,6 @@ class Plan:
         """The device, and whether matrix products run in bf16."""
         device = device_of(self.training)
         return device, uses_bf16(self.training, device)
-
-
-def training_of(benchmark: BenchmarkParameters, reader: ReaderParameters) -> TrainingParameters:
-    """The benchmark's training parameters with the reader's differences.
-
-    Raises:
-        CoattendError: If a difference names no such parameter, or has a wrong value.
-    """
-    from pydantic import ValidationError
-
-    try:
-        return TrainingParameters.model_validate({**benchmark.training.model_dump(), **reader.training})
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"]))
-        known = ", ".join(TrainingParameters.model_fields)
-        raise CoattendError(
-            first["msg"], where=f"readers.{reader.name}.training.{field}", cure=f"Known parameters: {known}"
-        ) from None
 
 
 def train_all(plan: Plan, store: Path) -> list[dict[str, Any]]:

@@ -3,10 +3,16 @@
 import pyarrow.dataset as pads
 
 from coattend import readers
-from coattend.parameters import BenchmarkParameters, EncoderParameters, ReaderParameters, TokenizerParameters
+from coattend.parameters import (
+    BenchmarkParameters,
+    EncoderParameters,
+    ReaderParameters,
+    TokenizerParameters,
+    training_of,
+)
 from coattend.text.subwords import load_tokenizer, special_layout
 from coattend.training.data import Source
-from coattend.training.fit import Plan, training_of
+from coattend.training.fit import Plan
 from coattend.training.tokens import Tokens
 
 

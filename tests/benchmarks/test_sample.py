@@ -1,0 +1,131 @@
+import hashlib
+import json
+from random import Random
+
+import pytest
+
+from coattend.benchmarks import stories
+from coattend.benchmarks.formats import reader_of
+from coattend.benchmarks.records import PassageRecord
+from coattend.benchmarks.sample import is_written, settings_of, write_sample
+from coattend.errors import CoattendError
+
+SMALL = {"dialogues": {"train": 30, "dev": 8}, "stories": {"train": 25, "dev": 5}, "clozes": {"train": 3, "dev": 2}}
+
+
+def contents(folder):
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.glob("*/*")}
+
+
+def write(folder, **changes):
+    return write_sample(folder, settings_of(SMALL | changes))
+
+
+def test_real_readers_read_every_file_whole(tmp_path):
+    write(tmp_path)
+    counts = {}
+    for path in sorted(tmp_path.glob("*/*")):
+        records = list(reader_of(path.parent.name)(path, max_characters=1000 if path.suffix == ".json" else 3000))
+        assert all(isinstance(record, PassageRecord) for record in records)
+        questions = [question for record in records for question in record.questions]
+        counts[path.name] = len(records), len(questions)
+        assert len({question.question_id for question in questions}) == len(questions)
+    assert counts == {
+        "cbtest_CN_train-0000.txt": (3, 3),
+        "cbtest_CN_valid-0000.txt": (2, 2),
+        "cbtest_NE_train-0000.txt": (3, 3),
+        "cbtest_NE_valid-0000.txt": (2, 2),
+        "train-0000.json": (30, 60),
+        "dev-0000.json": (8, 16),
+        "train-v2.0-0000.json": (25, 75),
+        "dev-v2.0-0000.json": (5, 15),
+    }
+
+
+def test_the_same_seed_writes_the_same_everywhere(tmp_path):
+    one, other = write(tmp_path / "one"), write(tmp_path / "other")
+    assert one == other
+    assert contents(tmp_path / "one") == contents(tmp_path / "other")
+    assert write(tmp_path / "third", seed=1)["files"] != one["files"]
+
+
+def test_the_summary_says_what_lies_there(tmp_path):
+    summary = write(tmp_path)
+    digests = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in contents(tmp_path).items()}
+    assert summary["files"] == digests
+    assert json.loads(json.dumps(summary)) == summary
+
+
+def test_a_larger_sample_begins_with_the_smaller_one(tmp_path):
+    write(tmp_path / "small", per_file=20)
+    write(tmp_path / "large", per_file=20, dialogues={"train": 50, "dev": 8})
+    small, large = contents(tmp_path / "small"), contents(tmp_path / "large")
+    assert small["dream/train-0000.json"] == large["dream/train-0000.json"]
+    beginning = json.loads(small["dream/train-0001.json"])
+    assert json.loads(large["dream/train-0001.json"])[: len(beginning)] == beginning
+    names = {name for name in large if name.startswith("dream/train")}
+    assert names == {f"dream/train-{number:04d}.json" for number in range(3)}
+
+
+def test_files_are_written_again_only_if_something_changed(tmp_path):
+    settings = settings_of(SMALL)
+    summary = write_sample(tmp_path, settings)
+    assert is_written(tmp_path, settings, summary)
+    assert not is_written(tmp_path, settings, None)
+    assert not is_written(tmp_path, settings_of(SMALL | {"seed": 1}), summary)
+    assert not is_written(tmp_path, settings, summary | {"generator": "another"})
+    (tmp_path / "dream" / "train-9999.json").write_text("[]")
+    assert not is_written(tmp_path, settings, summary)
+    assert write_sample(tmp_path, settings) == summary
+    assert is_written(tmp_path, settings, summary)
+    (tmp_path / "dream" / "train-0000.json").write_text("[]")
+    assert not is_written(tmp_path, settings, summary)
+    (tmp_path / "dream" / "train-0000.json").unlink()
+    assert not is_written(tmp_path, settings, summary)
+
+
+def test_a_smaller_sample_leaves_nothing_of_the_larger_one(tmp_path):
+    write(tmp_path, per_file=5)
+    summary = write(tmp_path, per_file=5000, clozes={"train": 0, "dev": 0})
+    assert set(contents(tmp_path)) == set(summary["files"])
+    assert not any(name.startswith("cbt") for name in summary["files"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "where"),
+    [
+        ({"dialogue": {}}, "generator.dialogue"),
+        ({"dialogues": {"train": -1, "dev": 1}}, "generator.dialogues.train"),
+        ({"changes": 2}, "generator.changes"),
+        ({"per_file": 0}, "generator.per_file"),
+    ],
+)
+def test_a_wrong_setting_is_refused(settings, where):
+    with pytest.raises(CoattendError, match=where):
+        settings_of(settings)
+
+
+def test_a_folder_that_cannot_be_written(tmp_path):
+    (tmp_path / "dream").write_text("a file in the way")
+    with pytest.raises(CoattendError, match="cannot be written"):
+        write(tmp_path)
+
+
+def test_stories_answer_two_questions_and_not_the_third():
+    rng = Random(0)
+    for _ in range(500):
+        text, spans = stories.story(rng, changes=0.2)
+        assert [bool(span.answers) for span in spans] == [True, True, False]
+        for span in spans:
+            for answer, start in span.answers:
+                assert text[start : start + len(answer)] == answer
+        assert len({span.question for span in spans}) == 3
+
+
+def test_passages_are_short_and_many_different():
+    rng = Random(0)
+    texts = ["\n".join(stories.dialogue(rng, changes=0.2)[0]) for _ in range(1000)]
+    lengths = [len(text.split()) for text in texts]
+    assert 30 < sum(lengths) / len(lengths) < 60
+    assert len(set(texts)) == 1000
+    assert len({word for text in texts for word in text.split()}) > 500
