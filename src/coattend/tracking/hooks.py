@@ -41,7 +41,7 @@ class Tracking:
         for benchmark in benchmarks:
             experiment = experiment_of(client, benchmark, self._project)
             tags = common_tags(self._project) | {"benchmark": benchmark, "kind": "kedro run"}
-            name = f"{benchmark} {run_params['run_id'].split('.')[0]}"
+            name = f"{benchmark} {run_params['run_id'][:19]}"
             parents[benchmark] = client.create_run(experiment, tags=tags, run_name=name).info.run_id
             for key in ("pipeline_names", "namespaces", "env", "runtime_params"):
                 client.log_param(parents[benchmark], key, json.dumps(run_params[key], default=str)[:5000])

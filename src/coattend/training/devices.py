@@ -1,6 +1,7 @@
 """Where a trial runs, in which precision, and how much memory it takes."""
 
-import resource
+import platform
+from pathlib import Path
 
 import psutil
 
@@ -34,6 +35,24 @@ def uses_bf16(training: TrainingParameters, device: str) -> bool:
     return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
+def device_name(device: str) -> str:
+    """What the hardware is called."""
+    import torch
+
+    if device == "cuda":
+        return torch.cuda.get_device_name()
+    models = [line for line in _processors().splitlines() if line.startswith("model name")]
+    name = models[0].partition(":")[2].strip() if models else platform.machine()
+    return f"{name}, {torch.get_num_threads()} threads"
+
+
+def _processors() -> str:
+    try:
+        return Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return ""
+
+
 class PeakMemory:
     """The most memory that this process was seen to hold, in MiB."""
 
@@ -44,8 +63,3 @@ class PeakMemory:
     def look(self) -> None:
         """Take a sample."""
         self.mib = max(self.mib, self._process.memory_info().rss / 2**20)
-
-
-def process_peak_mib() -> float:
-    """The most memory that this process ever held, in MiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -1,7 +1,6 @@
 """Trains one trial, or finds it done."""
 
 import logging
-import platform
 import shutil
 import sys
 from collections.abc import Sequence
@@ -17,14 +16,15 @@ from coattend.readers.reader import Reader
 from coattend.text.subwords import SpecialLayout
 from coattend.training.answers import answer
 from coattend.training.batching import LengthBuckets
+from coattend.training.callbacks import Measure, callbacks_of
 from coattend.training.collation import Collator
 from coattend.training.data import QuestionSet, Source
-from coattend.training.devices import device_of, uses_bf16
+from coattend.training.devices import device_name, device_of, uses_bf16
 from coattend.training.encoders import encoder_digest
 from coattend.training.events import announce
 from coattend.training.examples import digest
 from coattend.training.marking import held_out_score, mark
-from coattend.training.trainer import Measure, ReaderTrainer, arguments_of, callbacks_of, last_checkpoint
+from coattend.training.trainer import ReaderTrainer, arguments_of, last_checkpoint
 from coattend.training.trial import Trial, digest_of_code
 
 NOT_IN_THE_ID = {"seeds", "device", "precision"}
@@ -206,7 +206,7 @@ def _outcome(
         "questions_per_second": asked / measure.seconds if measure.seconds else 0.0,
         "peak_memory_mib": measure.memory.mib,
         "parameters": sum(p.numel() for p in trainer.model.parameters() if p.requires_grad),
-        "device": torch.cuda.get_device_name() if device == "cuda" else platform.processor() or platform.machine(),
+        "device": device_name(device),
         "precision": "bf16" if bf16 else "fp32",
         "tagger": plan.source.tokens.tagger,
         "selection": plan.training.selection,

@@ -2,7 +2,6 @@
 
 import logging
 import shutil
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import torch
 from torch.utils.data import DataLoader
 from transformers import (
-    EarlyStoppingCallback,
     PrinterCallback,
     ProgressCallback,
     Trainer,
@@ -19,13 +17,11 @@ from transformers import (
 )
 from transformers.trainer_utils import get_last_checkpoint
 
-from coattend.errors import CoattendError
 from coattend.parameters import TrainingParameters
 from coattend.readers.batch import Batch
 from coattend.training.batching import LengthBuckets
+from coattend.training.callbacks import Bar, Measure
 from coattend.training.collation import Collator
-from coattend.training.devices import PeakMemory
-from coattend.training.events import announce
 from coattend.training.examples import Example
 
 COMPLETE = "complete"
@@ -58,7 +54,7 @@ class ReaderTrainer(Trainer):
         score: Callable[[], float],
         arguments: TrainingArguments,
         callbacks: list[TrainerCallback],
-        measure: "Measure",
+        measure: Measure,
     ) -> None:
         super().__init__(
             model=reader,
@@ -99,83 +95,6 @@ class ReaderTrainer(Trainer):
         (folder / COMPLETE).touch()
 
 
-class Schedule(TrainerCallback):
-    """Scores and saves at evenly spaced steps, the last one among them; logs the loss between."""
-
-    def __init__(self, evaluations: int) -> None:
-        self._evaluations = evaluations
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
-        """Decide what happens after this step."""
-        every = max(1, -(-state.max_steps // self._evaluations))
-        last = state.global_step >= state.max_steps
-        if last or state.global_step % every == 0:
-            control.should_log = control.should_evaluate = control.should_save = True
-        return control
-
-
-class Bar(ProgressCallback):
-    """The trainer's progress bar without its log of every value."""
-
-    def on_log(self, *_: Any, **__: Any) -> None:
-        """Say nothing."""
-
-
-class Narrate(TrainerCallback):
-    """One line at each scoring.
-
-    Args:
-        title: What is being trained.
-    """
-
-    def __init__(self, title: str) -> None:
-        self._title = title
-
-    def on_evaluate(self, args: Any, state: Any, control: Any, metrics: dict[str, float], **_: Any) -> None:
-        """Tell where the training is."""
-        loss = next((entry["loss"] for entry in reversed(state.log_history) if "loss" in entry), float("nan"))
-        done = f"step {state.global_step} of {state.max_steps}"
-        logger.info("%s: %s, loss %.3f, held-out %.1f %%", self._title, done, loss, 100 * metrics["eval_score"])
-
-
-class Measure(TrainerCallback):
-    """Seconds spent on steps, peak memory and the curve; stops a training whose loss is no number."""
-
-    def __init__(self, trial_id: str) -> None:
-        self._trial_id = trial_id
-        self.seconds = 0.0
-        self.memory = PeakMemory()
-        self._began = 0.0
-
-    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Take over what was counted before the training was cut off."""
-        self.seconds = max((entry.get("seconds", 0.0) for entry in state.log_history), default=0.0)
-
-    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Start the clock."""
-        self._began = time.perf_counter()
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Stop the clock."""
-        self.seconds += time.perf_counter() - self._began
-        self.memory.look()
-
-    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:
-        """Pass the values on."""
-        logs = logs or {}
-        loss = logs.get("loss", 0.0)
-        if loss != loss or loss == float("inf"):
-            raise CoattendError(
-                f"the loss became {loss} at step {state.global_step}",
-                where=f"trial {self._trial_id}",
-                cure="Lower training.learning_rate, or set training.precision to fp32",
-            )
-        known = {"loss": "loss", "eval_score": "held_out", "learning_rate": "learning_rate", "grad_norm": "grad_norm"}
-        values = {known[name]: float(value) for name, value in logs.items() if name in known}
-        if values:
-            announce("trial_logged", self._trial_id, state.global_step, values)
-
-
 def arguments_of(
     training: TrainingParameters, *, folder: Path, seed: int, device: str, bf16: bool, quiet: bool
 ) -> TrainingArguments:
@@ -207,12 +126,6 @@ def arguments_of(
         report_to="none",
         disable_tqdm=quiet,
     )
-
-
-def callbacks_of(training: TrainingParameters, title: str) -> list[TrainerCallback]:
-    """When to score and save, what to say, and when to stop early."""
-    stopping = [] if training.patience is None else [EarlyStoppingCallback(training.patience)]
-    return [Schedule(training.evaluations), Narrate(title), *stopping]
 
 
 def last_checkpoint(folder: Path) -> str | None:
