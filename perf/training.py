@@ -62,7 +62,7 @@ def stepper(name: str, *, bf16: bool, **options: Any) -> Callable[[dict[str, tor
 
 
 def throughput(examples: Sequence[Example], collator: Collator, rounds: int, batches: int) -> dict[str, Any]:
-    """Questions a second of both recipes, round by round on batches drawn over all lengths."""
+    """Questions a second of both recipes over an epoch, round by round from batches spread over all lengths."""
     bf16 = uses_bf16(TrainingParameters(), "cpu")
     lengths = [collator.sequence_length(example) for example in examples]
     ours = list(LengthBuckets(lengths, [len(e.sequences) for e in examples], tokens_per_batch=6144, shuffle=False))
@@ -73,11 +73,10 @@ def throughput(examples: Sequence[Example], collator: Collator, rounds: int, bat
     rates: dict[str, list[float]] = {"ours": [], "stock": []}
     for turn in range(-1, rounds):  # The first round warms up.
         for name, step in steps.items():
-            every = len(drawn[name]) // batches
-            chosen = [drawn[name][index * every + (turn % every)] for index in range(batches)]
-            seconds = sum(step(collator([examples[row] for row in batch])) for batch in chosen)
+            seconds = [step(collator([examples[row] for row in batch])) for batch in spread(drawn[name], batches, turn)]
             if turn >= 0:
-                rates[name].append(sum(map(len, chosen)) / seconds)
+                epoch = statistics.mean(seconds) * len(drawn[name])
+                rates[name].append(len(examples) / epoch)
     ratios = [mine / theirs for mine, theirs in zip(rates["ours"], rates["stock"], strict=True)]
     return {
         "questions_per_second": {name: round(statistics.median(values), 2) for name, values in rates.items()},
@@ -85,6 +84,12 @@ def throughput(examples: Sequence[Example], collator: Collator, rounds: int, bat
         "ratio_range": [round(min(ratios), 2), round(max(ratios), 2)],
         "precision": "bf16" if bf16 else "fp32",
     }
+
+
+def spread(drawn: list[list[int]], count: int, turn: int) -> list[list[int]]:
+    """Batches from the middle of equal parts of an epoch, so that their mean time is an epoch's; others every turn."""
+    part = len(drawn) / count
+    return [drawn[int(part * (index + 0.5)) + turn] for index in range(count)]
 
 
 def real_tokens(examples: Sequence[Example], collator: Collator) -> float:
@@ -122,11 +127,11 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("data"), help="project data folder with DREAM's tokens")
     parser.add_argument("--rounds", type=int, default=5, help="rounds of both recipes")
-    parser.add_argument("--batches", type=int, default=4, help="batches a round")
+    parser.add_argument("--batches", type=int, default=6, help="batches a round")
     chosen = parser.parse_args(arguments)
     torch.set_flush_denormal(True)
     examples, collator = load(chosen.data)
-    result = {
+    result: dict[str, Any] = {
         "training": throughput(examples, collator, chosen.rounds, chosen.batches),
         "real_tokens": round(real_tokens(examples, collator), 4),
         "co_attention": cost_of_a_turn(examples, collator, 4 * chosen.rounds),
