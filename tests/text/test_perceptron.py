@@ -2,12 +2,12 @@ from pathlib import Path
 
 import nltk
 import pytest
-from conftest import CLASSES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coattend.text import nltk_data
 from coattend.text.perceptron import Perceptron
+from conftest import CLASSES
 
 FORMS = ["the", "The", "running", "1999", "42", "re-do", "-", "Wien", "''", "😀", "é", "", "ing"]
 FEATURES = [
