@@ -100,14 +100,12 @@ class EncoderParameters(Parameters):
     dropout: float = Field(0.0, ge=0, lt=1, description="Dropout inside the encoder, attention included.")
 
 
-class ReaderParameters(BaseModel):
+class ReaderParameters(Parameters):
     """A reader of the registry with its options.
 
     Options of the reader itself (``turns``, ``fuse``, ``pooling`` ...) stand beside these fields; the reader's own
     configuration checks them before anything is trained.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = Field(description="Name of this entry.")
     reader: str = Field(description="Name in the registry of readers; by default the entry's own.")

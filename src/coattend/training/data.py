@@ -10,7 +10,7 @@ import pyarrow.dataset as pads
 from coattend.errors import CoattendError
 from coattend.parameters import TrainingParameters
 from coattend.text.identity import text_id
-from coattend.training.examples import Example, Unreadable, build_examples, hold_out
+from coattend.training.examples import Example, Unreadable, build_examples, hold_out, passage_texts
 from coattend.training.tokens import Tokens
 
 
@@ -78,9 +78,7 @@ class Source:
         examples, unreadable = build_examples(
             questions, self.passages, self.tokens, max_length=max_length, special_tokens=self.special_tokens
         )
-        wanted = pc.field("passage_id").isin(pc.unique(questions.column("passage_id")))
-        table = self.passages.to_table(columns=["passage_id", "text"], filter=wanted).to_pydict()
-        by_passage = dict(zip(table["passage_id"], table["text"], strict=True))
+        by_passage = passage_texts(self.passages, questions)
         pairs = zip(
             questions.column("question_id").to_pylist(), questions.column("passage_id").to_pylist(), strict=True
         )
