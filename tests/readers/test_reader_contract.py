@@ -33,6 +33,9 @@ SHIFT_INVARIANT = {
 }
 """Ends of the names of parameters that cannot learn with some options, and why."""
 
+TELLTALE = (tiny.FIRST_WORD, 5)
+"""A token that gives an answer away, and its tag."""
+
 CASES = [
     pytest.param((family, name, head, options), id=f"{family}-{name}-{head}-" + ",".join(map(str, options.values())))
     for family in ("bert", "albert")
@@ -68,6 +71,11 @@ def answers(output, questions):
         return [scores[: len(one.options)] for scores, one in zip(output.scores, questions, strict=True)]
     lengths = [2 + len(one.passage) for one in questions]
     return [torch.stack([s[:n], e[:n]]) for s, e, n in zip(output.start, output.end, lengths, strict=True)]
+
+
+def decisions(output, questions):
+    """The options, or the starts and ends, that a reader takes."""
+    return [one.argmax(-1).tolist() for one in answers(output, questions)]
 
 
 def test_it_returns_scores_of_options_or_of_starts_and_ends(case, reader, questions):
@@ -163,3 +171,32 @@ def test_bf16_autocast_gives_float32_answers(reader, case, questions):
         output = single(tiny.batch(questions))
     assert output.loss.dtype == torch.float32
     assert all(one.dtype == torch.float32 for one in answers(output, questions))
+
+
+def easy(seed, head):
+    """A question whose right option, or whose answer in the passage, is one certain token."""
+    made = tiny.question(seed, passage=9 + seed % 7, options=(3, 5, 4) if head == "options" else (4,))
+    place = seed % len(made.passage)
+    if head == "options":
+        made.options[made.label][0] = TELLTALE
+        return made
+    made.passage[place] = TELLTALE
+    return replace(made, span=(place, place))
+
+
+@pytest.mark.parametrize("case", CASES[: len(readers.capabilities())], indirect=True)
+def test_bf16_decides_as_float32_does_once_something_is_learned(case):
+    taught = build(case).train()
+    optimizer = torch.optim.Adam(taught.parameters(), lr=1e-2)
+    for step in range(60):
+        optimizer.zero_grad()
+        taught(tiny.batch([easy(seed, case[2]) for seed in range(16 * step, 16 * step + 16)])).loss.backward()
+        optimizer.step()
+    many = [easy(seed, case[2]) for seed in range(2000, 2300)]
+    with torch.inference_mode():
+        exact = decisions(taught(tiny.batch(many)), many)
+        with torch.autocast("cpu", torch.bfloat16):
+            rounded = decisions(taught(tiny.batch(many)), many)
+    right = [one.label if case[2] == "options" else [one.span[0] + 1] * 2 for one in many]
+    assert sum(one == true for one, true in zip(exact, right, strict=True)) > 0.5 * len(many)
+    assert sum(one == other for one, other in zip(exact, rounded, strict=True)) >= 0.99 * len(many)

@@ -39,7 +39,7 @@ def byte_level(folder: Path) -> str:
         CORPUS * 3, trainers.BpeTrainer(vocab_size=400, special_tokens=special, initial_alphabet=alphabet)
     )
     tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
-    return save(tokenizer, folder, pad_token={"content": "<pad>"}, model_max_length=512)
+    return save(tokenizer, folder, pad_token={"content": "<pad>"})
 
 
 def sentence_piece(folder: Path) -> str:
@@ -76,7 +76,6 @@ def test_the_embedded_tokenizer_neither_cuts_nor_pads(loaded):
     ids, places = loaded["wordpiece"].encode([text, "word"], [False, False])
     assert places.offsets.tolist() == [0, 700, 701]
     assert len(set(ids.tolist())) == 1
-    assert loaded["wordpiece"].max_length == 512
 
 
 def test_offsets_are_code_points_of_the_text(loaded):
@@ -134,9 +133,9 @@ def test_a_batch_is_its_texts_one_by_one(loaded, name, many):
 
 
 def test_layouts_of_the_families(loaded):
-    assert special_layout(loaded["wordpiece"]) == SpecialLayout((101,), (102,), (102,), 0, 1, 0, 512)
-    assert special_layout(loaded["bpe"]) == SpecialLayout((0,), (2, 2), (2,), 0, 0, 1, 512)
-    assert special_layout(loaded["unigram"]) == SpecialLayout((2,), (3,), (3,), 0, 1, 0, None)
+    assert special_layout(loaded["wordpiece"]) == SpecialLayout((101,), (102,), (102,), 0, 1, 0)
+    assert special_layout(loaded["bpe"]) == SpecialLayout((0,), (2, 2), (2,), 0, 0, 1)
+    assert special_layout(loaded["unigram"]) == SpecialLayout((2,), (3,), (3,), 0, 1, 0)
     assert special_layout(loaded["bpe"]).count == 4
 
 

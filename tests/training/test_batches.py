@@ -21,7 +21,7 @@ from coattend.training.tokens import Tokens
 @pytest.fixture
 def stored(kedro_run, project) -> Path:
     kedro_run("ingestion,tagging,tokenization", "sample")
-    return project / "data"
+    return project / "data" / "test"
 
 
 @pytest.fixture
@@ -132,3 +132,23 @@ def test_fewer_questions_are_the_same_few_in_any_order(tables, layout):
     ids = [{example.question_id for example in one.examples} for one in (few, more)]
     assert len(ids[0]) == 10
     assert ids[0] < ids[1]
+
+
+def test_an_answer_that_is_cut_off_with_its_passage_teaches_nothing(tables, layout):
+    source = Source(tables["questions"], tables["passages"], tables["tokens"], "span", layout.count)
+    whole, _ = source.training(TrainingParameters(max_length=256))
+    cut, held_out = source.training(TrainingParameters(max_length=48))
+    assert not whole.unreadable
+    assert len(cut.unreadable) + len(cut.examples) == len(whole.examples)
+    assert {one.reason for one in cut.unreadable} == {"its answer lies in the part of the passage that is cut off"}
+    assert all(token_span(example, tables["tokens"]) for example in cut.examples if example.spans)
+    assert not held_out.unreadable
+
+
+@pytest.mark.parametrize(("selection", "split"), [("held_out", "train"), ("dev", "dev")])
+def test_what_checkpoints_are_chosen_by(tables, layout, selection, split):
+    source = Source(tables["questions"], tables["passages"], tables["tokens"], "options", layout.count)
+    train, choosing = source.training(TrainingParameters(selection=selection))
+    assert set(choosing.questions.column("split").to_pylist()) == {split}
+    of_train = rows(tables, "options").filter(pc.field("split").cast(pa.string()) == "train").num_rows
+    assert train.questions.num_rows + (choosing.questions.num_rows if split == "train" else 0) == of_train

@@ -55,3 +55,8 @@ def test_questions_of_like_length_meet():
         padded += lengths[batch].max() * len(batch)
         real += lengths[batch].sum()
     assert real / padded > 0.98
+
+
+def test_no_questions_make_no_batches():
+    assert list(LengthBuckets([], [], tokens_per_batch=64)) == []
+    assert list(LengthBuckets([], [], tokens_per_batch=64, shuffle=False)) == []

@@ -33,7 +33,8 @@ def notes(results: dict[str, Any]) -> Iterator[str]:
             if trial.get("failure"):
                 yield f"{name}, seed {trial['seed']}, failed: {trial['failure']}"
             elif trial.get("selection") == "dev":
-                yield f"{name}, seed {trial['seed']}: checkpoints were chosen on dev, so its dev scores are too good."
+                chosen = "checkpoints, and for spans the null threshold, were chosen on dev"
+                yield f"{name}, seed {trial['seed']}: {chosen}, so its dev scores are too good."
     if any(_tuned_encoder(entry["metrics"]) for entry in results["readers"].values()):
         yield ENCODER_NOTE
 

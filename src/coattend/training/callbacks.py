@@ -4,7 +4,7 @@ import logging
 import time
 from typing import Any
 
-from transformers import EarlyStoppingCallback, ProgressCallback, TrainerCallback
+from transformers import ProgressCallback, TrainerCallback
 
 from coattend.errors import CoattendError
 from coattend.parameters import TrainingParameters
@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 def callbacks_of(training: TrainingParameters, title: str) -> list[TrainerCallback]:
     """When to score and save, what to say, and when to stop early."""
-    stopping = [] if training.patience is None else [EarlyStoppingCallback(training.patience)]
+    stopping = [] if training.patience is None else [Patience(training.patience)]
     return [Schedule(training.evaluations), Narrate(title), *stopping]
 
 
@@ -32,6 +32,28 @@ class Schedule(TrainerCallback):
         last = state.global_step >= state.max_steps
         if last or state.global_step % every == 0:
             control.should_log = control.should_evaluate = control.should_save = True
+        return control
+
+
+class Patience(TrainerCallback):
+    """Stops after so many scorings without a gain; it counts in the history, so a training that was cut off counts on.
+
+    Args:
+        scorings: How many.
+    """
+
+    def __init__(self, scorings: int) -> None:
+        self._scorings = scorings
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
+        """Stop a training that was cut off when it was about to stop."""
+        return self.on_evaluate(args, state, control)
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
+        """Decide whether to go on."""
+        scores = [entry["eval_score"] for entry in state.log_history if "eval_score" in entry]
+        if scores and len(scores) - 1 - scores.index(max(scores)) >= self._scorings:
+            control.should_training_stop = True
         return control
 
 
@@ -62,10 +84,10 @@ class Narrate(TrainerCallback):
 class Measure(TrainerCallback):
     """Seconds spent on steps, peak memory and the curve; stops a training whose loss is no number."""
 
-    def __init__(self, trial_id: str) -> None:
+    def __init__(self, trial_id: str, device: str) -> None:
         self._trial_id = trial_id
         self.seconds = 0.0
-        self.memory = PeakMemory()
+        self.memory = PeakMemory(device)
         self._began = 0.0
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -79,7 +101,6 @@ class Measure(TrainerCallback):
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Stop the clock."""
         self.seconds += time.perf_counter() - self._began
-        self.memory.look()
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:
         """Pass the values on."""

@@ -1,7 +1,7 @@
 """A benchmark's questions as a reader is trained on them and asked them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,7 +10,7 @@ import pyarrow.dataset as pads
 from coattend.errors import CoattendError
 from coattend.parameters import TrainingParameters
 from coattend.text.identity import text_id
-from coattend.training.examples import Example, Unreadable, build_examples, hold_out, passage_texts
+from coattend.training.examples import Example, Unreadable, build_examples, hold_out, passage_texts, token_span
 from coattend.training.tokens import Tokens
 
 
@@ -52,23 +52,52 @@ class Source:
     def training(self, training: TrainingParameters) -> tuple[QuestionSet, QuestionSet]:
         """The questions to train on and those that choose the checkpoint.
 
+        A training question whose answer lies behind the part of its passage that fits is left out: it would teach that
+        there is none.
+
         Raises:
-            CoattendError: If there are none to train on.
+            CoattendError: If there are none of one of the two.
         """
         train = self._rows(["train"])
-        if not train.num_rows:
-            raise CoattendError(f"has no train questions of the task {self.task!r}", where="questions table")
-        train, held_out = hold_out(train, self.passages, training.held_out)
         if training.selection == "dev":
             held_out = self._rows(["dev"])
+        else:
+            train, held_out = hold_out(train, self.passages, training.held_out)
         if training.max_questions is not None:
             train = _first(train, training.max_questions)
-        return self._set(train, training.max_length), self._set(held_out, training.max_length)
+        chosen, choosing = self._set(train, training.max_length), self._set(held_out, training.max_length)
+        chosen = self._answers_in_sight(chosen)
+        for questions, purpose in ((chosen, "to train on"), (choosing, "to choose the checkpoint by")):
+            if not questions.examples:
+                raise self._none(purpose, questions.unreadable)
+        return chosen, choosing
 
     def scored(self, training: TrainingParameters) -> QuestionSet:
-        """The questions of every split but train."""
+        """The questions of every split but train.
+
+        Raises:
+            CoattendError: If there are none.
+        """
         splits = set(self.questions.to_table(columns=["split"]).column("split").to_pylist()) - {"train"}
-        return self._set(self._rows(sorted(splits)), training.max_length)
+        asked = self._set(self._rows(sorted(splits)), training.max_length)
+        if not asked.examples:
+            raise self._none("to score", asked.unreadable)
+        return asked
+
+    def _answers_in_sight(self, questions: QuestionSet) -> QuestionSet:
+        cut = {e.question_id for e in questions.examples if e.spans and token_span(e, self.tokens) is None}
+        kept = [example for example in questions.examples if example.question_id not in cut]
+        reason = "its answer lies in the part of the passage that is cut off"
+        left_out = [Unreadable(e.question_id, reason) for e in questions.examples if e.question_id in cut]
+        return replace(questions, examples=kept, unreadable=[*questions.unreadable, *left_out])
+
+    def _none(self, purpose: str, unreadable: Sequence[Unreadable]) -> CoattendError:
+        why = f"; {len(unreadable)} are left out, the first because {unreadable[0].reason}" if unreadable else ""
+        return CoattendError(
+            f"there are no questions of the task {self.task!r} {purpose}{why}",
+            where="questions table",
+            cure="Add passages to its files, or, if questions are too long, raise training.max_length",
+        )
 
     def _rows(self, splits: Sequence[str]) -> pa.Table:
         wanted = pc.field("split").cast(pa.string()).isin(list(splits))

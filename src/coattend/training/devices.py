@@ -1,9 +1,9 @@
 """Where a trial runs, in which precision, and how much memory it takes."""
 
 import platform
+import resource
+from contextlib import suppress
 from pathlib import Path
-
-import psutil
 
 from coattend.errors import CoattendError
 from coattend.parameters import TrainingParameters
@@ -54,12 +54,31 @@ def _processors() -> str:
 
 
 class PeakMemory:
-    """The most memory that this process was seen to hold, in MiB."""
+    """The most memory that was held since this was made: the process's own, or, on a GPU, PyTorch's there.
 
-    def __init__(self) -> None:
-        self._process = psutil.Process()
-        self.mib = 0.0
+    Args:
+        device: ``"cpu"`` or ``"cuda"``.
+    """
 
-    def look(self) -> None:
-        """Take a sample."""
-        self.mib = max(self.mib, self._process.memory_info().rss / 2**20)
+    def __init__(self, device: str) -> None:
+        self._device = device
+        if device == "cuda":
+            import torch
+
+            torch.cuda.reset_peak_memory_stats()
+            return
+        with suppress(OSError):  # Where Linux does not let a process forget its peak, it is the peak of its whole life.
+            Path("/proc/self/clear_refs").write_text("5")
+
+    @property
+    def mib(self) -> float:
+        """In MiB."""
+        if self._device == "cuda":
+            import torch
+
+            return torch.cuda.max_memory_allocated() / 2**20
+        with suppress(OSError):
+            for line in Path("/proc/self/status").read_text().splitlines():
+                if line.startswith("VmHWM:"):
+                    return int(line.split()[1]) / 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -3,6 +3,7 @@
 import hashlib
 from pathlib import Path
 
+from coattend.errors import CoattendError
 from coattend.training.trial import digest_of_files
 
 
@@ -20,8 +21,20 @@ def encoder_digest(source: str) -> str:
     folder = encoder_folder(source)
     if folder is not None:
         return digest_of_files(Path(folder))
-    from huggingface_hub import try_to_load_from_cache
+    return hashlib.sha256(f"{source}@{_commit(source)}".encode()).hexdigest()
+
+
+def _commit(source: str) -> str:
+    from huggingface_hub import hf_hub_download, try_to_load_from_cache
 
     cached = try_to_load_from_cache(source, "config.json")
-    commit = Path(cached).parent.name if isinstance(cached, str) else "newest"
-    return hashlib.sha256(f"{source}@{commit}".encode()).hexdigest()
+    try:
+        config = cached if isinstance(cached, str) else hf_hub_download(source, "config.json")
+    # A wrong name, no network, no permission: OSError or ValueError, by the library's own account.
+    except (OSError, ValueError) as error:
+        raise CoattendError(
+            "is neither a folder nor a Hugging Face name that is at hand or can be fetched",
+            where=f"encoder {source!r}",
+            cure="Check its spelling and the network",
+        ) from error
+    return Path(config).parent.name

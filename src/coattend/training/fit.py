@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from coattend import readers
+from coattend.errors import CoattendError
 from coattend.parameters import EncoderParameters, TrainingParameters
 from coattend.readers.reader import Reader
 from coattend.text.subwords import SpecialLayout
@@ -120,7 +121,8 @@ def _train(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet) 
             logger.info("%s.%s seed %d: trial %s is done already", plan.benchmark, plan.name, done["seed"], trial.id)
             return done
         checkpoint = last_checkpoint(trial.checkpoints)
-        announce("trial_started", {"trial_id": trial.id, "name": plan.name} | trial.content)
+        named = {"trial_id": trial.id, "name": plan.name} | trial.content
+        announce("trial_started", named | {"encoder": plan.encoder.source})
         verb = "goes on from " + Path(checkpoint).name if checkpoint else "trains"
         logger.info("%s.%s seed %d: trial %s %s", plan.benchmark, plan.name, trial.content["seed"], trial.id, verb)
         outcome = _fit(trial, plan, train, held_out, checkpoint)
@@ -135,7 +137,14 @@ def _fit(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet, ch
     # Adam's moments of words that a batch lacks fade into denormal numbers, on which processors are ten times slower.
     torch.set_flush_denormal(True)
     reader = build_reader(plan)
-    measure = Measure(trial.id)
+    longest = reader.encoder.max_length
+    if longest is not None and training.max_length > longest:
+        raise CoattendError(
+            f"is {training.max_length}, and the encoder reads at most {longest} tokens",
+            where="training.max_length",
+            cure=f"Set it to {longest} or less",
+        )
+    measure = Measure(trial.id, device)
     trainer = ReaderTrainer(
         reader,
         train.examples,
@@ -151,7 +160,7 @@ def _fit(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet, ch
     trainer.train(resume_from_checkpoint=checkpoint)
     shutil.rmtree(trial.model, ignore_errors=True)
     reader.save(trial.model)
-    outcome = trial.finish(_outcome(trial, plan, trainer, measure, train, device, bf16))
+    outcome = trial.finish(_outcome(trial, plan, trainer, measure, train, held_out))
     shutil.rmtree(trial.checkpoints, ignore_errors=True)
     return outcome
 
@@ -181,12 +190,13 @@ def _score(reader: Reader, plan: Plan, held_out: QuestionSet, collator: Collator
         bf16=bf16,
         max_answer_length=plan.training.max_answer_length,
     )
-    return held_out_score(mark(answers, held_out, trial_id=trial.id, seed=trial.content["seed"]))
+    return held_out_score(mark(answers, held_out, trial_id=trial.id, seed=trial.content["seed"]), held_out)
 
 
 def _outcome(
-    trial: Trial, plan: Plan, trainer: ReaderTrainer, measure: Measure, train: QuestionSet, device: str, bf16: bool
+    trial: Trial, plan: Plan, trainer: ReaderTrainer, measure: Measure, train: QuestionSet, held_out: QuestionSet
 ) -> dict[str, Any]:
+    device, bf16 = plan.precision()
     history = trainer.state.log_history
     curve = [
         {"step": entry["step"], "epoch": entry["epoch"], "loss": entry.get("loss"), "held_out": entry.get("eval_score")}
@@ -198,6 +208,9 @@ def _outcome(
         "trial_id": trial.id,
         "seed": trial.content["seed"],
         "folder": trial.id,
+        "variant": plan.reader,
+        "head": plan.head,
+        "data": trial.content["data"],
         "options": plan.options,
         "training": trial.content["training"],
         "encoder": plan.encoder.source,
@@ -213,6 +226,6 @@ def _outcome(
         "best_step": trainer.state.best_global_step,
         "held_out": trainer.state.best_metric,
         "curve": curve,
-        "unreadable": [vars(question) for question in train.unreadable],
+        "unreadable": [vars(question) for question in (*train.unreadable, *held_out.unreadable)],
         "failure": None,
     }

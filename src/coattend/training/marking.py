@@ -21,7 +21,7 @@ def mark(
 
     Args:
         answers: A reader's answers.
-        asked: The questions; those without an answer are marked wrong.
+        asked: The questions; those without an answer have no row.
         trial_id: The trial that answered.
         seed: Its seed.
         threshold: A span is given unless the null score exceeds its score by more than this. None: whichever score
@@ -38,6 +38,8 @@ def mark(
     rows = []
     for question in asked.questions.to_pylist():
         answer = by_id.get(question["question_id"])
+        if answer is None:
+            continue
         if question["task"] == "options":
             row = _mark_option(question, answer)
         else:
@@ -46,21 +48,27 @@ def mark(
     return pa.Table.from_pylist(rows, schema=PREDICTIONS)
 
 
-def held_out_score(table: pa.Table) -> float:
-    """What a checkpoint is chosen by: accuracy for options, mean F1 for spans."""
-    return float(pa.compute.mean(table.column("f1")).as_py() or 0.0)
+def held_out_score(table: pa.Table, asked: QuestionSet) -> float:
+    """What a checkpoint is chosen by: accuracy for options, mean F1 for spans; no answer is wrong."""
+    return float(pa.compute.sum(table.column("f1")).as_py() or 0.0) / asked.questions.num_rows
 
 
-def null_threshold(answers: Iterable[Answer], asked: QuestionSet) -> float:
+def null_threshold(answers: Iterable[Answer], asked: QuestionSet, *, always_answered: bool) -> float:
     """The threshold with the best F1 on questions that were held out.
 
+    Args:
+        answers: A reader's answers to them.
+        asked: The questions that were held out.
+        always_answered: Whether every training question has an answer.
+
     Returns:
-        Infinity where every question has an answer: then one is always given.
+        Infinity in that case: then an answer is always given. Zero, where the two scores are equal, if only the
+        questions held out have answers all.
     """
     answers = list(answers)
     golds = {row["question_id"]: _golds(row) for row in asked.questions.to_pylist()}
-    if all(golds.values()) or not answers:
-        return math.inf
+    if always_answered or all(golds.values()):
+        return math.inf if always_answered else 0.0
     margins = np.array([answer.null_score - answer.span_score for answer in answers])
     texts = [asked.texts[answer.example.question_id][answer.start : answer.end] for answer in answers]
     found = [
@@ -71,9 +79,7 @@ def null_threshold(answers: Iterable[Answer], asked: QuestionSet) -> float:
     return best_threshold(margins, found, nothing)
 
 
-def _mark_option(question: dict[str, Any], answer: Answer | None) -> dict[str, Any]:
-    if answer is None:
-        return {"prediction": "", "correct": False, "f1": 0.0}
+def _mark_option(question: dict[str, Any], answer: Answer) -> dict[str, Any]:
     correct = answer.choice == question["label"]
     return {
         "prediction": question["options"][answer.choice],
@@ -85,10 +91,8 @@ def _mark_option(question: dict[str, Any], answer: Answer | None) -> dict[str, A
 
 
 def _mark_span(
-    question: dict[str, Any], answer: Answer | None, passage: str, threshold: float, version: squad.Version
+    question: dict[str, Any], answer: Answer, passage: str, threshold: float, version: squad.Version
 ) -> dict[str, Any]:
-    if answer is None:
-        return {"prediction": "", "correct": False, "f1": 0.0}
     given = answer.null_score - answer.span_score <= threshold
     text = passage[answer.start : answer.end] if given else ""
     exact, f1 = squad.best(text, _golds(question), version=version)

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from coattend.datasets.atomic import replacing
 from coattend.errors import CoattendError
 from coattend.readers.reader import Reader
-from coattend.tables import PREDICTIONS
+from coattend.tables import PREDICTIONS, REJECTED
 from coattend.training.answers import Answer, answer
 from coattend.training.data import QuestionSet
 from coattend.training.examples import digest
@@ -23,7 +23,7 @@ from coattend.training.trial import digest_of_files
 logger = logging.getLogger(__name__)
 
 
-def predict_all(plan: Plan, model: dict[str, Any], store: Path) -> pa.Table:
+def predict_all(plan: Plan, model: dict[str, Any], store: Path) -> tuple[pa.Table, pa.Table]:
     """Ask every trial of a model; what a trial answered already is kept in its folder.
 
     Args:
@@ -32,13 +32,24 @@ def predict_all(plan: Plan, model: dict[str, Any], store: Path) -> pa.Table:
         store: The folder of all trials.
 
     Returns:
-        The predictions of all trials.
+        The predictions of all trials, and the questions that the reader could not be given, in training or here.
     """
     asked = plan.source.scored(plan.training)
-    for unreadable in asked.unreadable:
-        logger.warning("question %s counts as wrong: %s", unreadable.question_id, unreadable.reason)
-    tables = [_predict(plan, trial, asked, store) for trial in model["trials"] if trial["failure"] is None]
-    return pa.concat_tables(tables) if tables else PREDICTIONS.empty_table()
+    finished = [trial for trial in model["trials"] if trial["failure"] is None]
+    tables = [_predict(plan, trial, asked, store) for trial in finished]
+    return pa.concat_tables(tables) if tables else PREDICTIONS.empty_table(), _rejected(plan, finished, asked)
+
+
+def _rejected(plan: Plan, trials: list[dict[str, Any]], asked: QuestionSet) -> pa.Table:
+    """Questions that the reader could not be given, in training or when it was scored."""
+    if asked.unreadable:
+        count, first = len(asked.unreadable), asked.unreadable[0]
+        logger.warning("%d questions count as wrong; %s: %s", count, first.question_id, first.reason)
+    training = f"{plan.benchmark}, training"
+    rows = {(training, one["question_id"], one["reason"]) for trial in trials for one in trial["unreadable"]}
+    rows |= {(f"{plan.benchmark}, scored", one.question_id, one.reason) for one in asked.unreadable}
+    columns = [list(column) for column in zip(*sorted(rows), strict=True)] or [[], [], []]
+    return pa.table(columns, schema=REJECTED)
 
 
 def _predict(plan: Plan, trial: dict[str, Any], asked: QuestionSet, store: Path) -> pa.Table:
@@ -57,8 +68,9 @@ def _predict(plan: Plan, trial: dict[str, Any], asked: QuestionSet, store: Path)
     reader.to(device)
     threshold = 0.0
     if plan.source.task == "span":
-        _, held_out = plan.source.training(plan.training)
-        threshold = null_threshold(_ask(plan, reader, held_out, bf16), held_out)
+        train, held_out = plan.source.training(plan.training)
+        always = all(train.questions.column("answerable").to_pylist())
+        threshold = null_threshold(_ask(plan, reader, held_out, bf16), held_out, always_answered=always)
     answers = _ask(plan, reader, asked, bf16)
     table = mark(answers, asked, trial_id=trial["trial_id"], seed=trial["seed"], threshold=threshold)
     with replacing(kept) as temporary:

@@ -91,8 +91,12 @@ class ReaderTrainer(Trainer):
 
     def _save_checkpoint(self, model: torch.nn.Module, trial: Any) -> None:
         super()._save_checkpoint(model, trial)
-        folder = Path(self.args.output_dir) / f"checkpoint-{self.state.global_step}"
-        (folder / COMPLETE).touch()
+        folder = Path(self.args.output_dir)
+        newest = folder / f"checkpoint-{self.state.global_step}"
+        (newest / COMPLETE).touch()
+        for path in folder.glob("checkpoint-*"):
+            if path != newest and str(path) != self.state.best_model_checkpoint:
+                remove_checkpoint(path)
 
 
 def arguments_of(
@@ -100,7 +104,7 @@ def arguments_of(
 ) -> TrainingArguments:
     """The trainer's arguments for our parameters."""
     never = 10**9  # Schedule decides when to score and save.
-    return TrainingArguments(
+    arguments = TrainingArguments(
         output_dir=str(folder),
         num_train_epochs=training.epochs,
         learning_rate=training.learning_rate,
@@ -115,7 +119,6 @@ def arguments_of(
         eval_steps=never,
         save_strategy="steps",
         save_steps=never,
-        save_total_limit=1,
         load_best_model_at_end=True,
         metric_for_best_model="eval_score",
         greater_is_better=True,
@@ -126,6 +129,16 @@ def arguments_of(
         report_to="none",
         disable_tqdm=quiet,
     )
+    # Where there are several GPUs, a trial takes one: batches are of whole questions, which DataParallel would cut up.
+    if arguments.n_gpu > 1:
+        arguments._n_gpu = 1
+    return arguments
+
+
+def remove_checkpoint(folder: Path) -> None:
+    """Delete a checkpoint so that what is left of it, if this is cut off, counts as no checkpoint."""
+    (folder / COMPLETE).unlink(missing_ok=True)
+    shutil.rmtree(folder)
 
 
 def last_checkpoint(folder: Path) -> str | None:
@@ -133,5 +146,5 @@ def last_checkpoint(folder: Path) -> str | None:
     for path in folder.glob("checkpoint-*") if folder.is_dir() else ():
         if not (path / COMPLETE).exists():
             logger.warning("checkpoint %s was cut off and is removed", path.name)
-            shutil.rmtree(path)
+            remove_checkpoint(path)
     return get_last_checkpoint(str(folder)) if folder.is_dir() else None

@@ -19,8 +19,12 @@ def predict(
     reader: ReaderParameters,
     encoder: EncoderParameters,
     tokenizer: TokenizerParameters,
-) -> pa.Table:
-    """Ask every trial of a model the questions of every split but train."""
+) -> tuple[pa.Table, pa.Table]:
+    """Ask every trial of a model the questions of every split but train.
+
+    Returns:
+        The predictions, and the questions that the reader could not be given.
+    """
     from coattend.training.plans import plan_of
     from coattend.training.predict import predict_all
 

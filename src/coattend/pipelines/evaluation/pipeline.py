@@ -22,7 +22,7 @@ def create_pipeline(benchmark: str, reader: str, *, tagging: str, encoder: str, 
             node(
                 predict,
                 ["model", *SHARED, "tokens", "trials", *model_parameters(benchmark, reader, encoder, tokenizer)],
-                "predictions",
+                ["predictions", "rejected_questions"],
                 name="predict",
                 tags="gpu",
             ),

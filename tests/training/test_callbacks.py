@@ -1,0 +1,64 @@
+"""When a training stops, what it costs, and which checkpoints count."""
+
+import pytest
+from transformers import TrainerControl, TrainerState
+
+from coattend.training.callbacks import Patience
+from coattend.training.devices import PeakMemory
+from coattend.training.trainer import COMPLETE, last_checkpoint, remove_checkpoint
+
+
+def stops(scores, patience):
+    """After which scoring a training with these held-out scores stops; None if it never does."""
+    state, control, callback = TrainerState(), TrainerControl(), Patience(patience)
+    for number, score in enumerate(scores, 1):
+        state.log_history.append({"eval_score": score})
+        callback.on_evaluate(None, state, control)
+        if control.should_training_stop:
+            return number
+    return None
+
+
+@pytest.mark.parametrize(
+    ("scores", "patience", "expected"),
+    [
+        ([0.3, 0.4, 0.4, 0.4], 2, 4),
+        ([0.3, 0.4, 0.2, 0.5], 2, None),
+        ([0.4, 0.3], 1, 2),
+        ([0.1, 0.2, 0.3], 1, None),
+        ([], 1, None),
+    ],
+)
+def test_it_stops_after_scorings_without_a_gain(scores, patience, expected):
+    assert stops(scores, patience) == expected
+
+
+def test_a_training_that_was_about_to_stop_does_not_go_on():
+    state = TrainerState(log_history=[{"eval_score": 0.4}, {"loss": 1.0}, {"eval_score": 0.3}, {"eval_score": 0.4}])
+    control = TrainerControl()
+    Patience(3).on_step_begin(None, state, control)
+    assert not control.should_training_stop
+    Patience(2).on_step_begin(None, state, control)
+    assert control.should_training_stop
+
+
+def test_a_checkpoint_that_is_half_deleted_or_half_written_does_not_count(tmp_path):
+    for step in (5, 10, 15):
+        folder = tmp_path / f"checkpoint-{step}"
+        folder.mkdir()
+        (folder / "optimizer.pt").write_bytes(b"state")
+        if step < 15:
+            (folder / COMPLETE).touch()
+    assert last_checkpoint(tmp_path) == str(tmp_path / "checkpoint-10")
+    assert not (tmp_path / "checkpoint-15").exists()
+    remove_checkpoint(tmp_path / "checkpoint-10")
+    assert last_checkpoint(tmp_path) == str(tmp_path / "checkpoint-5")
+
+
+def test_peak_memory_is_what_was_held_in_between():
+    memory = PeakMemory("cpu")
+    before = memory.mib
+    block = b"x" * (200 * 2**20)
+    del block
+    assert 190 < memory.mib - before < 400
+    assert PeakMemory("cpu").mib < before + 100
