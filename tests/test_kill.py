@@ -53,7 +53,7 @@ def test_a_killed_training_ends_with_the_same_metrics(kedro, project, data):
     assert {run.info.status for run in client.search_runs([experiment])} == {"KILLED", "FINISHED"}
     killed = metrics(results)
 
-    results.rename(project / "data" / "killed")
+    (results / "06_models").rename(project / "killed")
     undisturbed = kedro("run", *TRAIN, "--params", LONGER)
     assert undisturbed.returncode == 0, undisturbed.stderr
     assert metrics(results) == killed

@@ -1,13 +1,16 @@
 """From raw text to a compared, tracked reader, on a tiny sample."""
 
 import json
+import re
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 from mlflow import MlflowClient
+from transformers import AutoTokenizer
 
 from coattend.errors import CoattendError
+from coattend.readers.encoders.pretrained import encoder_folder
 
 DATA = "ingestion,tagging,tokenization"
 
@@ -25,10 +28,13 @@ def written(results):
     return {path: path.stat().st_mtime_ns for path in (results / "06_models" / "trials").rglob("model.safetensors")}
 
 
+def client(project):
+    return MlflowClient(f"sqlite:///{project / 'mlflow.db'}")
+
+
 def runs(project, query=""):
-    client = MlflowClient(f"sqlite:///{project / 'mlflow.db'}")
-    experiments = [one.experiment_id for one in client.search_experiments()]
-    return client.search_runs(experiments, query)
+    experiments = [one.experiment_id for one in client(project).search_experiments()]
+    return client(project).search_runs(experiments, query)
 
 
 def test_the_whole_road(kedro_run, project, results):
@@ -37,7 +43,7 @@ def test_the_whole_road(kedro_run, project, results):
     kedro_run("reporting", "sample")
 
     predictions = pq.read_table(results / "07_model_output/sample/plain/predictions.parquet")
-    questions = pq.read_table(project / "data/02_intermediate/sample/questions.parquet").to_pylist()
+    questions = pq.read_table(results / "02_intermediate/sample/questions.parquet").to_pylist()
     asked = {q["question_id"] for q in questions if q["task"] == "options" and q["split"] == "dev"}
     assert set(predictions.column("question_id").to_pylist()) == asked
     metrics = json.loads((results / "07_model_output/sample/plain/metrics.json").read_text())
@@ -55,7 +61,9 @@ def test_the_whole_road(kedro_run, project, results):
         assert child.data.tags["mlflow.parentRunId"] in {run.info.run_id for run in runs(project)}
         assert child.data.tags["trial_id"] in trials(results)
         assert {"seconds", "held_out", "loss"} <= set(child.data.metrics)
-        assert "training.learning_rate" in child.data.params
+        assert {"training.learning_rate", "head", "encoder"} <= set(child.data.params)
+        (attached,) = [file for file in client(project).list_artifacts(child.info.run_id) if not file.is_dir]
+        assert attached.path == "predictions.parquet"
     plain = next(run for run in children if run.data.tags["reader"] == "plain")
     assert plain.data.metrics["dev.accuracy"] == pytest.approx(accuracy["mean"])
 
@@ -108,6 +116,74 @@ def test_data_stages_leave_no_run(kedro_run, project):
         ({"pipelines": "training", "namespaces": "sample.plain", "readers": {"plain": {"training": {"lr": 1}}}}, "lr"),
     ],
 )
-def test_a_misspelt_name_is_refused_with_the_right_one(kedro_run, arguments, message):
+def test_a_misspelt_name_is_refused_with_the_right_one(kedro_run, project, arguments, message):
     with pytest.raises(CoattendError, match=message):
         kedro_run(**arguments)
+    assert not (project / "mlflow.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"readers": {"plain": {"encoder": "albert"}}}, "readers.plain.encoder.*built for 'minilm'"),
+        ({"readers": {"plain": {"tagging": "nltk_extended"}}}, "readers.plain.tagging.*built for 'nltk_penn'"),
+        ({"encoders": {"minilm": {"tokenizer": "albert"}}}, "encoders.minilm.tokenizer.*built for 'minilm'"),
+    ],
+)
+def test_what_decides_about_tables_cannot_be_changed_for_one_run(kedro_run, params, message):
+    with pytest.raises(CoattendError, match=message):
+        kedro_run("training", "sample.plain", **params)
+
+
+def test_an_encoder_does_not_read_another_tokenizers_tokens(kedro_run, tmp_path):
+    folder = tmp_path / "other"
+    AutoTokenizer.from_pretrained(encoder_folder("embedded")).train_new_from_iterator(
+        ["a few other words"], vocab_size=60
+    ).save_pretrained(folder)
+    kedro_run(DATA, "sample")
+    with pytest.raises(CoattendError, match=r"tokenizer of its own.*tokenizers.minilm.source"):
+        kedro_run("training", "sample.plain", encoders={"minilm": {"source": str(folder)}})
+
+
+def test_sequences_that_the_encoder_cannot_read_are_refused_before_training(kedro_run, results):
+    kedro_run(DATA, "sample")
+    with pytest.raises(CoattendError, match="encoder reads at most 512"):
+        kedro_run("training", "sample.plain", benchmarks={"sample": {"training": {"max_length": 1024}}})
+
+
+def test_questions_that_leave_no_room_are_listed(kedro_run, results):
+    kedro_run(DATA, "sample")
+    few = {"sample": {"training": {"max_length": 18, "epochs": 0.1}}}
+    kedro_run("training,evaluation", "sample.plain", benchmarks=few)
+    table = pq.read_table(results / "07_model_output/sample/plain/rejected_questions.parquet").to_pylist()
+    scored = [row for row in table if row["file"] == "sample, scored"]
+    assert all("leave no room for a passage in 18" in row["reason"] for row in table)
+    metrics = json.loads((results / "07_model_output/sample/plain/metrics.json").read_text())
+    assert 0 < metrics["splits"]["dev"]["all"]["missing"] == len(scored)
+    assert any(row["file"] == "sample, training" for row in table)
+
+
+def test_a_benchmark_without_questions_to_score_says_so(kedro_run):
+    nothing = {"sample": {"generator": {"dialogues": {"train": 20, "dev": 0}}}}
+    kedro_run(DATA, "sample", benchmarks=nothing)
+    kedro_run("training", "sample.plain", benchmarks=nothing)
+    with pytest.raises(CoattendError, match="no questions of the task 'options' to score"):
+        kedro_run("evaluation", "sample.plain", benchmarks=nothing)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("local/parameters.yml", "readers: {poinet: {turns: 5}}", "Did you mean 'poi_net'"),
+        ("local/parameters.yml", "benchmarks: {dreem: {shards: 5}}", "Did you mean 'dream'"),
+        ("base/parameters/benchmarks/mine.yml", "benchmarks: {mine: {title: Mine}}", "says no tasks"),
+        ("base/parameters/benchmarks/mine.yml", "benchmarks: {mine: [}", "is not YAML.*line 1"),
+    ],
+)
+def test_a_mistake_in_a_parameter_file_is_one_line(kedro, project, file, content, message):
+    (project / "conf" / file).write_text(content)
+    done = kedro("run", "--pipelines", "ingestion", "--namespaces", "sample")
+    assert done.returncode != 0
+    told = " ".join((done.stdout + done.stderr).split())
+    assert re.search(message, told), told
+    assert "Traceback" not in told

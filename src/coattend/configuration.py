@@ -1,5 +1,6 @@
 """What exists, read from files: benchmarks, readers and their text profiles; and the loader that completes them."""
 
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,9 +29,13 @@ def benchmark_entry(name: str) -> dict[str, Any]:
     """A benchmark's parameters in the base environment.
 
     Raises:
-        CoattendError: If there is no such benchmark.
+        CoattendError: If there is no such benchmark, or its file does not say what it asks for.
     """
-    return _entry("benchmarks", name)
+    entry = _entry("benchmarks", name)
+    if not entry.get("tasks"):
+        where = f"conf/base/parameters/benchmarks/{name}.yml"
+        raise CoattendError("says no tasks", where=where, cure="Add, for example, tasks: [options]")
+    return entry
 
 
 def reader_names() -> list[str]:
@@ -71,11 +76,21 @@ class ConfigLoader(OmegaConfigLoader):
         config = super().__getitem__(key)
         if key == "parameters":
             given = config.get("readers") or {}
+            _check_known("readers", given, reader_names())
+            _check_known("benchmarks", config.get("benchmarks") or {}, benchmark_names())
             names = {*readers.names(), *given}
             config["readers"] = {name: complete_reader(name, given.get(name)) for name in sorted(names)}
             for name, entry in (config.get("benchmarks") or {}).items():
                 entry["name"] = name
         return config
+
+
+def _check_known(kind: str, given: Iterable[str], known: list[str]) -> None:
+    """A name that no file of the base environment declares is a misspelt one."""
+    for name in given:
+        if name not in known:
+            where = f"{kind}.{name} in a parameter file"
+            raise CoattendError(f"there is no such {kind[:-1]}", where=where, cure=did_you_mean(name, known))
 
 
 def _entry(kind: str, name: str) -> dict[str, Any]:
@@ -89,12 +104,20 @@ def _entries(kind: str) -> dict[str, Any]:
     return _read_entries(project_folder() / "conf" / "base" / "parameters" / kind, kind)
 
 
+def _read_yaml(path: Path) -> Any:
+    try:
+        return yaml.safe_load(path.read_text()) or {}
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        problem = " ".join(str(error).split())
+        raise CoattendError(f"is not YAML ({problem})", where=str(path), cure="Mend the file") from None
+
+
 @cache
 def _read_entries(folder: Path, kind: str) -> dict[str, Any]:
     entries: dict[str, Any] = {}
     for path in sorted(folder.glob("*.yml")):
-        content = yaml.safe_load(path.read_text()) or {}
-        if list(content) != [kind] or path.stem not in (content[kind] or {}):
+        content = _read_yaml(path)
+        if not isinstance(content, dict) or list(content) != [kind] or path.stem not in (content[kind] or {}):
             raise CoattendError(
                 f"must hold one key {kind!r} with an entry {path.stem!r}", where=str(path), cure="Name it as its file"
             )

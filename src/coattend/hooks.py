@@ -6,7 +6,7 @@ from kedro.framework.hooks import hook_impl
 from kedro.pipeline import Pipeline
 
 from coattend.errors import CoattendError, did_you_mean
-from coattend.parameters import training_of
+from coattend.parameters import EncoderParameters, ReaderParameters, training_of
 
 
 class Checks:
@@ -25,15 +25,16 @@ class Checks:
                 loader.runtime_params = given
             _check_overrides(given, configured)
 
-    @hook_impl
+    @hook_impl(tryfirst=True)
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: Any) -> None:
-        """Check the options of the readers that this run trains, before anything else takes its time."""
+        """Check the options of the readers that this run trains, before a run is tracked or anything takes its time."""
         from coattend import readers
 
         for node in pipeline.nodes:
             if "gpu" not in node.tags:
                 continue
             benchmark, reader = (_parameter(node, kind, catalog) for kind in ("benchmarks", "readers"))
+            _check_wiring(node, reader, _parameter(node, "encoders", catalog))
             training_of(benchmark, reader)
             head = readers.head_for(reader.reader, benchmark.tasks, reader.head)
             readers.resolve(reader.reader, head=head, **reader.options)
@@ -41,6 +42,24 @@ class Checks:
 
 def _parameter(node: Any, kind: str, catalog: Any) -> Any:
     return next(catalog.load(name) for name in node.inputs if name.startswith(f"params:{kind}."))
+
+
+def _check_wiring(node: Any, reader: ReaderParameters, encoder: EncoderParameters) -> None:
+    """A run cannot change which tables and parameters a node reads: that is known when pipelines are built."""
+    _, tagging, tokenizer, _ = next(name for name in node.inputs if name.endswith(".tokens")).split(".")
+    profile = next(name for name in node.inputs if name.startswith("params:encoders.")).rpartition(".")[2]
+    wired = {
+        f"readers.{reader.name}.encoder": (reader.encoder, profile),
+        f"readers.{reader.name}.tagging": (reader.tagging, tagging),
+        f"encoders.{profile}.tokenizer": (encoder.tokenizer, tokenizer),
+    }
+    for where, (asked, built) in wired.items():
+        if asked != built:
+            raise CoattendError(
+                f"is {asked!r}, but the pipelines are built for {built!r}",
+                where=where,
+                cure="Say it in conf/base/parameters: it decides which tables are read, so it is the same everywhere",
+            )
 
 
 def _check_overrides(given: dict[str, Any], configured: dict[str, Any], path: str = "") -> None:

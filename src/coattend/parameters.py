@@ -5,7 +5,7 @@ Unknown keys are refused with the nearest known one. Nothing here imports torch.
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from coattend.errors import CoattendError, did_you_mean
 
@@ -54,6 +54,13 @@ class TrainingParameters(Parameters):
     )
     max_questions: int | None = Field(None, ge=1, description="Use so many training questions only; null: all.")
     max_answer_length: int = Field(30, ge=1, description="Longest predicted span in tokens.")
+
+    @field_validator("seeds")
+    @classmethod
+    def _different(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
+        if len(set(seeds)) < len(seeds):
+            raise ValueError("seeds must differ from one another")
+        return seeds
 
 
 class BenchmarkParameters(Parameters):

@@ -25,14 +25,19 @@ class Session(KedroSession):
             pipeline_names = sorted({_known_benchmark(namespace) for namespace in namespaces})
         _check_names(pipeline_names, namespaces)
         try:
-            return super().run(pipeline_names=pipeline_names, namespaces=namespaces, **kwargs)
-        except KeyboardInterrupt as interrupt:
-            self._hook_manager.hook.on_pipeline_error(error=interrupt, run_params={}, pipeline=None, catalog=None)
-            raise
+            return self._run_tracked(pipeline_names=pipeline_names, namespaces=namespaces, **kwargs)
         except ParameterValidationError as error:
             raise CoattendError(str(error), cure="The fields of each block are in coattend/parameters.py") from None
         except DatasetError as error:
             raise _told_to_the_user(error) from None
+
+    def _run_tracked(self, **kwargs: Any) -> Any:
+        """Kedro tells its hooks of what fails inside the runner only: not of Ctrl-C, nor of another hook's refusal."""
+        try:
+            return super().run(**kwargs)
+        except BaseException as error:
+            self._hook_manager.hook.on_pipeline_error(error=error, run_params={}, pipeline=None, catalog=None)
+            raise
 
 
 def _told_to_the_user(error: BaseException) -> CoattendError:

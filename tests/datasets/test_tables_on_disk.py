@@ -116,3 +116,13 @@ def test_the_catalog_refuses_a_table_of_another_shape(tmp_path, table, problem):
 
 def test_an_absent_table_is_of_any_shape():
     assert SchemaValidator(table="texts").validate(None) is None
+
+
+def test_a_table_that_is_not_there_yet_previews_as_its_columns(tmp_path):
+    preview = TableDataset(filepath=str(tmp_path / "texts.parquet"), table="texts", optional=True).preview()
+    assert (preview["columns"], preview["data"]) == (TEXTS.names, [])
+
+
+def test_a_remote_address_is_refused_instead_of_becoming_a_folder():
+    with pytest.raises(DatasetError, match="not a path on this machine"):
+        TableDataset(filepath="s3://bucket/texts.parquet", table="texts")

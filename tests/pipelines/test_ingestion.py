@@ -18,11 +18,11 @@ SIZES = {"dialogues": (52, 2), "stories": (52, 3)}
 
 
 def table(project, benchmark, name):
-    return pq.read_table(project / "data" / "02_intermediate" / benchmark / f"{name}.parquet").to_pylist()
+    return pq.read_table(project / "data" / "test" / "02_intermediate" / benchmark / f"{name}.parquet").to_pylist()
 
 
 def texts(project, benchmark):
-    folder = project / "data" / "03_primary" / benchmark / "texts"
+    folder = project / "data" / "test" / "03_primary" / benchmark / "texts"
     return ShardedTableDataset(filepath=str(folder)).load().to_table().to_pylist()
 
 
@@ -73,7 +73,7 @@ def test_the_sample_from_a_seed_to_distinct_texts(kedro_run, project):
 
 def test_a_second_run_writes_no_raw_file_and_no_shard_again(kedro_run, project):
     kedro_run("ingestion", "sample")
-    raw, primary = project / "data" / "01_raw" / "sample", project / "data" / "03_primary"
+    raw, primary = project / "data" / "01_raw" / "sample", project / "data" / "test" / "03_primary"
     before = written(raw) | written(primary)
     tables = table(project, "sample", "questions")
     kedro_run("ingestion", "sample")
@@ -145,7 +145,7 @@ def test_a_bad_file_is_one_error_and_leaves_no_table(kedro_run, project, dream, 
     with pytest.raises(CoattendError, match=message) as caught:
         kedro_run("ingestion", "dream")
     assert str(project / "raw" / "dream") in str(caught.value) or "train.json" in str(caught.value)
-    assert not (project / "data" / "02_intermediate").exists()
+    assert not (project / "data" / "test" / "02_intermediate").exists()
 
 
 def test_a_wrong_setting_of_the_generator(kedro_run):

@@ -15,6 +15,17 @@ class DataError(CoattendError, DatasetError):
     """A catalog entry that cannot be read or written, told to the user in one message."""
 
 
+def local(filepath: str) -> Path:
+    """The path of a catalog entry.
+
+    Raises:
+        DataError: If it is an address of a remote store.
+    """
+    if "://" in filepath:
+        raise DataError("is not a path on this machine", where=filepath, cure="Mount the store, and name its folder")
+    return Path(filepath)
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary path beside ``path``; rename it over ``path`` once the block has ended well.

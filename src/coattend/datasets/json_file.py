@@ -1,12 +1,11 @@
 """One JSON file, written atomically."""
 
 import json
-from pathlib import Path
 from typing import Any, NewType
 
 from kedro.io import AbstractDataset
 
-from coattend.datasets.atomic import DataError, replacing
+from coattend.datasets.atomic import DataError, local, replacing
 
 JSONPreview = NewType("JSONPreview", str)
 
@@ -21,7 +20,7 @@ class JSONDataset(AbstractDataset[Any, Any]):
     """
 
     def __init__(self, *, filepath: str, optional: bool = False, metadata: dict[str, Any] | None = None) -> None:
-        self._path = Path(filepath)
+        self._path = local(filepath)
         self._optional = optional
         self.metadata = metadata
 

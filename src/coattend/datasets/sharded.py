@@ -12,7 +12,7 @@ import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 from kedro.io import AbstractDataset
 
-from coattend.datasets.atomic import DataError, replacing
+from coattend.datasets.atomic import DataError, local, replacing
 from coattend.datasets.preview import TablePreview, preview_rows
 from coattend.errors import CoattendError
 
@@ -43,7 +43,7 @@ class ShardedTableDataset(AbstractDataset[ShardPlan, pads.Dataset]):
     """
 
     def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
-        self._folder = Path(filepath)
+        self._folder = local(filepath)
         self._manifest_path = self._folder / "_manifest.json"
         self.metadata = metadata
 

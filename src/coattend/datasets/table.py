@@ -1,7 +1,6 @@
 """One table in one Parquet file, written as a stream and atomically."""
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -9,7 +8,7 @@ import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 from kedro.io import AbstractDataset
 
-from coattend.datasets.atomic import DataError, replacing
+from coattend.datasets.atomic import DataError, local, replacing
 from coattend.datasets.preview import TablePreview, preview_rows
 from coattend.errors import CoattendError
 from coattend.tables import SCHEMAS
@@ -28,7 +27,7 @@ class TableDataset(AbstractDataset[pa.Table | Iterable[pa.Table], pads.Dataset |
     def __init__(
         self, *, filepath: str, table: str, optional: bool = False, metadata: dict[str, Any] | None = None
     ) -> None:
-        self._path = Path(filepath)
+        self._path = local(filepath)
         self._schema = SCHEMAS[table]
         self._optional = optional
         self.metadata = metadata
@@ -69,4 +68,4 @@ class TableDataset(AbstractDataset[pa.Table | Iterable[pa.Table], pads.Dataset |
 
     def preview(self, nrows: int = 10) -> TablePreview:
         """First rows for kedro-viz, lists written as text."""
-        return preview_rows(self.load(), nrows)
+        return preview_rows(self.load() or pads.dataset(self._schema.empty_table()), nrows)

@@ -1,11 +1,10 @@
 """One text file, Markdown or HTML, written atomically."""
 
-from pathlib import Path
 from typing import Any
 
 from kedro.io import AbstractDataset
 
-from coattend.datasets.atomic import DataError, replacing
+from coattend.datasets.atomic import DataError, local, replacing
 
 
 class TextDataset(AbstractDataset[str, str]):
@@ -17,7 +16,7 @@ class TextDataset(AbstractDataset[str, str]):
     """
 
     def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
-        self._path = Path(filepath)
+        self._path = local(filepath)
         self.metadata = metadata
 
     def load(self) -> str:

@@ -5,7 +5,7 @@ from typing import Any, NoReturn
 
 from kedro.io import AbstractDataset
 
-from coattend.datasets.atomic import DataError
+from coattend.datasets.atomic import DataError, local
 
 
 class TrialsDataset(AbstractDataset[None, Path]):
@@ -17,7 +17,7 @@ class TrialsDataset(AbstractDataset[None, Path]):
     """
 
     def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
-        self._folder = Path(filepath)
+        self._folder = local(filepath)
         self.metadata = metadata
 
     def load(self) -> Path:
