@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow.dataset as pads
 from kedro.framework.hooks import hook_impl
 from kedro.pipeline import Pipeline
 
@@ -54,11 +55,11 @@ class Tracking:
             events.listeners.append(self)
 
     @hook_impl
-    def after_node_run(self, outputs: dict[str, Any]) -> None:
-        """Write the metrics of what was scored."""
+    def after_node_run(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
+        """Write the metrics of what was scored, and attach the predictions."""
         for name, value in outputs.items():
             if name.endswith(".metrics") and value and name.split(".")[0] in _parents():
-                self._write_metrics(value)
+                self._write_metrics(value, inputs[name.replace(".metrics", ".predictions")])
 
     @hook_impl
     def after_dataset_saved(self, dataset_name: str, data: Any) -> None:
@@ -94,13 +95,15 @@ class Tracking:
         if trial_id in self._open:
             self._open.pop(trial_id).end(outcome)
 
-    def _write_metrics(self, metrics: dict[str, Any]) -> None:
+    def _write_metrics(self, metrics: dict[str, Any], predictions: pads.Dataset) -> None:
         client, parent = client_of(self._project), _parents()[metrics["benchmark"]]
         scored = dict(_metrics_of(metrics))
         for trial in metrics["trials"]:
             if not trial.get("failure"):
                 run = trials.find_or_write(client, metrics, trial, parent, self._project)
                 log_values(client, run, {name: metric["seeds"][str(trial["seed"])] for name, metric in scored.items()})
+                own = predictions.to_table(filter=pads.field("trial_id") == trial["trial_id"])
+                trials.attach_predictions(client, run, own)
         bounds = {"": "mean", ".low": "low", ".high": "high"}
         values = {
             f"{metrics['reader']}.{name}{suffix}": metric[bound]

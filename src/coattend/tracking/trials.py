@@ -2,8 +2,12 @@
 
 import json
 import logging
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from coattend.tracking.store import common_tags, experiment_of, log_values
 
@@ -76,7 +80,8 @@ def create(client: "MlflowClient", trial: dict[str, Any], parent: str, project: 
     }
     name = f"{trial['name']} seed {trial['seed']}"
     run = client.create_run(experiment_of(client, benchmark, project), tags=tags, run_name=name).info.run_id
-    parameters = trial["options"] | {f"training.{key}": value for key, value in trial["training"].items()}
+    encoder = {"head": trial["head"], "encoder": trial["encoder"]}
+    parameters = trial["options"] | encoder | {f"training.{key}": value for key, value in trial["training"].items()}
     client.log_batch(run, params=[Param(key, str(value)) for key, value in parameters.items()])
     if data:
         source = json.dumps({"benchmark": benchmark, "split": "train"})
@@ -92,7 +97,7 @@ def find_or_write(
     found = client.search_runs([experiment_of(client, metrics["benchmark"], project)], query, max_results=1)
     if found:
         return found[0].info.run_id
-    content = {"benchmark": metrics["benchmark"], "name": metrics["reader"], "reader": metrics["reader"]}
+    content = {"benchmark": metrics["benchmark"], "name": metrics["reader"], "reader": trial["variant"]}
     run = create(client, trial | content, parent, project)
     for point in trial["curve"]:
         values = {key: point[key] for key in ("loss", "held_out") if point[key] is not None}
@@ -107,3 +112,11 @@ def write_outcome(client: "MlflowClient", run: str, outcome: dict[str, Any]) -> 
     log_values(client, run, {name: outcome[name] for name in MEASURED if outcome[name] is not None})
     for name in NAMED:
         client.set_tag(run, name, outcome[name])
+
+
+def attach_predictions(client: "MlflowClient", run: str, predictions: pa.Table) -> None:
+    """Attach what a trial answered to its run, in the place of what was attached before."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "predictions.parquet")
+        pq.write_table(predictions, file)
+        client.log_artifact(run, str(file))

@@ -42,7 +42,7 @@ def create_pipeline(benchmark: str, reader: str, *, tagging: str, encoder: str, 
                 "model",
                 name="train",
                 tags="gpu",
-                preview_fn=partial(architecture_preview, reader),
+                preview_fn=partial(architecture_preview, benchmark, reader),
             )
         ],
         namespace=f"{benchmark}.{reader}",
