@@ -20,11 +20,16 @@ def main() -> None:
     )
     parser.add_argument("--data", default="data", help="project data folder with DREAM's tokens")
     chosen = parser.parse_args()
-    results = {"machine": machine(), "measured": datetime.now(UTC).date().isoformat(), "commands": commands.main([])}
+    raw = ["--raw", chosen.raw] if chosen.raw else []
+    results = {"machine": machine(), "measured": datetime.now(UTC).date().isoformat(), "commands": commands.main(raw)}
     if chosen.raw:
-        results["data_stages"] = data_stages.main(["--raw", chosen.raw])
+        results["data_stages"] = data_stages.main(raw)
+    else:
+        print("left out: data stages of DREAM (say --raw, or set COATTEND_RAW)")
     if Path(chosen.data, "05_model_input", "dream").is_dir():
         results["training"] = training.main(["--data", chosen.data])
+    else:
+        print("left out: training (run ingestion, tagging and tokenization of dream first)")
     RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     print(f"written to {RESULTS}")
 

@@ -45,7 +45,7 @@ def load(data: Path) -> tuple[list[Example], Collator]:
 def stepper(name: str, *, bf16: bool, **options: Any) -> Callable[[dict[str, torch.Tensor]], float]:
     """A function that trains a fresh reader on one batch and returns the seconds that it took."""
     torch.manual_seed(0)
-    reader = readers.build(name, encoder="embedded", **options).train()
+    reader = readers.build(name, encoder="embedded", dropout=0.0, **options).train()
     optimizer = torch.optim.AdamW(reader.parameters(), lr=1e-5, fused=True)
 
     def step(tensors: dict[str, torch.Tensor]) -> float:

@@ -1,0 +1,28 @@
+"""The sample can be learned: readers with an interaction beat what can be had without reading."""
+
+import json
+
+import pytest
+
+pytestmark = pytest.mark.slow
+THREADS = {"OMP_NUM_THREADS": "2"}
+
+
+def scored(kedro, project, reader):
+    data = ("--pipelines", "ingestion,tagging,tokenization", "--namespaces", "sample")
+    assert kedro("run", *data).returncode == 0
+    done = kedro("run", "--pipelines", "training,evaluation", "--namespaces", f"sample.{reader}", environment=THREADS)
+    assert done.returncode == 0, done.stderr
+    metrics = json.loads((project / f"data/07_model_output/sample/{reader}/metrics.json").read_text())
+    return metrics["splits"]["dev"]["all"]
+
+
+def test_options_are_learned(kedro, project):
+    assert scored(kedro, project, "poi_net")["accuracy"]["low"] > 40  # Guessing scores 33.
+
+
+def test_spans_are_learned(kedro, project):
+    found = scored(kedro, project, "poi_net_span")
+    assert found["f1"]["low"] > 40  # Answering nothing scores 33.
+    assert found["has_answer_f1"]["low"] > 40
+    assert found["answerability_auroc"] > 60
