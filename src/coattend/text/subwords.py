@@ -15,7 +15,7 @@ from coattend.text.tokenizer_files import TokenizerFiles, find, read
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-VERSION = 1
+VERSION = 2
 """Raised whenever this module's own code would give other tokens to some text."""
 
 _PROBES = (

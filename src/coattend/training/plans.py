@@ -11,7 +11,7 @@ from coattend.parameters import (
     TokenizerParameters,
     training_of,
 )
-from coattend.text.subwords import Subwords, load_tokenizer, special_layout
+from coattend.text.subwords import load_tokenizer, special_layout
 from coattend.training.data import Source
 from coattend.training.fit import Plan
 from coattend.training.tokens import Tokens
@@ -32,9 +32,9 @@ def plan_of(
         CoattendError: If a parameter names nothing that exists, or the reader has no head for the benchmark.
     """
     head = readers.head_for(reader.reader, benchmark.tasks, reader.head)
-    subwords = load_tokenizer(tokenizer)
-    _check_tokenizer(subwords, tokenizer, encoder)
-    layout = special_layout(subwords)
+    stored = Tokens.from_table(tokens)
+    _check_tokenizer(stored, tokenizer, encoder)
+    layout = special_layout(load_tokenizer(tokenizer))
     return Plan(
         benchmark=benchmark.name,
         name=reader.name,
@@ -43,19 +43,17 @@ def plan_of(
         options=readers.resolve(reader.reader, head=head, **reader.options),
         encoder=encoder,
         training=training_of(benchmark, reader),
-        source=Source(questions, passages, Tokens.from_table(tokens), readers.task_of(head), layout.count),
+        source=Source(questions, passages, stored, readers.task_of(head), layout.count),
         layout=layout,
     )
 
 
-def _check_tokenizer(subwords: Subwords, tokenizer: TokenizerParameters, encoder: EncoderParameters) -> None:
-    """The tokens must be the encoder's own: another tokenizer's ids would mean other words to it."""
-    if encoder.source == tokenizer.source:
+def _check_tokenizer(tokens: Tokens, tokenizer: TokenizerParameters, encoder: EncoderParameters) -> None:
+    """The stored tokens must be the encoder's own: another tokenizer's ids would mean other words to it."""
+    if load_tokenizer(TokenizerParameters(source=encoder.source)).digest == tokens.tokenizer:
         return
-    own = load_tokenizer(TokenizerParameters(source=encoder.source))
-    if own.digest != subwords.digest:
-        raise CoattendError(
-            f"reads the tokens of {tokenizer.source!r}, but has a tokenizer of its own",
-            where=f"encoder {encoder.source!r}",
-            cure=f"Set tokenizers.{encoder.tokenizer}.source to {encoder.source!r} as well, and run all stages again",
-        )
+    if encoder.source != tokenizer.source:
+        cure = f"Give it a tokenizer profile of its own, with the source {encoder.source!r}"
+    else:
+        cure = "Run the pipeline tokenization again, with the same parameters"
+    raise CoattendError("has another tokenizer than the stored tokens", where=f"encoder {encoder.source!r}", cure=cure)

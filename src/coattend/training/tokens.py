@@ -24,6 +24,7 @@ class Tokens:
         starts: First character of each subword in its text.
         ends: Character after each subword's last.
         tagger: Name of the tagger that the tags come from.
+        tokenizer: Digest of the tokenizer that the tokens come from.
     """
 
     rows: dict[str, int]
@@ -33,6 +34,7 @@ class Tokens:
     starts: np.ndarray
     ends: np.ndarray
     tagger: str
+    tokenizer: str
 
     @classmethod
     def from_table(cls, data: pads.Dataset) -> "Tokens":
@@ -45,6 +47,7 @@ class Tokens:
             rows={name: row for row, name in enumerate(table.column("text_id").to_pylist())},
             offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
             tagger=metadata.get(b"tagger", b"unknown").decode(),
+            tokenizer=metadata.get(b"tokenizer", b"").decode(),
             **flat,
         )
 

@@ -34,7 +34,7 @@ def tokenize(
         benchmark: How many processes.
 
     Returns:
-        A plan for the tokens table. The schema's metadata names the tagger.
+        A plan for the tokens table. The schema's metadata names the tagger and has the tokenizer's digest.
 
     Raises:
         CoattendError: If the tokenizer cannot be had, or the tags are of other texts.
@@ -83,7 +83,8 @@ def _tokenize_shard(subwords: Subwords, benchmark: BenchmarkParameters, item: It
         "ends": spans.ends,
     }
     lists = [pa.ListArray.from_arrays(pa.array(spans.offsets), pa.array(values)) for values in columns.values()]
-    schema = TOKENS.with_metadata({b"tagger": (tags.schema.metadata or {}).get(b"tagger", b"unknown")})
+    tagger = (tags.schema.metadata or {}).get(b"tagger", b"unknown")
+    schema = TOKENS.with_metadata({b"tagger": tagger, b"tokenizer": subwords.digest})
     return name, pa.Table.from_arrays([texts.column("text_id"), *lists], schema=schema)
 
 
