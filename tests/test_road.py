@@ -141,11 +141,11 @@ def test_an_encoder_does_not_read_another_tokenizers_tokens(kedro_run, tmp_path)
         ["a few other words"], vocab_size=60
     ).save_pretrained(folder)
     kedro_run(DATA, "sample")
-    with pytest.raises(CoattendError, match="another tokenizer than the stored tokens.*profile of its own"):
+    with pytest.raises(CoattendError, match=r"another tokenizer than the stored tokens.*profile of its own"):
         kedro_run("training", "sample.plain", encoders={"minilm": {"source": str(folder)}})
     # Tokens that another run stored under the same name.
     kedro_run("tokenization", "sample", tokenizers={"minilm": {"source": str(folder)}})
-    with pytest.raises(CoattendError, match="another tokenizer than the stored tokens.*tokenization again"):
+    with pytest.raises(CoattendError, match=r"another tokenizer than the stored tokens.*tokenization again"):
         kedro_run("training", "sample.plain")
 
 
