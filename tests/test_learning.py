@@ -24,5 +24,5 @@ def test_options_are_learned(kedro, project):
 def test_spans_are_learned(kedro, project):
     found = scored(kedro, project, "poi_net_span")
     assert found["f1"]["low"] > 40  # Answering nothing scores 33.
-    assert found["has_answer_f1"]["low"] > 40
+    assert found["has_answer_f1"]["low"] > 15  # There it scores 0.
     assert found["answerability_auroc"] > 60
