@@ -9,7 +9,22 @@ from coattend.errors import CoattendError
 
 DREAM = [[["M: Where is the lamp?", "W: In the hall."], [], "1"]]
 SQUAD = {"data": [{"title": "Lamps", "paragraphs": [{"context": "The lamp is here.", "qas": []}]}]}
-CONTENTS = {"dream": json.dumps(DREAM), "squad": json.dumps(SQUAD), "cbt": "1 The lamp is here .\n"}
+RACE = {"id": "high1.txt", "article": "The lamp.", "questions": [], "options": [], "answers": []}
+RECAM = {"article": "The lamp.", "question": "A @placeholder.", "label": 0} | {f"option_{n}": str(n) for n in range(5)}
+CNN = ["url", "The lamp of @entity1 .", "@placeholder has a lamp", "@entity1", "@entity0:Ann\n@entity1:Bob"]
+CUSTOM = {"passage": "The lamp is here.", "question": "Where?", "answer": "here"}
+CONTENTS = {
+    "dream": json.dumps(DREAM),
+    "squad": json.dumps(SQUAD),
+    "cbt": "1 The lamp is here .\n",
+    "race": json.dumps(RACE),
+    "recam": json.dumps(RECAM),
+    "cnn": "\n\n".join(CNN),
+    "custom": json.dumps(CUSTOM),
+}
+BINARY = {"race_parquet", "squad_parquet"}
+NAME = "raw.jsonl"
+"""A name that no format objects to."""
 
 
 @pytest.fixture(params=sorted(CONTENTS))
@@ -18,7 +33,7 @@ def form(request):
 
 
 def read(form, path):
-    return list(reader_of(form)(path, max_characters=1000))
+    return list(reader_of(form, {})(path, max_characters=1000))
 
 
 def error_of(form, path):
@@ -30,45 +45,55 @@ def error_of(form, path):
 
 
 def test_every_format_is_tried_here():
-    assert names() == sorted(CONTENTS)
+    assert names() == sorted({*CONTENTS, *BINARY})
 
 
 def test_a_missing_file(form, tmp_path):
-    assert "cannot be read" in error_of(form, tmp_path / "raw")
+    assert "cannot be read" in error_of(form, tmp_path / NAME)
 
 
 def test_a_folder_in_place_of_a_file(form, tmp_path):
-    assert "cannot be read" in error_of(form, tmp_path)
+    (tmp_path / NAME).mkdir()
+    assert "cannot be read" in error_of(form, tmp_path / NAME)
 
 
 @pytest.mark.parametrize("content", [b"", b"\n \r\n"])
 def test_an_empty_file(form, tmp_path, content):
-    (tmp_path / "raw").write_bytes(content)
-    assert "is empty" in error_of(form, tmp_path / "raw")
+    (tmp_path / NAME).write_bytes(content)
+    assert "is empty" in error_of(form, tmp_path / NAME)
 
 
 def test_a_file_that_is_not_utf8(form, tmp_path):
     content = CONTENTS[form].replace("lamp", "l\xe4mp").encode("latin-1")
-    (tmp_path / "raw").write_bytes(content)
-    message = error_of(form, tmp_path / "raw")
+    (tmp_path / NAME).write_bytes(content)
+    message = error_of(form, tmp_path / NAME)
     assert f"not UTF-8 (byte 0xe4 at offset {content.index(0xE4)})" in message
-    assert "line 1" in message
+    line = content[: content.index(0xE4)].count(b"\n") + 1
+    assert f"line {line}: " in message
 
 
 def test_the_place_of_a_wrong_byte_counts_lines_and_the_byte_order_mark(form, tmp_path):
     content = "\ufeff\n\n".encode() + CONTENTS[form].encode() + b"\n\xff"
-    (tmp_path / "raw").write_bytes(content)
-    message = error_of(form, tmp_path / "raw")
+    (tmp_path / NAME).write_bytes(content)
+    message = error_of(form, tmp_path / NAME)
     assert f"at offset {len(content) - 1})" in message
     assert f"line {content.count(10) + 1}" in message
 
 
-@pytest.mark.parametrize("form", ["dream", "squad"])
+@pytest.mark.parametrize("form", ["dream", "squad", "race"])
 def test_a_truncated_file_at_every_place(form, tmp_path):
     content = CONTENTS[form]
     for length in range(1, len(content)):
-        (tmp_path / "raw").write_text(content[:length])
-        assert "is not whole JSON" in error_of(form, tmp_path / "raw")
+        (tmp_path / NAME).write_text(content[:length])
+        assert "is not whole JSON" in error_of(form, tmp_path / NAME)
+
+
+@pytest.mark.parametrize("form", ["recam", "custom"])
+def test_a_broken_line_is_named(form, tmp_path):
+    (tmp_path / NAME).write_text(f"{CONTENTS[form]}\n{CONTENTS[form][:20]}\n{CONTENTS[form]}\n")
+    message = error_of(form, tmp_path / NAME)
+    assert "is not JSON" in message
+    assert "line 2" in message
 
 
 @pytest.mark.parametrize("form", ["dream", "squad"])
@@ -76,31 +101,47 @@ def test_a_truncated_file_at_every_place(form, tmp_path):
     "content", ["[]", "{}", "null", '"text"', "7", '{"data": []}', '{"data": {}}', '{"dialogues": []}']
 )
 def test_json_of_another_shape(form, tmp_path, content):
-    (tmp_path / "raw").write_text(content)
-    assert "instead of" in error_of(form, tmp_path / "raw")
+    (tmp_path / NAME).write_text(content)
+    assert "instead of" in error_of(form, tmp_path / NAME)
 
 
 @pytest.mark.parametrize("form", ["dream", "squad"])
 @pytest.mark.parametrize("content", ["[" * 200_000, "[" + "9" * 5000 + "]"])
 def test_json_that_python_refuses(form, tmp_path, content):
-    (tmp_path / "raw").write_text(content)
-    error_of(form, tmp_path / "raw")
+    (tmp_path / NAME).write_text(content)
+    error_of(form, tmp_path / NAME)
 
 
 def test_cbt_that_is_none(tmp_path):
-    (tmp_path / "raw").write_text("\n\nOnce upon a time.\n1 There was a lamp .\n")
-    assert "line 3" in error_of("cbt", tmp_path / "raw")
+    (tmp_path / NAME).write_text("\n\nOnce upon a time.\n1 There was a lamp .\n")
+    assert "line 3" in error_of("cbt", tmp_path / NAME)
 
 
 def test_a_byte_order_mark_is_accepted(form, tmp_path):
-    (tmp_path / "plain").write_text(CONTENTS[form])
-    (tmp_path / "marked").write_text("\ufeff" + CONTENTS[form])
-    plain, marked = (read(form, tmp_path / name) for name in ("plain", "marked"))
+    (tmp_path / "plain.jsonl").write_text(CONTENTS[form])
+    (tmp_path / "marked.jsonl").write_text("\ufeff" + CONTENTS[form])
+    plain, marked = (read(form, tmp_path / f"{name}.jsonl") for name in ("plain", "marked"))
     assert repr(plain).replace("plain", "marked") == repr(marked)
+
+
+def test_line_ends_of_windows_are_accepted(form, tmp_path):
+    (tmp_path / "unix.jsonl").write_bytes(CONTENTS[form].encode())
+    (tmp_path / "dos.jsonl").write_bytes(CONTENTS[form].replace("\n", "\r\n").encode())
+    unix, dos = (read(form, tmp_path / f"{name}.jsonl") for name in ("unix", "dos"))
+    assert repr(unix).replace("unix", "dos") == repr(dos)
 
 
 def test_an_unknown_format_is_refused_with_the_right_one():
     with pytest.raises(CoattendError, match="Did you mean 'squad'"):
-        reader_of("sqaud")
+        reader_of("sqaud", {})
     with pytest.raises(CoattendError, match="no format"):
-        reader_of("world")
+        reader_of("world", {})
+
+
+def test_options_of_a_format_are_checked():
+    with pytest.raises(CoattendError, match="Did you mean 'entities'"):
+        reader_of("cnn", {"entitys": "kept"})
+    with pytest.raises(CoattendError, match="Did you mean 'relabelled'"):
+        reader_of("cnn", {"entities": "relabeled"})
+    with pytest.raises(CoattendError, match="no option"):
+        reader_of("squad", {"version": 2})

@@ -25,7 +25,7 @@ def test_real_readers_read_every_file_whole(tmp_path):
     write(tmp_path)
     counts = {}
     for path in sorted(tmp_path.glob("*/*")):
-        records = list(reader_of(path.parent.name)(path, max_characters=1000 if path.suffix == ".json" else 3000))
+        records = list(reader_of(path.parent.name, {})(path, max_characters=1000 if path.suffix == ".json" else 3000))
         assert all(isinstance(record, PassageRecord) for record in records)
         questions = [question for record in records for question in record.questions]
         counts[path.name] = len(records), len(questions)

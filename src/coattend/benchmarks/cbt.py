@@ -5,10 +5,9 @@ Source: Hill et al. 2016, "The Goldilocks Principle".
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from coattend.benchmarks.checks import Flaw, label_of, need_options, need_text, need_words
-from coattend.benchmarks.files import CURE, decode
+from coattend.benchmarks.files import CURE, Readable, decode
 from coattend.benchmarks.records import PassageRecord, QuestionRecord, Rejected
 from coattend.errors import CoattendError
 from coattend.text.identity import text_id
@@ -18,7 +17,7 @@ _NUMBERED = re.compile(r"(\d{1,9})(?: (.*))?", re.DOTALL)
 _SUBSET = re.compile(r"_(NE|CN|P|V)_")
 
 
-def read(path: Path, *, max_characters: int) -> Iterator[PassageRecord | Rejected]:
+def read(path: Readable, *, max_characters: int) -> Iterator[PassageRecord | Rejected]:
     """Read a file line by line; see `coattend.benchmarks.formats.Read`.
 
     Ids are hashes of content. The subset (NE, CN, P, V) is in the file's name. The gap ``XXXXX`` becomes ``_``; other
@@ -57,7 +56,7 @@ def _question(line: str, text: str, subset: str | None, max_characters: int) -> 
     return QuestionRecord(question_id, subset, "word", question, options=options, label=label_of(answer, options))
 
 
-def _blocks(path: Path) -> Iterator[tuple[int, list[str]]]:
+def _blocks(path: Readable) -> Iterator[tuple[int, list[str]]]:
     """The lines of each question, with the number of the first in the file."""
     block: list[str] = []
     first = 0
@@ -77,7 +76,7 @@ def _blocks(path: Path) -> Iterator[tuple[int, list[str]]]:
         raise CoattendError("is empty", where=str(path), cure=CURE)
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
+def _lines(path: Readable) -> Iterator[tuple[int, str]]:
     """Lines with their numbers; empty ones only after a line that is not."""
     offset, started = 0, False
     try:

@@ -56,13 +56,15 @@ def need_words(text: str, what: str) -> str:
     return text
 
 
-def need_options(values: Any, *, max_characters: int) -> tuple[str, ...]:
-    """At least two options.
+def need_options(values: Any, *, max_characters: int, count: int | None = None) -> tuple[str, ...]:
+    """At least two options, or as many as the format has.
 
     Raises:
-        Flaw: If there are fewer, or one of them is no text.
+        Flaw: If there are others, or one of them is no text.
     """
     options = need(values, list, "the list of options")
+    if count is not None and len(options) != count:
+        raise Flaw(f"has {len(options)} options instead of {count}")
     if len(options) < 2:
         raise Flaw("has no options" if not options else "has one option only")
     return tuple(need_text(o, f"option {n}", max_characters=max_characters) for n, o in enumerate(options, 1))

@@ -13,6 +13,9 @@ Kind = Literal["passage", "question", "filled", "option"]
 KINDS = get_args(Kind)
 """In the order in which they win where one text is of several kinds."""
 
+VERSION = 1
+"""Raised whenever other texts would be gathered from the same tables."""
+
 CHARACTERS = 16_000_000
 TEXTS_WAITING = 100_000
 _STORED = pa.schema([("text_id", pa.string()), ("kind", pa.int8()), ("text", pa.string())])

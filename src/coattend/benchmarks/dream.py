@@ -4,16 +4,15 @@ Source: Sun et al. 2019, "DREAM: A Challenge Dataset and Models for Dialogue-Bas
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from coattend.benchmarks.checks import Flaw, label_of, name_of, need, need_options, need_text, need_words
-from coattend.benchmarks.files import CURE, read_json
+from coattend.benchmarks.files import CURE, Readable, read_json
 from coattend.benchmarks.records import PassageRecord, QuestionRecord, Rejected
 from coattend.errors import CoattendError
 
 
-def read(path: Path, *, max_characters: int) -> Iterator[PassageRecord | Rejected]:
+def read(path: Readable, *, max_characters: int) -> Iterator[PassageRecord | Rejected]:
     """Read a file of dialogues; see `coattend.benchmarks.formats.Read`.
 
     A question's id is its dialogue's id, a hyphen, and its number from 1, as in DREAM's annotations.

@@ -2,15 +2,32 @@
 
 import json
 from codecs import BOM_UTF8
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
+from typing import IO, Any, Protocol
 
 from coattend.errors import CoattendError
 
 CURE = "Fetch the file again: it may have been cut off or saved in another form"
 
 
-def decode(content: bytes, path: Path, *, line: int = 1, offset: int = 0) -> str:
+class Readable(Protocol):
+    """A file on disk or inside an archive; ``str`` of it says where it is."""
+
+    @property
+    def name(self) -> str:
+        """Last part of its path."""
+        ...
+
+    def open(self, mode: str = "rb") -> IO[bytes]:
+        """Its bytes, to be read from the start."""
+        ...
+
+    def read_bytes(self) -> bytes:
+        """All of its bytes."""
+        ...
+
+
+def decode(content: bytes, path: Readable, *, line: int = 1, offset: int = 0) -> str:
     """UTF-8 as text; a byte-order mark at its start is dropped.
 
     Args:
@@ -32,7 +49,7 @@ def decode(content: bytes, path: Path, *, line: int = 1, offset: int = 0) -> str
         raise CoattendError(problem, where=f"{path}, line {line}", cure="Convert the file to UTF-8") from None
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Readable) -> bytes:
     """A file's content.
 
     Raises:
@@ -47,7 +64,7 @@ def read_bytes(path: Path) -> bytes:
     return content
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: Readable) -> Any:
     """What a JSON file holds; control characters inside its texts are allowed.
 
     Raises:
@@ -62,3 +79,32 @@ def read_json(path: Path) -> Any:
     except (ValueError, RecursionError) as error:
         reason = "too deeply nested" if isinstance(error, RecursionError) else str(error)
         raise CoattendError(f"is not readable JSON ({reason})", where=str(path), cure=CURE) from None
+
+
+def json_lines(path: Readable) -> Iterator[tuple[int, Any]]:
+    """What each line of a JSON Lines file holds, with its number; empty lines are passed over.
+
+    Raises:
+        CoattendError: If the file cannot be read, is empty, is not UTF-8, or a line is not JSON.
+    """
+    number = offset = 0
+    held = False
+    try:
+        with path.open("rb") as file:
+            for number, content in enumerate(file, 1):
+                text = decode(content, path, line=number, offset=offset)
+                offset += len(content)
+                if text.strip():
+                    held = True
+                    yield number, _parsed(text, f"{path}, line {number}")
+    except OSError as error:
+        raise CoattendError(f"cannot be read ({error.strerror})", where=str(path), cure="Check the path") from error
+    if not held:
+        raise CoattendError("is empty", where=str(path), cure=CURE)
+
+
+def _parsed(text: str, where: str) -> Any:
+    try:
+        return json.loads(text, strict=False)
+    except (ValueError, RecursionError) as error:
+        raise CoattendError(f"is not JSON ({error})", where=where, cure=CURE) from None

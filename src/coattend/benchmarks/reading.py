@@ -2,18 +2,20 @@
 
 from array import array
 from bisect import bisect_right
-from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 
 from coattend.benchmarks.formats import reader_of
-from coattend.benchmarks.raw import RawFile
+from coattend.benchmarks.raw import WITHHELD, RawFile, contents
 from coattend.benchmarks.records import PassageRecord, QuestionRecord, Rejected
 from coattend.benchmarks.spool import Spool
 from coattend.errors import CoattendError
 from coattend.parameters import BenchmarkParameters
 from coattend.tables import PASSAGES, QUESTIONS, REJECTED
+from coattend.text.identity import bare
 
 
 @dataclass
@@ -39,58 +41,69 @@ class Tables:
             self.reasons.append(record)
 
 
-def read_benchmark(benchmark: BenchmarkParameters, files: list[RawFile]) -> Tables:
+def read_benchmark(
+    benchmark: BenchmarkParameters, files: list[RawFile], types: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+) -> Tables:
     """Read every raw file once.
 
     A passage that comes again with the same id and text is one passage. A question id that comes again, and a passage
-    id that comes again with another text, are rejected.
+    id that comes again with another text, are rejected; so are training questions that another split asks too, where
+    the benchmark says so.
 
     Args:
         benchmark: Formats, subsets and limits.
         files: Its raw files.
+        types: Annotated types of questions by question id.
 
     Raises:
         CoattendError: If a format is unknown, a file cannot be used, or a split has no usable question.
     """
-    tables, identities = Tables(), _Identities()
+    tables, identities = Tables(), _Identities(drop_asked=benchmark.drop_asked)
     for file in files:
-        identities.begin(file)
-        read = reader_of(file.source.format)
-        for record in read(file.path, max_characters=benchmark.max_characters):
-            if isinstance(record, Rejected):
-                tables.reject(record)
-                continue
-            identities.add(record)
-            _add(tables, record, file)
+        read = reader_of(file.source.format, file.source.options)
+        for path, split in contents(file):
+            identities.begin(path.name, split)
+            for record in read(path, max_characters=benchmark.max_characters):
+                if isinstance(record, Rejected):
+                    tables.reject(record)
+                    continue
+                identities.add(record)
+                _add(tables, record, split, file.source.subset, types)
     tables.passages.finish()
     tables.questions.finish()
     identities.settle(tables)
     tables.rejected.finish()
-    _check_splits(benchmark, tables, identities)
+    expected = {split for file in files for split in file.splits if file.split or split != WITHHELD}
+    _check_splits(benchmark, tables, identities, expected)
     return tables
 
 
-def _add(tables: Tables, record: PassageRecord, file: RawFile) -> None:
+def _add(
+    tables: Tables, record: PassageRecord, split: str, subset: str | None, types: Mapping[str, tuple[str, ...]]
+) -> None:
     row = (record.passage_id, record.text, record.turns, record.source)
     tables.passages.add(row, characters=len(record.text))
     for question in record.questions:
-        tables.questions.add(_row(question, record, file), characters=len(question.question))
+        typed = question.question_types or types.get(question.question_id)
+        tables.questions.add(_row(question, record, split, subset, typed), characters=len(question.question))
 
 
-def _row(question: QuestionRecord, passage: PassageRecord, file: RawFile) -> tuple:
+def _row(
+    question: QuestionRecord, passage: PassageRecord, split: str, subset: str | None, types: tuple[str, ...] | None
+) -> tuple:
     answers = question.answers
     return (
         question.question_id,
         passage.passage_id,
-        file.split,
-        question.subset or file.source.subset,
+        split,
+        question.subset or subset,
         question.task,
         question.question,
         question.options,
         question.label,
         None if answers is None else [{"text": text, "start": start} for text, start in answers],
         question.answerable,
-        question.question_types,
+        types,
     )
 
 
@@ -98,19 +111,24 @@ class _Identities:
     """Which rows have an id that came before. It keeps 8 bytes for each id: a hash, which two ids of a million share
     with a chance of one in 30 million."""
 
-    def __init__(self) -> None:
-        self.files: list[RawFile] = []
+    def __init__(self, *, drop_asked: bool) -> None:
+        self._drop_asked = drop_asked
+        self._asked = array("q")
+        self.files: list[tuple[str, str]] = []
         self.first_questions: list[int] = []
         self.kept: np.ndarray = np.zeros(0, bool)
         self._passages, self._texts = array("q"), array("q")
         self._questions, self._passage_of = array("q"), array("q")
 
-    def begin(self, file: RawFile) -> None:
-        self.files.append(file)
+    def begin(self, name: str, split: str) -> None:
+        self.files.append((name, split))
         self.first_questions.append(len(self._questions))
 
     def add(self, record: PassageRecord) -> None:
+        passage = bare(record.text) if self._drop_asked else ""
         for question in record.questions:
+            if self._drop_asked:
+                self._asked.append(hash((passage, bare(question.question))))
             self._questions.append(hash(question.question_id))
             self._passage_of.append(len(self._passages))
         self._passages.append(hash(record.passage_id))
@@ -128,15 +146,27 @@ class _Identities:
                 tables.reject(Rejected(file, passage_id, "this id is another passage's; its questions are left out"))
         again = _first_of(np.array(self._questions)) != np.arange(len(self._questions))
         astray = other_text[np.array(self._passage_of, dtype=int)]
-        tables.questions.drop(again | astray)
+        scored = self._also_scored()
+        tables.questions.drop(again | astray | scored)
         for row, (question_id,) in tables.questions.dropped(["question_id"]):
             reason = "its passage is left out" if astray[row] else "a question with this id came before"
-            tables.reject(Rejected(self.file_of(row).path.name, question_id, reason))
-        self.kept = ~(again | astray)
+            if scored[row]:
+                reason = "another split asks the same about the same passage"
+            tables.reject(Rejected(self.file_of(row), question_id, reason))
+        self.kept = ~(again | astray | scored)
 
-    def file_of(self, question: int) -> RawFile:
-        """The file that a question's row comes from."""
-        return self.files[bisect_right(self.first_questions, question) - 1]
+    def _also_scored(self) -> np.ndarray:
+        """Which training questions are asked in another split too."""
+        if not self._drop_asked:
+            return np.zeros(len(self._questions), bool)
+        counts = np.diff([*self.first_questions, len(self._questions)])
+        train = np.repeat([split == "train" for _, split in self.files], counts)
+        asked = np.array(self._asked)
+        return train & np.isin(asked, asked[~train])
+
+    def file_of(self, question: int) -> str:
+        """The name of the file that a question's row comes from."""
+        return self.files[bisect_right(self.first_questions, question) - 1][0]
 
 
 def _first_of(values: np.ndarray) -> np.ndarray:
@@ -145,15 +175,15 @@ def _first_of(values: np.ndarray) -> np.ndarray:
     return first[group] if len(values) else np.zeros(0, int)
 
 
-def _check_splits(benchmark: BenchmarkParameters, tables: Tables, identities: _Identities) -> None:
-    counts: Counter[str] = Counter()
+def _check_splits(benchmark: BenchmarkParameters, tables: Tables, identities: _Identities, expected: set[str]) -> None:
+    counts = dict.fromkeys(sorted(expected), 0)
     ends = [*identities.first_questions[1:], len(identities.kept)]
-    for file, start, end in zip(identities.files, identities.first_questions, ends, strict=True):
-        counts[file.split] += int(identities.kept[start:end].sum())
+    for (_, split), start, end in zip(identities.files, identities.first_questions, ends, strict=True):
+        counts[split] += int(identities.kept[start:end].sum())
     for split, count in counts.items():
         if not count:
             why = "; ".join(f"{one.file}, {one.record}: {one.reason}" for one in tables.reasons) or "they hold none"
-            names = ", ".join(sorted({file.path.name for file in identities.files if file.split == split})[:3])
+            names = ", ".join(sorted({name for name, its in identities.files if its == split})[:3])
             raise CoattendError(
                 f"no question of the split {split!r} can be used ({why})",
                 where=f"{benchmark.title}: {names}",

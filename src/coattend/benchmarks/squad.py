@@ -4,17 +4,16 @@ Source: Rajpurkar et al. 2016 and 2018.
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from coattend.benchmarks.checks import Flaw, name_of, need, need_text, need_words
-from coattend.benchmarks.files import CURE, read_json
+from coattend.benchmarks.files import CURE, Readable, read_json
 from coattend.benchmarks.records import PassageRecord, QuestionRecord, Rejected
 from coattend.errors import CoattendError
 from coattend.text.identity import text_id
 
 
-def read(path: Path, *, max_characters: int) -> Iterator[PassageRecord | Rejected]:
+def read(path: Readable, *, max_characters: int) -> Iterator[PassageRecord | Rejected]:
     """Read a file of articles; see `coattend.benchmarks.formats.Read`.
 
     A passage's id is a hash of its article's title and its text. All gold answers are kept. An answer whose offset is
@@ -52,13 +51,23 @@ def _read_paragraph(
         name = f"{place}, question {index}"
         try:
             name = need_text(need(fields, dict, "the question").get("id"), "the id", max_characters=max_characters)
-            questions.append(_question(fields, context, max_characters))
+            questions.append(question(fields, context, max_characters))
         except Flaw as flaw:
             yield Rejected(file, name, str(flaw))
-    yield PassageRecord(text_id(f"{title}\n{context}"), context, None, file, tuple(questions))
+    yield PassageRecord(passage_id(title, context), context, None, file, tuple(questions))
 
 
-def _question(fields: dict[str, Any], context: str, max_characters: int) -> QuestionRecord:
+def passage_id(title: str, context: str) -> str:
+    """The id of a paragraph: a hash of its article's title and its text."""
+    return text_id(f"{title}\n{context}")
+
+
+def question(fields: dict[str, Any], context: str, max_characters: int) -> QuestionRecord:
+    """A question from the fields that SQuAD gives it.
+
+    Raises:
+        Flaw: If it cannot be used.
+    """
     text = need_text(fields.get("question"), "the question", max_characters=max_characters)
     impossible = need(fields.get("is_impossible", False), bool, "is_impossible")
     answers = tuple(_answer(answer, context) for answer in need(fields.get("answers", []), list, "the list of answers"))

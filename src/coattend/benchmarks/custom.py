@@ -1,0 +1,146 @@
+"""Your own questions: CSV, JSON Lines or Parquet, a row for each question with its passage.
+
+==============  =========  ==============================================================================
+column          needed     what it holds
+==============  =========  ==============================================================================
+``passage``     always     the text that the question is about; rows with equal texts share one passage
+``question``    always     the question; a blank that an option fills is written ``_``
+``id``                     the question's id; without it, a hash of the row's texts
+``subset``                 the part of the benchmark that the question belongs to
+``options``     options    what can be chosen: two or more texts. In CSV: ``option_1``, ``option_2`` ..., as many
+                           as there are; empty cells at the end are no options
+``label``       options    number of the right option, from 0; or instead of it
+``answer``      options    the text of the right option. For spans: the answer, if it has one only
+``answers``     spans      list of ``{"text": ..., "start": ...}``, offsets in characters; empty if the passage
+                           has no answer. In CSV: ``answer`` and ``start``, both empty if there is none
+==============  =========  ==============================================================================
+
+A row with options asks for one of them, a row without for a span. Other columns are refused.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from coattend.benchmarks import parquet, squad
+from coattend.benchmarks.checks import Flaw, label_of, need, need_options, need_text, need_words
+from coattend.benchmarks.files import CURE, Readable, decode, json_lines, read_bytes
+from coattend.benchmarks.records import PassageRecord, QuestionRecord, Rejected
+from coattend.errors import CoattendError, did_you_mean
+from coattend.text.identity import text_id
+
+NEEDED = ("passage", "question")
+KNOWN = (*NEEDED, "id", "subset", "options", "label", "answer", "answers", "start")
+_NUMBERED = re.compile(r"option_[1-9]\d*")
+
+
+def read(path: Readable, *, max_characters: int) -> Iterator[PassageRecord | Rejected]:
+    """Read a file by its suffix: ``.csv``, ``.jsonl`` or ``.parquet``; see `coattend.benchmarks.formats.Read`."""
+    for place, row in _rows(path):
+        try:
+            yield _passage(need(row, dict, "the line"), path.name, max_characters)
+        except Flaw as flaw:
+            yield Rejected(path.name, place, str(flaw))
+
+
+def _rows(path: Readable) -> Iterator[tuple[str, Any]]:
+    suffix = path.name.rpartition(".")[2].lower()
+    if suffix == "csv":
+        yield from _csv_rows(path)
+    elif suffix == "jsonl":
+        yield from ((f"line {number}", row) for number, row in json_lines(path))
+    elif suffix == "parquet":
+        kinds = dict.fromkeys(KNOWN, parquet.ANYTHING) | dict.fromkeys((*NEEDED, "id"), parquet.TEXT)
+        found = parquet.rows(path, kinds, optional=frozenset(KNOWN) - set(NEEDED), strict=True)
+        yield from ((f"row {number}", row) for number, row in enumerate(found, 1))
+    else:
+        raise CoattendError("is neither .csv, .jsonl nor .parquet", where=str(path), cure="Save it as one of them")
+
+
+def _csv_rows(path: Readable) -> Iterator[tuple[str, dict[str, Any]]]:
+    reader = csv.DictReader(io.StringIO(decode(read_bytes(path), path), newline=""), strict=True)
+    header = [name.strip() for name in reader.fieldnames or ()]
+    missing = [name for name in NEEDED if name not in header]
+    strange = [name for name in header if name not in KNOWN and not _NUMBERED.fullmatch(name)]
+    if missing or strange:
+        problem = f"has no column {missing[0]!r}" if missing else f"has an unknown column {strange[0]!r}"
+        cure = did_you_mean((missing or strange)[0], header if missing else [*KNOWN, "option_1"])
+        raise CoattendError(f"{problem} in its header ({', '.join(header)[:200]})", where=str(path), cure=cure)
+    reader.fieldnames = header
+    try:
+        for row in reader:
+            yield f"line {reader.line_num}", _from_cells(row)
+    except csv.Error as error:
+        raise CoattendError(f"is not CSV ({error})", where=f"{path}, line {reader.line_num}", cure=CURE) from None
+
+
+def _from_cells(row: dict[Any, Any]) -> dict[str, Any]:
+    """A row of texts as a row of values."""
+    if None in row or None in row.values():
+        return {"passage": row.get("passage"), "cells": row}
+    cells = {name: value for name, value in row.items() if not _NUMBERED.fullmatch(name)}
+    numbered = sorted((name for name in row if _NUMBERED.fullmatch(name)), key=lambda name: int(name[7:]))
+    options = [row[name] for name in numbered]
+    while options and not options[-1].strip():
+        options.pop()
+    made: dict[str, Any] = {name: value for name, value in cells.items() if value.strip()}
+    for name in ("label", "start"):
+        if made.get(name, "").strip().isdecimal():
+            made[name] = int(made[name])
+    if options:
+        return made | {"options": options}
+    return made | {"answers": _answers(made)}
+
+
+def _answers(row: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"text": row["answer"], "start": row.get("start")}] if "answer" in row else []
+
+
+def _passage(row: dict[str, Any], file: str, max_characters: int) -> PassageRecord:
+    if "cells" in row:
+        raise Flaw("has more or fewer cells than the header")
+    for name in row:
+        if name not in KNOWN:
+            raise Flaw(f"has an unknown field {name[:60]!r}. {did_you_mean(name, list(KNOWN))}")
+    text = need_words(need_text(row.get("passage"), "the passage", max_characters=max_characters), "the passage")
+    question = _question(row, text, max_characters)
+    return PassageRecord(text_id(text), text, None, file, (question,))
+
+
+def _question(row: dict[str, Any], passage: str, max_characters: int) -> QuestionRecord:
+    text = need_text(row.get("question"), "the question", max_characters=max_characters)
+    subset = row.get("subset")
+    if subset is not None:
+        need_text(subset, "the subset", max_characters=max_characters)
+    if row.get("options") is not None:
+        options = need_options(row["options"], max_characters=max_characters)
+        return QuestionRecord(
+            _id(row, passage, text, *options), subset, "options", text, options=options, label=_label(row, options)
+        )
+    answers = row.get("answers")
+    if answers is None:
+        answers = _answers(row)
+    pairs = [
+        {"text": one.get("text"), "answer_start": one.get("start")}
+        for one in need(answers, list, "the list of answers")
+        if need(one, dict, "an answer") is one
+    ]
+    fields = {"id": _id(row, passage, text), "question": text, "answers": pairs, "is_impossible": not pairs}
+    found = squad.question(fields, passage, max_characters)
+    return QuestionRecord(found.question_id, subset, "span", text, answers=found.answers, answerable=found.answerable)
+
+
+def _id(row: dict[str, Any], *texts: str) -> str:
+    given = row.get("id")
+    return text_id("\n".join(texts)) if given is None else need_text(given, "the id", max_characters=1000)
+
+
+def _label(row: dict[str, Any], options: tuple[str, ...]) -> int:
+    if row.get("label") is None:
+        return label_of(need_text(row.get("answer"), "the answer", max_characters=1_000_000), options)
+    label = need(row["label"], int, "the label")
+    if not 0 <= label < len(options):
+        raise Flaw(f"the label {label} is none of its {len(options)} options, counted from 0")
+    return label

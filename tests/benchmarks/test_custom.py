@@ -1,0 +1,139 @@
+"""One's own questions in CSV, JSON Lines and Parquet."""
+
+import csv
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coattend.benchmarks import custom
+from coattend.benchmarks.records import Rejected
+from coattend.errors import CoattendError
+
+PASSAGE = "The lamp 😀 is in the hall, and the old lamp is in the attic."
+CHOICE = {"passage": PASSAGE, "question": "Where?", "options": ["in the hall", "at sea"], "label": 0, "id": "q1"}
+NAMED = {"passage": PASSAGE, "question": "Which?", "options": ["a", "b", "c"], "answer": "c", "subset": "hard"}
+SPAN = {"passage": PASSAGE, "question": "Where is it?", "answers": [{"text": "the hall", "start": 17}]}
+NONE = {"passage": PASSAGE, "question": "Who?", "answers": []}
+
+
+def write_jsonl(folder, *rows):
+    path = folder / "train.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in rows) + "\n")
+    return path
+
+
+def write_csv(folder, header, *rows):
+    path = folder / "train.csv"
+    with path.open("w", newline="", encoding="utf-8-sig") as file:
+        csv.writer(file).writerows([header, *rows])
+    return path
+
+
+def questions(path):
+    return [question for record in custom.read(path, max_characters=1000) for question in record.questions]
+
+
+def test_json_lines(tmp_path):
+    first, second, third, fourth = questions(write_jsonl(tmp_path, CHOICE, NAMED, SPAN, NONE))
+    assert (first.question_id, first.task, first.label) == ("q1", "options", 0)
+    assert (second.label, second.subset, second.options) == (2, "hard", ("a", "b", "c"))
+    assert (third.task, third.answers, third.answerable) == ("span", (("the hall", 17),), True)
+    assert (fourth.answers, fourth.answerable) == ((), False)
+
+
+def test_csv(tmp_path):
+    header = ["id", "passage", "question", "option_1", "option_2", "option_3", "answer", "label", "start"]
+    rows = [
+        ["q1", PASSAGE, "Where?", "in the hall", "at sea", "", "", "0", ""],
+        ["", PASSAGE, "Which?", "a", "b", "c", "c", "", ""],
+        ["", PASSAGE, "Where is it?", "", "", "", "the hall", "", "17"],
+        ["", PASSAGE, "Who?", "", "", "", "", "", ""],
+    ]
+    first, second, third, fourth = questions(write_csv(tmp_path, header, *rows))
+    assert (first.question_id, first.options, first.label) == ("q1", ("in the hall", "at sea"), 0)
+    assert (second.options, second.label) == (("a", "b", "c"), 2)
+    assert third.answers == (("the hall", 17),)
+    assert fourth.answerable is False
+
+
+@pytest.mark.parametrize("rows", [[CHOICE | {"subset": None}, CHOICE | {"id": "q2", "subset": "easy"}], [SPAN, NONE]])
+def test_parquet_holds_what_json_lines_hold(tmp_path, rows):
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "train.parquet")
+    assert questions(tmp_path / "train.parquet") == questions(write_jsonl(tmp_path, *rows))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"label": 2}, "the label 2 is none of its 2 options, counted from 0"),
+        ({"label": None}, "the answer is nothing instead of a text"),
+        ({"label": None, "answer": "in the attic"}, "'in the attic' is not among the options"),
+        ({"options": ["one"]}, "has one option only"),
+        ({"options": []}, "has no options"),
+        ({"passage": "..."}, "the passage has no words"),
+        ({"lable": 0}, "unknown field 'lable'. Did you mean 'label'?"),
+        ({"options": None, "answers": [{"text": "the sea", "start": 0}]}, "'the sea' is not in the passage"),
+        ({"options": None, "answers": [{"text": "lamp", "start": 1}]}, "several times in the passage"),
+        ({"options": None, "answers": ["the hall"]}, "an answer is a text instead of an object"),
+    ],
+)
+def test_what_cannot_be_used_is_left_out_and_said(tmp_path, change, reason):
+    (_, rejected) = custom.read(write_jsonl(tmp_path, SPAN, CHOICE | change), max_characters=1000)
+    assert isinstance(rejected, Rejected)
+    assert rejected.record == "line 2"
+    assert reason in rejected.reason
+
+
+@pytest.mark.parametrize(
+    ("header", "problem"),
+    [
+        (["passage", "question", "option_1", "awnser"], "unknown column 'awnser'.*Did you mean 'answer'"),
+        (["pasage", "question", "answer"], "no column 'passage'.*Did you mean 'pasage'"),
+        (["passage", "question", "option_0"], "unknown column 'option_0'"),
+    ],
+)
+def test_a_csv_with_another_header(tmp_path, header, problem):
+    with pytest.raises(CoattendError, match=problem):
+        list(custom.read(write_csv(tmp_path, header, ["x"] * len(header)), max_characters=1000))
+
+
+def test_a_csv_line_with_too_few_or_too_many_cells_is_left_out(tmp_path):
+    path = write_csv(tmp_path, ["passage", "question", "answer"], [PASSAGE, "Where?"], [PASSAGE, "Who?", "", "x"])
+    rejected = list(custom.read(path, max_characters=1000))
+    assert [one.reason for one in rejected] == ["has more or fewer cells than the header"] * 2
+
+
+def test_csv_quotes_that_never_end(tmp_path):
+    (tmp_path / "train.csv").write_text('passage,question\n"never ends,Where?\n')
+    with pytest.raises(CoattendError, match="is not CSV"):
+        list(custom.read(tmp_path / "train.csv", max_characters=1000))
+
+
+def test_parquet_with_an_unknown_column_or_a_wrong_type(tmp_path):
+    pq.write_table(pa.Table.from_pylist([CHOICE | {"lable": 1}]), tmp_path / "train.parquet")
+    with pytest.raises(CoattendError, match="unknown column 'lable'"):
+        list(custom.read(tmp_path / "train.parquet", max_characters=1000))
+    pq.write_table(pa.Table.from_pylist([CHOICE | {"passage": 1}]), tmp_path / "dev.parquet")
+    with pytest.raises(CoattendError, match="'passage' is int64 instead of text"):
+        list(custom.read(tmp_path / "dev.parquet", max_characters=1000))
+
+
+def test_a_file_of_another_kind(tmp_path):
+    (tmp_path / "train.xlsx").write_bytes(b"PK")
+    with pytest.raises(CoattendError, match=r"neither .csv, .jsonl nor .parquet"):
+        list(custom.read(tmp_path / "train.xlsx", max_characters=1000))
+
+
+@given(before=st.text(max_size=30), answer=st.text(min_size=1, max_size=10), after=st.text(max_size=30))
+def test_offsets_are_code_points_of_any_text(tmp_path_factory, before, answer, after):
+    passage = before + answer + after
+    row = {"passage": passage, "question": "What?", "answers": [{"text": answer, "start": len(before)}]}
+    path = write_jsonl(tmp_path_factory.mktemp("custom"), row)
+    for record in custom.read(path, max_characters=1000):
+        if not isinstance(record, Rejected):
+            ((text, start),) = record.questions[0].answers
+            assert record.text[start : start + len(text)] == answer
