@@ -30,7 +30,6 @@ from coattend.pipelines.tokenization.nodes import tokenize
 from coattend.tables import TEXTS
 from coattend.text import nltk_data
 from coattend.text.identity import text_id
-from coattend.text.questions import question_texts
 from coattend.text.tagset import ERR, PAD, SPE, tagset
 
 LENGTH = 512
@@ -113,16 +112,17 @@ def store_texts(pairs: list[Pair], folder: Path, shards: int) -> ShardedTableDat
     """Each distinct text once, as ingestion stores it."""
     kinds: dict[str, str] = dict.fromkeys((passage for passage, _, _ in pairs), "passage")
     for _, question, option in pairs:
-        texts = question_texts(question, option)
-        for text, kind in zip(texts, ("question", "option") if len(texts) == 2 else ("filled",), strict=True):
-            kinds.setdefault(text, kind)
+        kinds.setdefault(question, "question")
+        kinds.setdefault(option, "option")
     rows: dict[str, list[dict[str, str]]] = defaultdict(list)
     for text, kind in kinds.items():
         name = text_id(text)
         rows[f"{int(name[:8], 16) % shards:04d}"].append({"text_id": name, "kind": kind, "text": text})
     stored = ShardedTableDataset(filepath=str(folder))
     make = {name: pa.Table.from_pylist(content, TEXTS) for name, content in rows.items()}
-    stored.save(ShardPlan(dict.fromkeys(make, "once"), lambda names: ((name, make[name]) for name in names)))
+    stored.save(
+        ShardPlan("once", lambda: dict.fromkeys(make, "once"), lambda names: ((name, make[name]) for name in names))
+    )
     return stored
 
 

@@ -8,7 +8,7 @@ from kedro.validation import DataValidationError
 
 from coattend.datasets.atomic import DataError
 from coattend.datasets.schema import SchemaValidator
-from coattend.datasets.table import TableDataset
+from coattend.datasets.table import TableDataset, TablePlan
 from coattend.tables import SCHEMAS, TEXTS
 
 
@@ -126,3 +126,26 @@ def test_a_table_that_is_not_there_yet_previews_as_its_columns(tmp_path):
 def test_a_remote_address_is_refused_instead_of_becoming_a_folder():
     with pytest.raises(DatasetError, match="not a path on this machine"):
         TableDataset(filepath="s3://bucket/texts.parquet", table="texts")
+
+
+def test_a_plan_is_carried_out_once(dataset, tmp_path):
+    made = []
+
+    def make(name):
+        made.append(name)
+        return [texts(name)]
+
+    dataset.save(TablePlan("first", lambda: make("a")))
+    dataset.save(TablePlan("first", lambda: make("b")))
+    assert made == ["a"]
+    dataset.save(TablePlan("second", lambda: make("c")))
+    assert dataset.load().to_table() == texts("c")
+    (tmp_path / "texts.parquet").write_bytes(b"damaged")
+    dataset.save(TablePlan("second", lambda: make("d")))
+    assert made == ["a", "c", "d"]
+
+
+def test_a_plan_is_checked_while_it_is_drawn(dataset):
+    plan = SchemaValidator(table="texts").validate(TablePlan("key", lambda: [texts("a").drop_columns(["text"])]))
+    with pytest.raises((DataValidationError, DatasetError), match="text: missing"):
+        dataset.save(plan)

@@ -36,7 +36,11 @@ def save_texts(folder: Path, kinds: dict[str, str] = KINDS) -> ShardedTableDatas
         rows[shard_of(text)].append({"text_id": text_id(text), "kind": kind, "text": text})
     stored = ShardedTableDataset(filepath=str(folder / "texts"))
     keys = {name: str(content) for name, content in rows.items()}
-    stored.save(ShardPlan(keys, lambda names: ((name, pa.Table.from_pylist(rows[name], TEXTS)) for name in names)))
+    stored.save(
+        ShardPlan(
+            repr(rows), lambda: keys, lambda names: ((name, pa.Table.from_pylist(rows[name], TEXTS)) for name in names)
+        )
+    )
     return stored
 
 

@@ -1,6 +1,6 @@
 """The catalog's validator: a table has its schema, when it is saved and when it is loaded."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +9,7 @@ import pyarrow.dataset as pads
 from kedro.validation import CheckFailure, DataValidationError
 
 from coattend.datasets.sharded import ShardPlan
+from coattend.datasets.table import TablePlan
 from coattend.tables import SCHEMAS
 
 
@@ -37,12 +38,15 @@ class SchemaValidator:
             for fragment in data.get_fragments():
                 self._check_schema(fragment.physical_schema)
             return data
+        if isinstance(data, TablePlan):
+            draw = data.make
+            return replace(data, make=lambda: self._check_stream(draw()))
         if isinstance(data, ShardPlan):
             make = data.make
             return replace(data, make=lambda names: ((name, self._check_table(t)) for name, t in make(names)))
         return self._check_stream(data)
 
-    def _check_stream(self, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    def _check_stream(self, tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
         for table in tables:
             yield self._check_table(table)
 

@@ -22,11 +22,13 @@ class ShardPlan:
     """What shards a table shall have, and how to make those that are not there yet.
 
     Attributes:
-        keys: Shard name to a digest of everything that the shard is made from.
+        origin: A digest of everything that the whole table is made from: what has the same is not looked at again.
+        keys: Computes, shard by shard, a digest of everything that it is made from.
         make: Computes the named shards, in any order.
     """
 
-    keys: Mapping[str, str]
+    origin: str
+    keys: Callable[[], Mapping[str, str]]
     make: Callable[[Sequence[str]], Iterator[tuple[str, pa.Table]]]
 
 
@@ -69,30 +71,36 @@ class ShardedTableDataset(AbstractDataset[ShardPlan, pads.Dataset]):
             raise DataError(error.problem, where=error.where, cure=error.cure) from error
 
     def _make_missing(self, plan: ShardPlan) -> None:
-        old = self._manifest()["shards"]
-        kept = {n: s for n, s in old.items() if plan.keys.get(n) == s["key"] and self._is_whole(n, s)}
-        missing = [name for name in sorted(plan.keys) if name not in kept]
-        if not missing and kept.keys() == old.keys() and self._manifest()["complete"]:
+        manifest = self._manifest()
+        old = manifest["shards"]
+        whole = {name: shard for name, shard in old.items() if self._is_whole(name, shard)}
+        if manifest["complete"] and manifest.get("origin") == plan.origin and whole == old:
             return
-        self._write_manifest(kept, complete=False)
+        keys = plan.keys()
+        kept = {name: shard for name, shard in whole.items() if keys.get(name) == shard["key"]}
+        missing = [name for name in sorted(keys) if name not in kept]
+        if missing or kept != old:
+            self._write_manifest(kept)
         for name, table in plan.make(missing) if missing else ():
             with replacing(self._file(name)) as temporary:
                 pq.write_table(table, temporary, compression="zstd")
-            kept[name] = {"key": plan.keys[name], "rows": table.num_rows, "sha256": _digest(self._file(name))}
-            self._write_manifest(kept, complete=False)
+            kept[name] = {"key": keys[name], "rows": table.num_rows, "sha256": _digest(self._file(name))}
+            self._write_manifest(kept)
         for stale in set(self._folder.glob("*.parquet")) - {self._file(name) for name in kept}:
             stale.unlink()
-        self._write_manifest(kept, complete=True)
+        self._write_manifest(kept, origin=plan.origin)
 
     def _manifest(self) -> dict[str, Any]:
         try:
             return json.loads(self._manifest_path.read_text())
         except (FileNotFoundError, json.JSONDecodeError):
-            return {"complete": False, "shards": {}}
+            return {"complete": False, "origin": None, "shards": {}}
 
-    def _write_manifest(self, shards: dict[str, Any], *, complete: bool) -> None:
+    def _write_manifest(self, shards: dict[str, Any], *, origin: str | None = None) -> None:
+        """Say what is there; with an origin, that it is everything."""
+        manifest = {"complete": origin is not None, "origin": origin, "shards": shards}
         with replacing(self._manifest_path) as temporary:
-            temporary.write_text(json.dumps({"complete": complete, "shards": shards}, indent=1, sort_keys=True))
+            temporary.write_text(json.dumps(manifest, indent=1, sort_keys=True))
 
     def _is_whole(self, name: str, shard: dict[str, Any]) -> bool:
         file = self._file(name)

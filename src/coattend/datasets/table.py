@@ -1,6 +1,7 @@
 """One table in one Parquet file, written as a stream and atomically."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -13,9 +14,27 @@ from coattend.datasets.preview import TablePreview, preview_rows
 from coattend.errors import CoattendError
 from coattend.tables import SCHEMAS
 
+KEY = b"key"
+"""Metadata of a stored table's schema: what it was made from."""
 
-class TableDataset(AbstractDataset[pa.Table | Iterable[pa.Table], pads.Dataset | None]):
-    """Saves a table or a stream of tables; loads lazily as a `pyarrow.dataset.Dataset`.
+
+@dataclass(frozen=True)
+class TablePlan:
+    """A table that need not be made if it is there already.
+
+    Attributes:
+        key: A digest of everything that it is made from.
+        make: Computes it, table by table.
+    """
+
+    key: str
+    make: Callable[[], Iterable[pa.Table]]
+
+
+class TableDataset(AbstractDataset[pa.Table | Iterable[pa.Table] | TablePlan, pads.Dataset | None]):
+    """Saves a table, a stream of tables or a plan; loads lazily as a `pyarrow.dataset.Dataset`.
+
+    A plan's key is kept in the metadata of the schema, and what has the same key is not written again.
 
     Args:
         filepath: Where the Parquet file lies.
@@ -47,18 +66,30 @@ class TableDataset(AbstractDataset[pa.Table | Iterable[pa.Table], pads.Dataset |
                 "is not a whole Parquet file", where=str(self._path), cure="Delete it and run its stage again"
             ) from error
 
-    def save(self, data: pa.Table | Iterable[pa.Table]) -> None:
+    def save(self, data: pa.Table | Iterable[pa.Table] | TablePlan) -> None:
         """Write all tables one after the other, or none."""
-        tables = [data] if isinstance(data, pa.Table) else data
+        schema = self._schema
+        if isinstance(data, TablePlan):
+            if self._key() == data.key:
+                return
+            schema = schema.with_metadata({KEY: data.key})
         try:
+            tables = data.make() if isinstance(data, TablePlan) else [data] if isinstance(data, pa.Table) else data
             with (
                 replacing(self._path) as temporary,
-                pq.ParquetWriter(temporary, self._schema, compression="zstd") as writer,
+                pq.ParquetWriter(temporary, schema, compression="zstd") as writer,
             ):
                 for table in tables:
                     writer.write_table(table)
         except CoattendError as error:
             raise DataError(error.problem, where=error.where, cure=error.cure) from error
+
+    def _key(self) -> str | None:
+        """What the stored table was made from."""
+        try:
+            return (pq.read_schema(self._path).metadata or {}).get(KEY, b"").decode()
+        except (OSError, pa.ArrowException):
+            return None
 
     def _exists(self) -> bool:
         return self._path.is_file()

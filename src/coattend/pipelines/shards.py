@@ -25,6 +25,15 @@ def file_key(fragment: pads.ParquetFileFragment) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def origin(tables: Iterable[pads.Dataset], *parts: str) -> str:
+    """A hash of stored tables, file by file, and of other things that decide about what is made of them."""
+    content = hashlib.sha256("\n".join(parts).encode())
+    for table in tables:
+        for fragment in table.get_fragments():
+            content.update(file_key(fragment).encode())
+    return content.hexdigest()
+
+
 def workers_for(fragments: Iterable[pads.ParquetFileFragment], workers: int | None) -> int | None:
     """How many processes shall work on shards: the wanted number, or one where there is little to do."""
     size = sum(_bytes(fragment.metadata) for fragment in fragments)

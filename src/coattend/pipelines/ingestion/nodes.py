@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,17 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 
 from coattend.benchmarks import sample
-from coattend.benchmarks.distinct import DistinctTexts
-from coattend.benchmarks.raw import raw_files, raw_folder
-from coattend.benchmarks.reading import read_benchmark
-from coattend.benchmarks.spool import Spool
+from coattend.benchmarks.annotations import types_of
+from coattend.benchmarks.distinct import VERSION, DistinctTexts
+from coattend.benchmarks.origin import digest
+from coattend.benchmarks.raw import RawFile, annotation_files, raw_files, raw_folder
+from coattend.benchmarks.reading import Tables, read_benchmark
 from coattend.configuration import project_folder
 from coattend.datasets.sharded import ShardPlan
+from coattend.datasets.table import TablePlan
 from coattend.parameters import BenchmarkParameters
-from coattend.text.questions import question_texts
+from coattend.pipelines.shards import origin
+from coattend.text.questions import question_domains
 
 logger = logging.getLogger(__name__)
 
@@ -51,64 +55,80 @@ def _written(folder: Path) -> dict[str, Any] | None:
         return None
 
 
-def ingest(benchmark: BenchmarkParameters, raw: dict[str, Any] | None = None) -> tuple[Spool, Spool, Spool]:
-    """Read a benchmark's raw files.
+def ingest(benchmark: BenchmarkParameters, raw: dict[str, Any] | None = None) -> tuple[TablePlan, TablePlan, TablePlan]:
+    """Plan to read a benchmark's raw files, all three tables at once.
 
     Args:
         benchmark: Where its files are.
         raw: What the generator wrote, so that it comes first.
 
     Returns:
-        The passages, questions and rejected tables, as tables to be drawn.
+        The passages, questions and rejected tables.
 
     Raises:
         CoattendError: If a file is missing or cannot be used, or a split has no usable question.
     """
     folder = raw_folder(project_folder(), generated=benchmark.generator is not None)
-    tables = read_benchmark(benchmark, raw_files(benchmark, folder))
+    files, annotated = raw_files(benchmark, folder), annotation_files(benchmark, folder)
+    key = digest([*(file.path for file in files), *annotated], benchmark)
+    read = cache(lambda: _read(benchmark, files, annotated))
+    return (
+        TablePlan(key, lambda: read().passages),
+        TablePlan(key, lambda: read().questions),
+        TablePlan(key, lambda: read().rejected),
+    )
+
+
+def _read(benchmark: BenchmarkParameters, files: list[RawFile], annotated: list[Path]) -> Tables:
+    tables = read_benchmark(benchmark, files, types_of(annotated))
     if tables.rejected.rows:
         first = "; ".join(f"{one.file}, {one.record}: {one.reason}" for one in tables.reasons)
         logger.warning(
             "%s: %d records are left out and listed in %s.rejected. The first: %s",
             *(benchmark.title, tables.rejected.rows, benchmark.name, first),
         )
-    return tables.passages, tables.questions, tables.rejected
+    return tables
 
 
 def distinct_texts(passages: pads.Dataset, questions: pads.Dataset, benchmark: BenchmarkParameters) -> ShardPlan:
-    """Gather every text that a reader sees, each once.
+    """Plan to gather every text that a reader sees, each once.
 
     Args:
         passages: The passages table.
         questions: The questions table.
-        benchmark: How many shards.
+        benchmark: How many shards, and how options become text.
 
     Returns:
         A plan for the texts table.
     """
-    texts = DistinctTexts(benchmark.shards)
+    how = {"fill_blanks": benchmark.fill_blanks, "words_as_options": benchmark.words_as_options}
+    texts = cache(lambda: _gather(passages, questions, benchmark.shards, how))
+
+    def make(names: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
+        return ((name, texts().table(name)) for name in names)
+
+    settings = json.dumps([VERSION, benchmark.shards, how])
+    return ShardPlan(origin=origin([passages, questions], settings), keys=lambda: texts().keys(), make=make)
+
+
+def _gather(passages: pads.Dataset, questions: pads.Dataset, shards: int, how: dict[str, bool]) -> DistinctTexts:
+    texts = DistinctTexts(shards)
     for batch in _batches(passages, ["text"]):
         for text in batch.column("text").to_pylist():
             texts.add(text, "passage")
     for batch in _batches(questions, ["task", "question", "options"]):
         for task, question, options in zip(*batch.to_pydict().values(), strict=True):
-            for option in options if task == "options" else [None]:
-                _add_question(texts, question, option)
-
-    def make(names: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
-        return ((name, texts.table(name)) for name in names)
-
-    return ShardPlan(texts.keys(), make)
+            _add_question(texts, task, question, options, **how)
+    return texts
 
 
-def _add_question(texts: DistinctTexts, question: str, option: str | None) -> None:
-    parts = question_texts(question, option)
-    if option is not None and len(parts) == 1:
-        texts.add(parts[0], "filled")
-        return
-    texts.add(parts[0], "question")
-    for part in parts[1:]:
-        texts.add(part, "option")
+def _add_question(texts: DistinctTexts, task: str, question: str, options: list[str] | None, **how: bool) -> None:
+    if task == "word":  # Readers that look for a word in the passage read the question as it is.
+        texts.add(question, "question")
+    for first, *others in question_domains(task, question, options, **how):
+        texts.add(first, "question" if first == question else "filled")
+        for option in others:
+            texts.add(option, "option")
 
 
 def _batches(table: pads.Dataset, columns: list[str]) -> Iterator[pa.RecordBatch]:

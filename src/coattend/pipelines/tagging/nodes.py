@@ -10,7 +10,7 @@ import pyarrow.dataset as pads
 from coattend.datasets.sharded import ShardPlan, shards
 from coattend.engines.local import map_shards
 from coattend.parameters import BenchmarkParameters, TaggingParameters
-from coattend.pipelines.shards import values_key, workers_for
+from coattend.pipelines.shards import origin, values_key, workers_for
 from coattend.tables import TAGS
 from coattend.text.spans import offsets_of
 from coattend.text.tagging import TextTagger, resolve
@@ -41,7 +41,11 @@ def tag(texts: pads.Dataset, tagging: TaggingParameters, benchmark: BenchmarkPar
         workers = workers_for((fragment for _, fragment in items), benchmark.workers)
         return map_shards(partial(_tag_shard, tagger), items, workers=workers, title=f"Tagging {benchmark.title}")
 
-    return ShardPlan({name: values_key(shard, ["text_id"], tagger.digest) for name, shard in fragments.items()}, make)
+    return ShardPlan(
+        origin=origin([texts], tagger.digest),
+        keys=lambda: {name: values_key(shard, ["text_id"], tagger.digest) for name, shard in fragments.items()},
+        make=make,
+    )
 
 
 def _tag_shard(tagger: TextTagger, item: tuple[str, pads.ParquetFileFragment]) -> tuple[str, pa.Table]:

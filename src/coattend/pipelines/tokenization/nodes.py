@@ -13,7 +13,7 @@ from coattend.datasets.sharded import ShardPlan, shards
 from coattend.engines.local import map_shards
 from coattend.errors import CoattendError
 from coattend.parameters import BenchmarkParameters, TokenizerParameters
-from coattend.pipelines.shards import file_key, values_key, workers_for
+from coattend.pipelines.shards import file_key, origin, values_key, workers_for
 from coattend.tables import TOKENS
 from coattend.text.alignment import tags_of, word_index
 from coattend.text.spans import Spans
@@ -53,11 +53,13 @@ def tokenize(
             title=f"Tokenising {benchmark.title}",
         )
 
-    keys = {
-        name: values_key(fragment, ["text_id", "kind"], file_key(tagged[name]), subwords.digest)
-        for name, fragment in fragments.items()
-    }
-    return ShardPlan(keys, make)
+    def keys() -> dict[str, str]:
+        return {
+            name: values_key(fragment, ["text_id", "kind"], file_key(tagged[name]), subwords.digest)
+            for name, fragment in fragments.items()
+        }
+
+    return ShardPlan(origin=origin([texts, tags], subwords.digest), keys=keys, make=make)
 
 
 def _start_worker() -> None:
