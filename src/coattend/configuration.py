@@ -8,9 +8,11 @@ from typing import Any
 import yaml
 from kedro.config import OmegaConfigLoader
 from kedro.utils import find_kedro_project
+from pydantic import ValidationError
 
 from coattend import readers
 from coattend.errors import CoattendError, did_you_mean
+from coattend.parameters import BenchmarkParameters
 
 _SOURCE_ROOT = Path(__file__).resolve().parents[2]
 
@@ -29,13 +31,23 @@ def benchmark_entry(name: str) -> dict[str, Any]:
     """A benchmark's parameters in the base environment.
 
     Raises:
+        CoattendError: If there is no such benchmark.
+    """
+    return _entry("benchmarks", name)
+
+
+def answerable_tasks(benchmark: str) -> tuple[str, ...]:
+    """The tasks of the heads that can answer a benchmark's questions.
+
+    Raises:
         CoattendError: If there is no such benchmark, or its file does not say what it asks for.
     """
-    entry = _entry("benchmarks", name)
-    if not entry.get("tasks"):
-        where = f"conf/base/parameters/benchmarks/{name}.yml"
-        raise CoattendError("says no tasks", where=where, cure="Add, for example, tasks: [options]")
-    return entry
+    try:
+        return BenchmarkParameters.model_validate(benchmark_entry(benchmark)).answerable
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = f"conf/base/parameters/benchmarks/{benchmark}.yml, {'.'.join(map(str, first['loc']))}"
+        raise CoattendError(first["msg"], where=where, cure="The fields are in coattend/parameters.py") from None
 
 
 def reader_names() -> list[str]:

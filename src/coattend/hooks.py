@@ -36,7 +36,7 @@ class Checks:
             benchmark, reader = (_parameter(node, kind, catalog) for kind in ("benchmarks", "readers"))
             _check_wiring(node, reader, _parameter(node, "encoders", catalog))
             training_of(benchmark, reader)
-            head = readers.head_for(reader.reader, benchmark.tasks, reader.head)
+            head = readers.head_for(reader.reader, benchmark.answerable, reader.head)
             readers.resolve(reader.reader, head=head, **reader.options)
 
 

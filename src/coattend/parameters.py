@@ -24,6 +24,10 @@ class SourceParameters(Parameters):
     format: str = Field(description="Native format: a module of coattend.benchmarks (dream, squad, cbt).")
     folder: str = Field(description="Folder of the files, below the raw folder.")
     files: dict[str, list[str]] = Field(description="Split to file patterns inside the folder; one match is enough.")
+    archives: list[str] = Field([], description="Archives whose members are matched where the folder has no files.")
+    annotations: list[str] = Field([], description="Files with types of questions, as DREAM's annotators wrote them.")
+    options: dict[str, Any] = Field({}, description="Options of the format, such as entities of cnn.")
+    fallback: bool = Field(False, description="Whether it is used only for splits that no source before it has.")
     subset: str | None = Field(None, description="Subset name for questions whose format names none.")
     optional: bool = Field(False, description="Whether the source may be missing altogether.")
 
@@ -52,6 +56,10 @@ class TrainingParameters(Parameters):
     selection: Literal["held_out", "dev"] = Field(
         "held_out", description="Where checkpoints are chosen; dev is labelled."
     )
+    stride: int = Field(128, ge=0, description="How far apart the windows of a long passage are, in tokens; for spans.")
+    stride_counts: Literal["overlap", "advance"] = Field(
+        "overlap", description="What stride counts: tokens that two windows share, or tokens from start to start."
+    )
     max_questions: int | None = Field(None, ge=1, description="Use so many training questions only; null: all.")
     max_answer_length: int = Field(30, ge=1, description="Longest predicted span in tokens.")
 
@@ -70,15 +78,37 @@ class BenchmarkParameters(Parameters):
     title: str = Field(description="Name as the literature writes it.")
     tasks: tuple[Task, ...] = Field(min_length=1, description="What its questions ask for.")
     sources: tuple[SourceParameters, ...] = Field(min_length=1, description="Its raw files.")
+    trained_on: str | None = Field(
+        None, description="Benchmark whose trained readers are scored on this one; null: its own."
+    )
     published_at: str = Field("", description="Where its files are published; shown when they are missing.")
+    published: dict[str, dict[str, float]] = Field(
+        {}, description="Published numbers: a split, split/subset or overview to names and values of the profile."
+    )
     licence: str = Field("", description="Licence note of the data.")
     generator: dict[str, Any] | None = Field(
         None, description="Settings of the sample's generator; null for real data."
+    )
+    fill_blanks: bool = Field(False, description="Whether an option fills the question's blank, or stands behind it.")
+    submission: Literal["squad", "recam"] | None = Field(
+        None, description="Form in which its own scorer reads predictions; null: it has none."
+    )
+    words_as_options: bool = Field(
+        False, description="Whether readers of options answer its words: each candidate filled into the blank."
+    )
+    drop_asked: bool = Field(
+        False, description="Whether training questions that are asked in another split too are left out."
     )
     shards: int = Field(8, ge=1, le=4096, description="In how many files its texts, tags and tokens are kept.")
     workers: int | None = Field(None, ge=1, description="Processes that tag and tokenise; null: one a core.")
     max_characters: int = Field(100_000, ge=100, description="Longer texts are rejected and listed.")
     training: TrainingParameters = Field(TrainingParameters(), description="How readers train on it.")
+
+    @property
+    def answerable(self) -> tuple[str, ...]:
+        """The tasks of the heads that can answer its questions."""
+        as_options = "word" in self.tasks and self.words_as_options
+        return (*self.tasks, "options") if as_options and "options" not in self.tasks else self.tasks
 
 
 class TaggingParameters(Parameters):

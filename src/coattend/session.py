@@ -24,6 +24,8 @@ class Session(KedroSession):
         if namespaces and not pipeline_names:
             pipeline_names = sorted({_known_benchmark(namespace) for namespace in namespaces})
         _check_names(pipeline_names, namespaces)
+        # Kedro would take the nodes of a namespace inside another one twice.
+        namespaces = [one for one in namespaces if not any(one.startswith(f"{other}.") for other in namespaces)]
         try:
             return self._run_tracked(pipeline_names=pipeline_names, namespaces=namespaces, **kwargs)
         except ParameterValidationError as error:

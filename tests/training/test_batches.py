@@ -1,5 +1,6 @@
 """Batches from stored tables, against the tokenizer of transformers as an independent second way."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from coattend.parameters import TokenizerParameters, TrainingParameters
@@ -14,7 +17,8 @@ from coattend.readers.encoders.transformer import encoder_folder
 from coattend.text.subwords import load_tokenizer, special_layout
 from coattend.training.collation import Collator
 from coattend.training.data import Source
-from coattend.training.examples import build_examples, hold_out, token_span
+from coattend.training.examples import build_examples, hold_out, is_in_sight, token_span
+from coattend.training.layout import Layout
 from coattend.training.tokens import Tokens
 
 
@@ -46,12 +50,15 @@ def rows(tables, task):
     return tables["questions"].to_table().filter(pc.field("task").cast(pa.string()) == task)
 
 
+def build(questions, tables, layout, max_length, **how):
+    made = Layout(max_length=max_length, special_tokens=layout.count, **how)
+    return build_examples(questions, tables["passages"], tables["tokens"], made)
+
+
 @pytest.mark.parametrize("max_length", [256, 48])
 def test_sequences_are_those_of_the_whole_tokenizer(tables, layout, tokenizer, max_length):
     questions = rows(tables, "options").slice(0, 12)
-    examples, unreadable = build_examples(
-        questions, tables["passages"], tables["tokens"], max_length=max_length, special_tokens=layout.count
-    )
+    examples, unreadable = build(questions, tables, layout, max_length)
     assert not unreadable
     batch = Collator(tables["tokens"], layout, "options")(examples)
     texts = dict(zip(*tables["passages"].to_table(columns=["passage_id", "text"]).to_pydict().values(), strict=True))
@@ -73,9 +80,7 @@ def test_sequences_are_those_of_the_whole_tokenizer(tables, layout, tokenizer, m
 
 
 def test_every_real_token_lies_in_one_domain(tables, layout):
-    examples, _ = build_examples(
-        rows(tables, "options"), tables["passages"], tables["tokens"], max_length=256, special_tokens=layout.count
-    )
+    examples, _ = build(rows(tables, "options"), tables, layout, 256)
     batch = Collator(tables["tokens"], layout, "options")(examples[:20])
     for row in range(len(batch["input_ids"])):
         passage = np.flatnonzero(batch["passage_mask"][row])
@@ -85,13 +90,12 @@ def test_every_real_token_lies_in_one_domain(tables, layout):
 
 def test_gold_spans_lead_back_to_the_answer(tables, layout):
     questions = rows(tables, "span")
-    examples, _ = build_examples(
-        questions, tables["passages"], tables["tokens"], max_length=256, special_tokens=layout.count
-    )
+    examples, _ = build(questions, tables, layout, 256)
     batch = Collator(tables["tokens"], layout, "span")(examples)
     texts = dict(zip(*tables["passages"].to_table(columns=["passage_id", "text"]).to_pydict().values(), strict=True))
     for row, (question, example) in enumerate(zip(questions.to_pylist(), examples, strict=True)):
-        span = token_span(example, tables["tokens"])
+        (window,) = example.windows
+        span = token_span(example, window, tables["tokens"])
         if not question["answerable"]:
             assert span is None
             assert int(batch["start"][row]) == int(batch["end"][row]) == 0
@@ -104,9 +108,7 @@ def test_gold_spans_lead_back_to_the_answer(tables, layout):
 
 
 def test_a_question_that_leaves_no_room_is_named(tables, layout):
-    examples, unreadable = build_examples(
-        rows(tables, "options"), tables["passages"], tables["tokens"], max_length=16, special_tokens=layout.count
-    )
+    examples, unreadable = build(rows(tables, "options"), tables, layout, 16)
     assert unreadable
     assert "leave no room for a passage in 16" in unreadable[0].reason
     assert len(examples) + len(unreadable) == rows(tables, "options").num_rows
@@ -134,15 +136,64 @@ def test_fewer_questions_are_the_same_few_in_any_order(tables, layout):
     assert ids[0] < ids[1]
 
 
-def test_an_answer_that_is_cut_off_with_its_passage_teaches_nothing(tables, layout):
+@given(
+    length=st.integers(1, 400),
+    question=st.integers(1, 40),
+    max_length=st.integers(50, 200),
+    stride=st.integers(0, 200),
+    counts=st.sampled_from(["overlap", "advance"]),
+)
+def test_windows_cover_the_passage_and_overlap(length, question, max_length, stride, counts):
+    layout = Layout(max_length=max_length, special_tokens=3, stride=stride, stride_counts=counts)
+    windows = layout.windows(length, question)
+    room = max_length - 3 - question
+    assert {place for start, count in windows for place in range(start, start + count)} == set(range(length))
+    assert all(count <= room for _, count in windows)
+    assert [start for start, _ in windows] == sorted({start for start, _ in windows})
+    assert len(windows) == 1 or length > room
+    for (first, count), (second, _) in pairwise(windows):
+        assert count == room
+        if counts == "overlap" and stride <= room // 2:
+            assert first + count - second == stride
+        if counts == "advance" and room - room // 2 <= stride <= room:
+            assert second - first == stride
+
+
+def test_windows_hold_every_short_answer_and_batches_show_it(tables, layout):
+    questions = rows(tables, "span")
+    examples, _ = build(questions, tables, layout, 48, stride=12)
+    assert any(len(example.windows) > 1 for example in examples)
+    batch = Collator(tables["tokens"], layout, "span")(examples)
+    texts = dict(zip(*tables["passages"].to_table(columns=["passage_id", "text"]).to_pydict().values(), strict=True))
+    row = seen = 0
+    for question, example in zip(questions.to_pylist(), examples, strict=True):
+        where = tables["tokens"].slice(example.passage)
+        for first, count in example.windows:
+            assert batch["input_ids"][row, 1 : count + 1].tolist() == (
+                tables["tokens"].input_ids[where][first : first + count].tolist()
+            )
+            assert int(batch["answer_mask"][row].sum()) == count
+            start, end = int(batch["start"][row]), int(batch["end"][row])
+            if start:
+                starts, ends = tables["tokens"].starts[where], tables["tokens"].ends[where]
+                text = texts[question["passage_id"]][starts[first + start - 1] : ends[first + end - 1]]
+                assert text == question["answers"][0]["text"]
+                seen += 1
+            row += 1
+        assert is_in_sight(example, tables["tokens"]) == question["answerable"]
+    assert row == len(batch["input_ids"])
+    assert seen >= sum(question["answerable"] for question in questions.to_pylist())
+
+
+def test_an_answer_that_no_window_holds_teaches_nothing(tables, layout):
     source = Source(tables["questions"], tables["passages"], tables["tokens"], "span", layout.count)
     whole, _ = source.training(TrainingParameters(max_length=256))
-    cut, held_out = source.training(TrainingParameters(max_length=48))
+    cut, _ = source.training(TrainingParameters(max_length=24, stride=0))
     assert not whole.unreadable
+    reasons = {one.reason.split(" ")[0] for one in cut.unreadable}
+    assert "no" in reasons
     assert len(cut.unreadable) + len(cut.examples) == len(whole.examples)
-    assert {one.reason for one in cut.unreadable} == {"its answer lies in the part of the passage that is cut off"}
-    assert all(token_span(example, tables["tokens"]) for example in cut.examples if example.spans)
-    assert not held_out.unreadable
+    assert all(is_in_sight(example, tables["tokens"]) for example in cut.examples if example.spans)
 
 
 @pytest.mark.parametrize(("selection", "split"), [("held_out", "train"), ("dev", "dev")])

@@ -6,9 +6,9 @@ from kedro.pipeline.preview_contract import MermaidPreview
 def architecture_preview(benchmark: str, reader: str) -> MermaidPreview:
     """A reader's architecture on a benchmark as a Mermaid diagram, with the options of the base environment."""
     from coattend import readers
-    from coattend.configuration import benchmark_entry, reader_entry
+    from coattend.configuration import answerable_tasks, reader_entry
     from coattend.parameters import ReaderParameters
 
     entry = ReaderParameters.model_validate(reader_entry(reader))
-    head = readers.head_for(entry.reader, benchmark_entry(benchmark)["tasks"], entry.head)
+    head = readers.head_for(entry.reader, answerable_tasks(benchmark), entry.head)
     return MermaidPreview(content=readers.architecture(entry.reader, head=head, **entry.options))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 
 from coattend.readers.batch import Batch
-from coattend.readers.heads.span import best_spans
+from coattend.readers.heads.span import Spans, best_spans
 from coattend.readers.reader import Reader
 from coattend.training.batching import LengthBuckets
 from coattend.training.collation import Collator
@@ -79,15 +79,23 @@ def answer(
                 yield Answer(example, scores=tuple(scores[: len(example.sequences)]))
             continue
         spans = best_spans(output.start.float(), output.end.float(), batch.answer_mask, max_length=max_answer_length)
-        before = collator.passage_start
-        for row, example in enumerate(chosen):
-            where = tokens.slice(example.passage)
-            first, last = int(spans.start[row, 0]) - before, int(spans.end[row, 0]) - before
-            yield Answer(
-                example,
-                start=int(tokens.starts[where][first]),
-                end=int(tokens.ends[where][last]),
-                span_score=float(spans.score[row, 0]),
-                null_score=float(spans.null_score[row]),
-            )
+        row = 0
+        for example in chosen:
+            yield _of_windows(example, spans, row, collator.passage_start, tokens)
+            row += len(example.windows)
     reader.train(training)
+
+
+def _of_windows(example: Example, spans: Spans, row: int, before: int, tokens: Tokens) -> Answer:
+    """The best span of all windows; "no answer" is as likely as in the window where it is least so."""
+    last = row + len(example.windows)
+    best = row + int(spans.score[row:last, 0].argmax())
+    where = tokens.slice(example.passage)
+    shift = where.start + example.windows[best - row][0] - before
+    return Answer(
+        example,
+        start=int(tokens.starts[shift + int(spans.start[best, 0])]),
+        end=int(tokens.ends[shift + int(spans.end[best, 0])]),
+        span_score=float(spans.score[best, 0]),
+        null_score=float(spans.null_score[row:last].min()),
+    )

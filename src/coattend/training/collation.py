@@ -22,7 +22,7 @@ class Collator:
     Args:
         tokens: The benchmark's tokens.
         layout: Special tokens of the tokenizer.
-        head: ``"options"`` makes a row for each option, ``"span"`` one for each question.
+        head: ``"options"`` makes a row for each option, ``"span"`` one for each window of a passage.
         multiple: Sequences are padded to a multiple of this, so that few different shapes occur.
     """
 
@@ -81,26 +81,28 @@ class Collator:
         }
         row = 0
         for example in examples:
-            for texts, size in zip(example.sequences, example.lengths, strict=True):
-                self._write(arrays, row, example, texts, size)
+            for texts, size, window in zip(example.sequences, example.lengths, example.windows, strict=True):
+                self._write(arrays, row, texts, size, self._window(example, window))
                 row += 1
         return arrays
 
-    def _write(
-        self, arrays: dict[str, np.ndarray], row: int, example: Example, texts: tuple[int, ...], size: int
-    ) -> None:
+    def _window(self, example: Example, window: tuple[int, int]) -> slice:
+        """Where a window's tokens lie in the flat arrays."""
+        start = self._tokens.slice(example.passage).start + window[0]
+        return slice(start, start + window[1])
+
+    def _write(self, arrays: dict[str, np.ndarray], row: int, texts: tuple[int, ...], size: int, window: slice) -> None:
         layout, tokens = self._layout, self._tokens
+        held = window.stop - window.start
         ids, tags = arrays["input_ids"][row], arrays["tag_ids"][row]
         first = len(layout.prefix)
-        split = first + example.passage_tokens + len(layout.middle)
+        split = first + held + len(layout.middle)
         end = split + size + len(layout.suffix)
         tags[:end] = SPECIAL_TAG
         ids[:first] = layout.prefix
-        where = tokens.slice(example.passage)
-        where = slice(where.start, where.start + example.passage_tokens)
-        ids[first : first + example.passage_tokens] = tokens.input_ids[where]
-        tags[first : first + example.passage_tokens] = tokens.tag_ids[where]
-        ids[first + example.passage_tokens : split] = layout.middle
+        ids[first : first + held] = tokens.input_ids[window]
+        tags[first : first + held] = tokens.tag_ids[window]
+        ids[first + held : split] = layout.middle
         at = split
         for text in texts:
             where = tokens.slice(text)
@@ -117,12 +119,13 @@ class Collator:
 
     def _spans(self, examples: Sequence[Example], passage: int) -> dict[str, np.ndarray]:
         before = len(self._layout.prefix)
-        answer = np.zeros((len(examples), passage), bool)
-        start = np.zeros(len(examples), np.int64)
-        end = np.zeros(len(examples), np.int64)
-        for row, example in enumerate(examples):
-            answer[row, before : before + example.passage_tokens] = True
-            span = token_span(example, self._tokens)
+        rows = [(example, window) for example in examples for window in example.windows]
+        answer = np.zeros((len(rows), passage), bool)
+        start = np.zeros(len(rows), np.int64)
+        end = np.zeros(len(rows), np.int64)
+        for row, (example, window) in enumerate(rows):
+            answer[row, before : before + window[1]] = True
+            span = token_span(example, window, self._tokens)
             if span is not None:
                 start[row], end[row] = span[0] + before, span[1] + before
         return {"answer_mask": answer, "start": start, "end": end}

@@ -10,7 +10,8 @@ import pyarrow.dataset as pads
 from coattend.errors import CoattendError
 from coattend.parameters import TrainingParameters
 from coattend.text.identity import text_id
-from coattend.training.examples import Example, Unreadable, build_examples, hold_out, passage_texts, token_span
+from coattend.training.examples import Example, Unreadable, build_examples, hold_out, is_in_sight, passage_texts
+from coattend.training.layout import Layout
 from coattend.training.tokens import Tokens
 
 
@@ -41,6 +42,8 @@ class Source:
         tokens: Its tokens.
         task: The task to read.
         special_tokens: How many special tokens a sequence has.
+        fill_blanks: Whether options fill blanks.
+        words_as_options: Whether candidates for a word are read like options.
     """
 
     questions: pads.Dataset
@@ -48,12 +51,13 @@ class Source:
     tokens: Tokens
     task: str
     special_tokens: int
+    fill_blanks: bool = False
+    words_as_options: bool = False
 
     def training(self, training: TrainingParameters) -> tuple[QuestionSet, QuestionSet]:
         """The questions to train on and those that choose the checkpoint.
 
-        A training question whose answer lies behind the part of its passage that fits is left out: it would teach that
-        there is none.
+        A training question whose answer no window of its passage holds is left out: it would teach that there is none.
 
         Raises:
             CoattendError: If there are none of one of the two.
@@ -65,7 +69,7 @@ class Source:
             train, held_out = hold_out(train, self.passages, training.held_out)
         if training.max_questions is not None:
             train = _first(train, training.max_questions)
-        chosen, choosing = self._set(train, training.max_length), self._set(held_out, training.max_length)
+        chosen, choosing = self._set(train, training), self._set(held_out, training)
         chosen = self._answers_in_sight(chosen)
         for questions, purpose in ((chosen, "to train on"), (choosing, "to choose the checkpoint by")):
             if not questions.examples:
@@ -79,15 +83,15 @@ class Source:
             CoattendError: If there are none.
         """
         splits = set(self.questions.to_table(columns=["split"]).column("split").to_pylist()) - {"train"}
-        asked = self._set(self._rows(sorted(splits)), training.max_length)
+        asked = self._set(self._rows(sorted(splits)), training)
         if not asked.examples:
             raise self._none("to score", asked.unreadable)
         return asked
 
     def _answers_in_sight(self, questions: QuestionSet) -> QuestionSet:
-        cut = {e.question_id for e in questions.examples if e.spans and token_span(e, self.tokens) is None}
+        cut = {e.question_id for e in questions.examples if e.spans and not is_in_sight(e, self.tokens)}
         kept = [example for example in questions.examples if example.question_id not in cut]
-        reason = "its answer lies in the part of the passage that is cut off"
+        reason = "no window of the passage holds its answer"
         left_out = [Unreadable(e.question_id, reason) for e in questions.examples if e.question_id in cut]
         return replace(questions, examples=kept, unreadable=[*questions.unreadable, *left_out])
 
@@ -103,10 +107,16 @@ class Source:
         wanted = pc.field("split").cast(pa.string()).isin(list(splits))
         return self.questions.to_table(filter=wanted & (pc.field("task").cast(pa.string()) == self.task))
 
-    def _set(self, questions: pa.Table, max_length: int) -> QuestionSet:
-        examples, unreadable = build_examples(
-            questions, self.passages, self.tokens, max_length=max_length, special_tokens=self.special_tokens
+    def _set(self, questions: pa.Table, training: TrainingParameters) -> QuestionSet:
+        layout = Layout(
+            max_length=training.max_length,
+            special_tokens=self.special_tokens,
+            stride=training.stride,
+            stride_counts=training.stride_counts,
+            fill_blanks=self.fill_blanks,
+            words_as_options=self.words_as_options,
         )
+        examples, unreadable = build_examples(questions, self.passages, self.tokens, layout)
         by_passage = passage_texts(self.passages, questions)
         pairs = zip(
             questions.column("question_id").to_pylist(), questions.column("passage_id").to_pylist(), strict=True

@@ -5,6 +5,7 @@ import json
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,8 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
 from coattend.text.identity import text_id
-from coattend.text.questions import question_texts
+from coattend.text.questions import question_domains
+from coattend.training.layout import Layout
 from coattend.training.tokens import Tokens
 
 
@@ -23,9 +25,11 @@ class Example:
     Attributes:
         question_id: Its id.
         passage: Row of the passage's tokens.
-        sequences: For each option (or once, for a span) the rows of the texts in the question domain.
+        sequences: For each option, or for each window of the passage, the rows of the texts in the question domain.
         lengths: Tokens of each question domain, without special tokens.
-        passage_tokens: How many of the passage's tokens fit beside the longest question domain.
+        windows: For each sequence the first of the passage's tokens that it holds, and how many. Beside options they
+            are all the same, as many as fit beside the longest question domain; for spans they overlap and together
+            hold the whole passage.
         label: The right option.
         spans: Gold answers as character spans of the passage; empty if there is none.
     """
@@ -34,7 +38,7 @@ class Example:
     passage: int
     sequences: tuple[tuple[int, ...], ...]
     lengths: tuple[int, ...]
-    passage_tokens: int
+    windows: tuple[tuple[int, int], ...]
     label: int | None
     spans: tuple[tuple[int, int], ...]
 
@@ -44,9 +48,14 @@ class Example:
         return self.passage_tokens + max(self.lengths)
 
     @property
+    def passage_tokens(self) -> int:
+        """Tokens of the passage in the sequence that holds most of it."""
+        return max(count for _, count in self.windows)
+
+    @property
     def tokens(self) -> int:
         """Tokens of all its sequences, without special tokens."""
-        return self.passage_tokens * len(self.lengths) + sum(self.lengths)
+        return sum(count for _, count in self.windows) + sum(self.lengths)
 
 
 @dataclass(frozen=True)
@@ -58,7 +67,7 @@ class Unreadable:
 
 
 def build_examples(
-    questions: pa.Table, passages: pads.Dataset, tokens: Tokens, *, max_length: int, special_tokens: int
+    questions: pa.Table, passages: pads.Dataset, tokens: Tokens, layout: Layout
 ) -> tuple[list[Example], list[Unreadable]]:
     """Look up the tokens of every question.
 
@@ -66,8 +75,7 @@ def build_examples(
         questions: Rows of the questions table, of one task.
         passages: The benchmark's passages.
         tokens: The benchmark's tokens.
-        max_length: Longest sequence in tokens. A passage is cut to fit; a question never is.
-        special_tokens: How many special tokens a sequence has.
+        layout: How questions become sequences.
 
     Returns:
         The examples, in the order of the questions, and the questions whose question domain leaves no room for a
@@ -77,49 +85,62 @@ def build_examples(
     examples: list[Example] = []
     unreadable: list[Unreadable] = []
     for question in questions.select(_COLUMNS).to_pylist():
-        options = question["options"] if question["task"] == "options" else [None]
-        sequences = tuple(
-            tuple(tokens.row(text) for text in question_texts(question["question"], option)) for option in options
-        )
-        lengths = tuple(sum(tokens.length(row) for row in rows) for rows in sequences)
-        passage = tokens.row(texts[question["passage_id"]])
-        room = max_length - special_tokens - max(lengths)
-        if room < 1:
-            reason = f"question and option take {max(lengths)} tokens and leave no room for a passage in {max_length}"
-            unreadable.append(Unreadable(question["question_id"], reason))
-            continue
-        spans = tuple((a["start"], a["start"] + len(a["text"])) for a in question["answers"] or ())
-        examples.append(
-            Example(
-                question_id=question["question_id"],
-                passage=passage,
-                sequences=sequences,
-                lengths=lengths,
-                passage_tokens=min(room, tokens.length(passage)),
-                label=question["label"],
-                spans=spans,
-            )
-        )
+        example = _example(question, tokens.row(texts[question["passage_id"]]), tokens, layout)
+        (unreadable if isinstance(example, Unreadable) else examples).append(example)  # type: ignore[arg-type]
     return examples, unreadable
 
 
 _COLUMNS = ["question_id", "passage_id", "task", "question", "options", "label", "answers"]
 
 
-def token_span(example: Example, tokens: Tokens) -> tuple[int, int] | None:
-    """The first gold answer as first and last token of the passage.
+def _example(question: dict[str, Any], passage: int, tokens: Tokens, layout: Layout) -> Example | Unreadable:
+    domains = question_domains(
+        question["task"],
+        question["question"],
+        question["options"],
+        fill_blanks=layout.fill_blanks,
+        words_as_options=layout.words_as_options,
+    )
+    sequences = [tuple(tokens.row(text) for text in texts) for texts in domains]
+    lengths = [sum(tokens.length(row) for row in rows) for rows in sequences]
+    windows = layout.windows(tokens.length(passage), max(lengths))
+    if not windows:
+        taken = f"question and option take {max(lengths)} tokens"
+        return Unreadable(question["question_id"], f"{taken} and leave no room for a passage in {layout.max_length}")
+    if question["task"] == "span":
+        sequences, lengths = sequences * len(windows), lengths * len(windows)
+    else:
+        windows = windows[:1] * len(sequences)
+    return Example(
+        question_id=question["question_id"],
+        passage=passage,
+        sequences=tuple(sequences),
+        lengths=tuple(lengths),
+        windows=tuple(windows),
+        label=question["label"],
+        spans=tuple((a["start"], a["start"] + len(a["text"])) for a in question["answers"] or ()),
+    )
+
+
+def token_span(example: Example, window: tuple[int, int], tokens: Tokens) -> tuple[int, int] | None:
+    """The first gold answer as first and last token of a window, counted from the window's start.
 
     Returns:
-        None if there is no answer, or if it lies in the part of the passage that was cut.
+        None if there is no answer, or if it does not lie in the window as a whole.
     """
     if not example.spans:
         return None
     where = tokens.slice(example.passage)
     first, last = example.spans[0]
-    inside = np.flatnonzero((tokens.ends[where] > first) & (tokens.starts[where] < last))
-    if not len(inside) or inside[-1] >= example.passage_tokens:
+    inside = np.flatnonzero((tokens.ends[where] > first) & (tokens.starts[where] < last)) - window[0]
+    if not len(inside) or inside[0] < 0 or inside[-1] >= window[1]:
         return None
     return int(inside[0]), int(inside[-1])
+
+
+def is_in_sight(example: Example, tokens: Tokens) -> bool:
+    """Whether one of an example's windows holds its answer."""
+    return any(token_span(example, window, tokens) is not None for window in example.windows)
 
 
 def hold_out(questions: pa.Table, passages: pads.Dataset, share: float) -> tuple[pa.Table, pa.Table]:
@@ -145,7 +166,7 @@ def digest(examples: Iterable[Example], tokens: Tokens) -> str:
     content = hashlib.sha256()
     for example in examples:
         rows = [example.passage, *(row for rows in example.sequences for row in rows)]
-        head = [example.question_id, example.label, example.spans, example.passage_tokens]
+        head = [example.question_id, example.label, example.spans, example.windows]
         content.update(json.dumps(head).encode())
         content.update(tokens.digest(rows).encode())
     return content.hexdigest()

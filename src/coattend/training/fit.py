@@ -4,27 +4,23 @@ import logging
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from coattend import readers
-from coattend.errors import CoattendError
-from coattend.parameters import EncoderParameters, TrainingParameters
-from coattend.readers.reader import Reader
-from coattend.text.subwords import SpecialLayout
-from coattend.training.answers import answer
+from coattend.parameters import TrainingParameters
 from coattend.training.batching import LengthBuckets
 from coattend.training.callbacks import Measure, callbacks_of
 from coattend.training.collation import Collator
-from coattend.training.data import QuestionSet, Source
-from coattend.training.devices import device_name, device_of, uses_bf16
+from coattend.training.data import QuestionSet
 from coattend.training.encoders import encoder_digest
 from coattend.training.events import announce
 from coattend.training.examples import digest
-from coattend.training.marking import held_out_score, mark
+from coattend.training.marking import held_out_score, null_threshold
+from coattend.training.outcome import outcome_of
+from coattend.training.plans import Plan
 from coattend.training.trainer import ReaderTrainer, arguments_of, last_checkpoint
 from coattend.training.trial import Trial, digest_of_code
 
@@ -32,42 +28,6 @@ NOT_IN_THE_ID = {"seeds", "device", "precision"}
 """Training parameters that a trial's id leaves out: its seed and precision stand beside them, the device is noted."""
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Everything that the trials of one reader on one benchmark share.
-
-    Attributes:
-        benchmark: Name of the benchmark.
-        name: Name of the reader's entry.
-        reader: Its name in the registry.
-        head: Its head.
-        options: Its options, resolved.
-        encoder: Its encoder.
-        training: How it is trained.
-        source: Where its questions come from.
-        layout: Special tokens of its tokenizer.
-    """
-
-    benchmark: str
-    name: str
-    reader: str
-    head: str
-    options: dict[str, Any]
-    encoder: EncoderParameters
-    training: TrainingParameters
-    source: Source
-    layout: SpecialLayout
-
-    def collator(self) -> Collator:
-        """Makes this plan's batches."""
-        return Collator(self.source.tokens, self.layout, self.head)
-
-    def precision(self) -> tuple[str, bool]:
-        """The device, and whether matrix products run in bf16."""
-        device = device_of(self.training)
-        return device, uses_bf16(self.training, device)
 
 
 def train_all(plan: Plan, store: Path) -> list[dict[str, Any]]:
@@ -136,21 +96,14 @@ def _fit(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet, ch
     torch.manual_seed(seed)
     # Adam's moments of words that a batch lacks fade into denormal numbers, on which processors are ten times slower.
     torch.set_flush_denormal(True)
-    reader = build_reader(plan)
-    longest = reader.encoder.max_length
-    if longest is not None and training.max_length > longest:
-        raise CoattendError(
-            f"is {training.max_length}, and the encoder reads at most {longest} tokens",
-            where="training.max_length",
-            cure=f"Set it to {longest} or less",
-        )
+    reader = plan.build()
     measure = Measure(trial.id, device)
     trainer = ReaderTrainer(
         reader,
         train.examples,
         buckets=_buckets(train.examples, collator, training, seed),
         collator=collator,
-        score=lambda: _score(reader, plan, held_out, collator, trial, bf16),
+        score=lambda: held_out_score(plan.ask(reader, held_out), held_out),
         arguments=arguments_of(
             training, folder=trial.checkpoints, seed=seed, device=device, bf16=bf16, quiet=not sys.stderr.isatty()
         ),
@@ -160,15 +113,11 @@ def _fit(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet, ch
     trainer.train(resume_from_checkpoint=checkpoint)
     shutil.rmtree(trial.model, ignore_errors=True)
     reader.save(trial.model)
-    outcome = trial.finish(_outcome(trial, plan, trainer, measure, train, held_out))
+    threshold = null_threshold(plan.ask(reader, held_out), held_out, train) if plan.source.task == "span" else None
+    found = {"null_threshold": threshold, "parameters": sum(p.numel() for p in reader.parameters() if p.requires_grad)}
+    outcome = trial.finish(outcome_of(trial, plan, trainer.state, measure, train, held_out) | found)
     shutil.rmtree(trial.checkpoints, ignore_errors=True)
     return outcome
-
-
-def build_reader(plan: Plan) -> Reader:
-    """A fresh reader of this plan."""
-    options = {"dropout": plan.encoder.dropout} | plan.options
-    return readers.build(plan.reader, encoder=plan.encoder.source, head=plan.head, **options)
 
 
 def _buckets(examples: Sequence[Any], collator: Collator, training: TrainingParameters, seed: int) -> LengthBuckets:
@@ -178,54 +127,3 @@ def _buckets(examples: Sequence[Any], collator: Collator, training: TrainingPara
         tokens_per_batch=training.tokens_per_batch,
         seed=seed,
     )
-
-
-def _score(reader: Reader, plan: Plan, held_out: QuestionSet, collator: Collator, trial: Trial, bf16: bool) -> float:
-    answers = answer(
-        reader,
-        held_out.examples,
-        collator=collator,
-        tokens=plan.source.tokens,
-        tokens_per_batch=plan.training.tokens_per_batch,
-        bf16=bf16,
-        max_answer_length=plan.training.max_answer_length,
-    )
-    return held_out_score(mark(answers, held_out, trial_id=trial.id, seed=trial.content["seed"]), held_out)
-
-
-def _outcome(
-    trial: Trial, plan: Plan, trainer: ReaderTrainer, measure: Measure, train: QuestionSet, held_out: QuestionSet
-) -> dict[str, Any]:
-    device, bf16 = plan.precision()
-    history = trainer.state.log_history
-    curve = [
-        {"step": entry["step"], "epoch": entry["epoch"], "loss": entry.get("loss"), "held_out": entry.get("eval_score")}
-        for entry in history
-        if "loss" in entry or "eval_score" in entry
-    ]
-    asked = len(train.examples) * trainer.state.epoch
-    return {
-        "trial_id": trial.id,
-        "seed": trial.content["seed"],
-        "folder": trial.id,
-        "variant": plan.reader,
-        "head": plan.head,
-        "data": trial.content["data"],
-        "options": plan.options,
-        "training": trial.content["training"],
-        "encoder": plan.encoder.source,
-        "seconds": measure.seconds,
-        "questions": len(train.examples),
-        "questions_per_second": asked / measure.seconds if measure.seconds else 0.0,
-        "peak_memory_mib": measure.memory.mib,
-        "parameters": sum(p.numel() for p in trainer.model.parameters() if p.requires_grad),
-        "device": device_name(device),
-        "precision": "bf16" if bf16 else "fp32",
-        "tagger": plan.source.tokens.tagger,
-        "selection": plan.training.selection,
-        "best_step": trainer.state.best_global_step,
-        "held_out": trainer.state.best_metric,
-        "curve": curve,
-        "unreadable": [vars(question) for question in (*train.unreadable, *held_out.unreadable)],
-        "failure": None,
-    }

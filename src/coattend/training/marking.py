@@ -1,7 +1,7 @@
 """Marks answers: right or wrong, and how much of the answer was found."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from coattend.training.data import QuestionSet
 
 
 def mark(
-    answers: Iterable[Answer], asked: QuestionSet, *, trial_id: str, seed: int, threshold: float | None = None
+    answers: Iterable[Answer], asked: QuestionSet, *, trial_id: str, seed: int, threshold: float | None
 ) -> pa.Table:
     """Compare answers with the gold answers.
 
@@ -24,23 +24,22 @@ def mark(
         asked: The questions; those without an answer have no row.
         trial_id: The trial that answered.
         seed: Its seed.
-        threshold: A span is given unless the null score exceeds its score by more than this. None: whichever score
-            is higher; a span always, where every question has an answer.
+        threshold: A span is given unless the null score exceeds its score by more than this; None: a span always.
 
     Returns:
-        A predictions table in the order of the questions. A span's ``null_score`` is what the threshold is compared
-        with: the score of "no answer" less that of the best span.
+        A predictions table in the order of the questions. ``start`` and ``end`` are the best span's, also where "no
+        answer" is predicted; ``null_score`` is what the threshold is compared with: the score of "no answer" less that
+        of the best span.
     """
     version = "v1.1" if all(asked.questions.column("answerable").to_pylist()) else "v2.0"
-    if threshold is None:
-        threshold = math.inf if version == "v1.1" else 0.0
+    threshold = math.inf if threshold is None else threshold
     by_id = {answer.example.question_id: answer for answer in answers}
     rows = []
     for question in asked.questions.to_pylist():
         answer = by_id.get(question["question_id"])
         if answer is None:
             continue
-        if question["task"] == "options":
+        if question["task"] != "span":
             row = _mark_option(question, answer)
         else:
             row = _mark_span(question, answer, asked.texts[question["question_id"]], threshold, version)
@@ -48,27 +47,33 @@ def mark(
     return pa.Table.from_pylist(rows, schema=PREDICTIONS)
 
 
-def held_out_score(table: pa.Table, asked: QuestionSet) -> float:
-    """What a checkpoint is chosen by: accuracy for options, mean F1 for spans; no answer is wrong."""
+def held_out_score(answers: Iterable[Answer], asked: QuestionSet) -> float:
+    """What a checkpoint is chosen by: accuracy for options, mean F1 for spans; no answer is wrong.
+
+    For spans "no answer" is taken where it has the higher score, and never where every question has an answer.
+    """
+    always = all(asked.questions.column("answerable").to_pylist())
+    table = mark(answers, asked, trial_id="", seed=0, threshold=None if always else 0.0)
     return float(pa.compute.sum(table.column("f1")).as_py() or 0.0) / asked.questions.num_rows
 
 
-def null_threshold(answers: Iterable[Answer], asked: QuestionSet, *, always_answered: bool) -> float:
+def null_threshold(answers: Sequence[Answer], asked: QuestionSet, train: QuestionSet) -> float | None:
     """The threshold with the best F1 on questions that were held out.
 
     Args:
         answers: A reader's answers to them.
         asked: The questions that were held out.
-        always_answered: Whether every training question has an answer.
+        train: The questions that it was trained on.
 
     Returns:
-        Infinity in that case: then an answer is always given. Zero, where the two scores are equal, if only the
-        questions held out have answers all.
+        None where every training question has an answer: then one is always given. Zero, where the two scores are
+        equal, if only the questions held out have answers all.
     """
-    answers = list(answers)
+    if all(train.questions.column("answerable").to_pylist()):
+        return None
     golds = {row["question_id"]: _golds(row) for row in asked.questions.to_pylist()}
-    if always_answered or all(golds.values()):
-        return math.inf if always_answered else 0.0
+    if all(golds.values()):
+        return 0.0
     margins = np.array([answer.null_score - answer.span_score for answer in answers])
     texts = [asked.texts[answer.example.question_id][answer.start : answer.end] for answer in answers]
     found = [
@@ -99,8 +104,8 @@ def _mark_span(
     return {
         "prediction": text,
         "scores": (answer.span_score,),
-        "start": answer.start if given else None,
-        "end": answer.end if given else None,
+        "start": answer.start,
+        "end": answer.end,
         "null_score": answer.null_score - answer.span_score,
         "correct": exact == 1,
         "f1": f1,

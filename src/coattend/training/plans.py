@@ -1,5 +1,8 @@
 """From parameters to a plan: which reader, which head, which questions."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import pyarrow.dataset as pads
 
 from coattend import readers
@@ -9,12 +12,84 @@ from coattend.parameters import (
     EncoderParameters,
     ReaderParameters,
     TokenizerParameters,
+    TrainingParameters,
     training_of,
 )
-from coattend.text.subwords import load_tokenizer, special_layout
-from coattend.training.data import Source
-from coattend.training.fit import Plan
+from coattend.readers.reader import Reader
+from coattend.text.subwords import SpecialLayout, load_tokenizer, special_layout
+from coattend.training.answers import Answer, answer
+from coattend.training.collation import Collator
+from coattend.training.data import QuestionSet, Source
+from coattend.training.devices import device_of, uses_bf16
 from coattend.training.tokens import Tokens
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that the trials of one reader on one benchmark share.
+
+    Attributes:
+        benchmark: Name of the benchmark.
+        name: Name of the reader's entry.
+        reader: Its name in the registry.
+        head: Its head.
+        options: Its options, resolved.
+        encoder: Its encoder.
+        training: How it is trained.
+        source: Where its questions come from.
+        layout: Special tokens of its tokenizer.
+    """
+
+    benchmark: str
+    name: str
+    reader: str
+    head: str
+    options: dict[str, Any]
+    encoder: EncoderParameters
+    training: TrainingParameters
+    source: Source
+    layout: SpecialLayout
+
+    def collator(self) -> Collator:
+        """Makes this plan's batches."""
+        return Collator(self.source.tokens, self.layout, self.head)
+
+    def build(self) -> Reader:
+        """A fresh reader of this plan.
+
+        Raises:
+            CoattendError: If the encoder cannot read sequences as long as they may become.
+        """
+        options = {"dropout": self.encoder.dropout} | self.options
+        reader = readers.build(self.reader, encoder=self.encoder.source, head=self.head, **options)
+        longest = reader.encoder.max_length
+        if longest is not None and self.training.max_length > longest:
+            raise CoattendError(
+                f"is {self.training.max_length}, and the encoder reads at most {longest} tokens",
+                where="training.max_length",
+                cure=f"Set it to {longest} or less",
+            )
+        return reader
+
+    def ask(self, reader: Reader, asked: QuestionSet) -> list[Answer]:
+        """What a reader of this plan answers to questions."""
+        _, bf16 = self.precision()
+        return list(
+            answer(
+                reader,
+                asked.examples,
+                collator=self.collator(),
+                tokens=self.source.tokens,
+                tokens_per_batch=self.training.tokens_per_batch,
+                bf16=bf16,
+                max_answer_length=self.training.max_answer_length,
+            )
+        )
+
+    def precision(self) -> tuple[str, bool]:
+        """The device, and whether matrix products run in bf16."""
+        device = device_of(self.training)
+        return device, uses_bf16(self.training, device)
 
 
 def plan_of(
@@ -31,7 +106,7 @@ def plan_of(
     Raises:
         CoattendError: If a parameter names nothing that exists, or the reader has no head for the benchmark.
     """
-    head = readers.head_for(reader.reader, benchmark.tasks, reader.head)
+    head = readers.head_for(reader.reader, benchmark.answerable, reader.head)
     stored = Tokens.from_table(tokens)
     _check_tokenizer(stored, tokenizer, encoder)
     layout = special_layout(load_tokenizer(tokenizer))
@@ -43,9 +118,23 @@ def plan_of(
         options=readers.resolve(reader.reader, head=head, **reader.options),
         encoder=encoder,
         training=training_of(benchmark, reader),
-        source=Source(questions, passages, stored, readers.task_of(head), layout.count),
+        source=Source(
+            questions,
+            passages,
+            stored,
+            _task(head, benchmark),
+            layout.count,
+            fill_blanks=benchmark.fill_blanks,
+            words_as_options=benchmark.words_as_options,
+        ),
         layout=layout,
     )
+
+
+def _task(head: str, benchmark: BenchmarkParameters) -> str:
+    """The task of the questions that a head is given."""
+    task = readers.task_of(head)
+    return task if task in benchmark.tasks else "word"
 
 
 def _check_tokenizer(tokens: Tokens, tokenizer: TokenizerParameters, encoder: EncoderParameters) -> None:

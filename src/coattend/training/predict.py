@@ -13,11 +13,10 @@ from coattend.datasets.atomic import replacing
 from coattend.errors import CoattendError
 from coattend.readers.reader import Reader
 from coattend.tables import PREDICTIONS, REJECTED
-from coattend.training.answers import Answer, answer
 from coattend.training.data import QuestionSet
 from coattend.training.examples import digest
-from coattend.training.fit import Plan
-from coattend.training.marking import mark, null_threshold
+from coattend.training.marking import mark
+from coattend.training.plans import Plan
 from coattend.training.trial import digest_of_files
 
 logger = logging.getLogger(__name__)
@@ -64,32 +63,13 @@ def _predict(plan: Plan, trial: dict[str, Any], asked: QuestionSet, store: Path)
     except (FileNotFoundError, pa.ArrowInvalid):
         pass
     reader = Reader.load(folder / "model")
-    device, bf16 = plan.precision()
+    device, _ = plan.precision()
     reader.to(device)
-    threshold = 0.0
-    if plan.source.task == "span":
-        train, held_out = plan.source.training(plan.training)
-        always = all(train.questions.column("answerable").to_pylist())
-        threshold = null_threshold(_ask(plan, reader, held_out, bf16), held_out, always_answered=always)
-    answers = _ask(plan, reader, asked, bf16)
-    table = mark(answers, asked, trial_id=trial["trial_id"], seed=trial["seed"], threshold=threshold)
+    answers = plan.ask(reader, asked)
+    table = mark(answers, asked, trial_id=trial["trial_id"], seed=trial["seed"], threshold=trial["null_threshold"])
     with replacing(kept) as temporary:
         pq.write_table(table, temporary)
     return table
-
-
-def _ask(plan: Plan, reader: Reader, asked: QuestionSet, bf16: bool) -> list[Answer]:
-    return list(
-        answer(
-            reader,
-            asked.examples,
-            collator=plan.collator(),
-            tokens=plan.source.tokens,
-            tokens_per_batch=plan.training.tokens_per_batch,
-            bf16=bf16,
-            max_answer_length=plan.training.max_answer_length,
-        )
-    )
 
 
 def _key(plan: Plan, asked: QuestionSet) -> str:
