@@ -7,8 +7,9 @@ import pyarrow.dataset as pads
 import pytest
 
 from coattend.errors import CoattendError
+from coattend.parameters import BenchmarkParameters, SourceParameters
 from coattend.pipelines.evaluation.nodes import score
-from coattend.tables import PREDICTIONS, QUESTIONS
+from coattend.tables import PASSAGES, PREDICTIONS, QUESTIONS
 
 
 def question(name, **columns):
@@ -36,12 +37,23 @@ def model(*seeds, task="options", **first):
     return {"benchmark": "dream", "reader": "plain", "task": task, "trials": trials}
 
 
+DREAM = BenchmarkParameters(
+    name="dream",
+    title="DREAM",
+    tasks=("options",),
+    sources=(SourceParameters(format="dream", folder="dream", files={}),),
+)
+
+
 def metrics(predictions, questions, trained):
+    names = sorted({row["passage_id"] for row in questions})
+    passages = [{"passage_id": name, "text": "x y z", "source": "file"} for name in names]
     tables = (
         pa.Table.from_pylist(predictions, schema=PREDICTIONS),
         pa.Table.from_pylist(questions, schema=QUESTIONS),
+        pa.Table.from_pylist(passages, schema=PASSAGES),
     )
-    found = score(*(pads.dataset(table) for table in tables), trained)
+    found = score(*(pads.dataset(table) for table in tables), trained, DREAM)
     json.dumps(found, allow_nan=False)
     return found
 
@@ -117,15 +129,20 @@ def test_spans():
         question("d1"),
     ]
     answered = [
-        prediction("a1", "t0", True, null_score=0.0),
-        prediction("b1", "t0", False, f1=0.5, null_score=3.0),
-        prediction("c1", "t0", True, prediction="", null_score=2.0),
+        prediction("a1", "t0", True, null_score=0.0, start=0, end=1),
+        prediction("b1", "t0", False, f1=2 / 3, null_score=3.0, start=0, end=3),
+        prediction("c1", "t0", True, prediction="", null_score=2.0, start=2, end=3),
     ]
     group = metrics(answered, questions, model(0, task="span"))["splits"]["dev"]["all"]
     assert group["questions"] == 3
     assert group["exact"]["mean"] == pytest.approx(200 / 3)
-    assert group["f1"]["mean"] == pytest.approx(250 / 3)
-    assert group["has_answer_f1"]["mean"] == pytest.approx(75)
+    assert group["f1"]["mean"] == pytest.approx(800 / 9)
+    assert group["has_answer_f1"]["mean"] == pytest.approx(250 / 3)
+    assert group["has_answer_exact"]["mean"] == pytest.approx(50)
+    assert group["no_answer_exact"]["mean"] == group["no_answer_f1"]["mean"] == pytest.approx(100)
+    # With hindsight: answer a1 alone for both, as b1's span is only partly right and c1 comes before it.
+    assert group["oracle_exact"] == pytest.approx(200 / 3)
+    assert group["oracle_f1"] == pytest.approx(200 / 3)
     assert group["no_answer_share"] == pytest.approx(100 / 3)
     assert group["answerable"] == 2
     assert group["answerability_auroc"] == 50

@@ -8,7 +8,7 @@ import pytest
 from coattend.parameters import BenchmarkParameters
 from coattend.pipelines.evaluation.nodes import score
 from coattend.pipelines.reporting.nodes import compare
-from coattend.tables import PREDICTIONS, QUESTIONS, REJECTED
+from coattend.tables import PASSAGES, PREDICTIONS, QUESTIONS, REJECTED
 
 HOSTILE = "</script><script>alert(1)</script> | <b>*x*</b>"
 
@@ -67,10 +67,17 @@ def model(reader, task, seeds, **options):
     return {"benchmark": "sample", "reader": reader, "task": task, "trials": trials}
 
 
+SAMPLE = BenchmarkParameters(
+    name="sample", title=HOSTILE, tasks=["options"], sources=[{"format": "dream", "folder": "x", "files": {}}]
+)
+
+
 @pytest.fixture(scope="session")
 def inputs():
     """What the node gets: two readers of options, two of spans, one that failed, one that was not run."""
     asked = table(list(questions()), QUESTIONS)
+    names = sorted(set(asked.to_table(columns=["passage_id"])["passage_id"].to_pylist()))
+    texts = table([{"passage_id": name, "text": "x y z", "source": "file"} for name in names], PASSAGES)
     readers = {}
     for name, task, share, seeds, options in (
         ("poi_net", "options", 0.8, [0, 1], {"turns": 3}),
@@ -79,12 +86,12 @@ def inputs():
         ("poi_net_span", "span", 0.6, [0], {"pooling": "mean", "note": HOSTILE}),
     ):
         answered = table(list(predictions(task, share, seeds)), PREDICTIONS)
-        readers[f"{name}.metrics"] = score(answered, asked, model(name, task, seeds, **options))
+        readers[f"{name}.metrics"] = score(answered, asked, texts, model(name, task, seeds, **options), SAMPLE)
         readers[f"{name}.predictions"] = answered
     failed = model("broken", "options", [0])
     failed["trials"] = [{"trial_id": "t0", "seed": 0, "failure": HOSTILE}]
     nothing = table([], PREDICTIONS)
-    readers |= {"broken.metrics": score(nothing, asked, failed), "broken.predictions": nothing}
+    readers |= {"broken.metrics": score(nothing, asked, texts, failed, SAMPLE), "broken.predictions": nothing}
     readers |= {"duma.metrics": None, "duma.predictions": None}
     rejected = [{"file": "train.json", "record": str(n), "reason": HOSTILE} for n in range(3)]
     return {"questions": asked, "rejected": table(rejected, REJECTED), **readers}
@@ -92,9 +99,7 @@ def inputs():
 
 @pytest.fixture(scope="session")
 def benchmark_parameters():
-    return BenchmarkParameters(
-        name="sample", title=HOSTILE, tasks=["options"], sources=[{"format": "dream", "folder": "x", "files": {}}]
-    )
+    return SAMPLE
 
 
 @pytest.fixture(scope="session")

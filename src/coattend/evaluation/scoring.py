@@ -69,8 +69,10 @@ def _metrics(
     if task != "span":
         return counts | {"accuracy": _metric(answers.correct, passages, seeds)}
     means = {"exact": _metric(answers.correct, passages, seeds), "f1": _metric(answers.f1, passages, seeds)}
-    if answerable.any():
-        means["has_answer_f1"] = _metric(answers.f1[:, answerable], passages[answerable], seeds)
+    for part, rows in (("has_answer", answerable), ("no_answer", ~answerable)):
+        if rows.any() and not rows.all():
+            means[f"{part}_exact"] = _metric(answers.correct[:, rows], passages[rows], seeds)
+            means[f"{part}_f1"] = _metric(answers.f1[:, rows], passages[rows], seeds)
     return counts | means | {
         "no_answer_share": 100 * float(answers.empty.mean()),
         "answerable": int(answerable.sum()),

@@ -13,6 +13,8 @@ LABELS = {
     "exact": "Exact match",
     "f1": "F1",
     "has_answer_f1": "F1 where there is an answer",
+    "no_answer_f1": "F1 where there is none",
+    "oracle_f1": "F1 with the best threshold (oracle)",
     "no_answer_share": "Answers “none”",
     "answerability_auroc": "Answerability AUROC",
 }
@@ -90,7 +92,12 @@ def _scores(caption: str, task: str, readers: dict[str, dict[str, dict[str, Any]
         for split, groups in splits.items()
         for group, found in groups.items()
     }
-    columns = [(split, group, metric) for split, group in sorted(places, key=_place) for metric in _shown(task, group)]
+    columns = [
+        (split, group, metric)
+        for split, group in sorted(places, key=_place)
+        for metric in _shown(task, group)
+        if any(splits.get(split, {}).get(group, {}).get(metric) is not None for splits in readers.values())
+    ]
     heads = [_head(task, *column, places[column[:2]]) for column in columns]
     rows = [
         (Cell(name), *(_score(splits.get(split, {}).get(group), metric) for split, group, metric in columns))
@@ -105,7 +112,7 @@ def _place(column: tuple[str, str]) -> tuple[str, bool, str]:
 
 
 def _shown(task: str, group: str) -> list[str]:
-    further = ["has_answer_f1", "no_answer_share", "answerability_auroc"]
+    further = ["has_answer_f1", "no_answer_f1", "no_answer_share", "answerability_auroc", "oracle_f1"]
     return METRICS[task] + (further if task == "span" and group == EVERYTHING else [])
 
 

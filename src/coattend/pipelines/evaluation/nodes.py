@@ -32,13 +32,21 @@ def predict(
     return predict_all(plan, model, trials)
 
 
-def score(predictions: pads.Dataset, questions: pads.Dataset, model: dict[str, Any]) -> dict[str, Any]:
+def score(
+    predictions: pads.Dataset,
+    questions: pads.Dataset,
+    passages: pads.Dataset,
+    model: dict[str, Any],
+    benchmark: BenchmarkParameters,
+) -> dict[str, Any]:
     """Score a reader's predictions.
 
     Args:
         predictions: What its trials answered.
         questions: The benchmark's questions.
-        model: Benchmark, reader, task and trials, as the training stage wrote them.
+        passages: Its passages.
+        model: Reader, task and trials, as the training stage wrote them.
+        benchmark: What is scored on, whether or not the reader was trained on it.
 
     Returns:
         The metrics with all that is needed to read them: benchmark, reader, task, the metrics in percent by split and
@@ -48,7 +56,7 @@ def score(predictions: pads.Dataset, questions: pads.Dataset, model: dict[str, A
     Raises:
         CoattendError: If the predictions are not the model's.
     """
-    from coattend.evaluation import answers, groups, scoring
+    from coattend.evaluation import answers, groups, oracle, scoring
 
     finished = {trial["trial_id"]: trial["seed"] for trial in model["trials"] if not trial.get("failure")}
     summary = scoring.summarise(
@@ -57,5 +65,15 @@ def score(predictions: pads.Dataset, questions: pads.Dataset, model: dict[str, A
         task=model["task"],
         trials=finished,
     )
+    if model["task"] == "span":
+        texts = passages.to_table(columns=["passage_id", "text"]).to_pydict()
+        best = oracle.best_with_hindsight(
+            predictions.to_table(columns=oracle.PREDICTION_COLUMNS),
+            questions.to_table(columns=oracle.QUESTION_COLUMNS),
+            dict(zip(texts["passage_id"], texts["text"], strict=True)),
+        )
+        for split, found in best.items():
+            summary["splits"][split][groups.EVERYTHING] |= found
     trials = [{key: value for key, value in trial.items() if key != "folder"} for trial in model["trials"]]
-    return {key: model[key] for key in ("benchmark", "reader", "task")} | summary | {"trials": trials}
+    named = {"benchmark": benchmark.name, "reader": model["reader"], "task": model["task"]}
+    return named | summary | {"trials": trials}

@@ -1,17 +1,25 @@
 """The evaluation pipeline of one reader on one benchmark."""
 
+import warnings
+
 from kedro.pipeline import Pipeline, node
 
 from coattend.pipelines.evaluation.nodes import predict, score
 from coattend.pipelines.training.pipeline import SHARED, model_parameters
 
+# A benchmark without training questions is scored with the readers of another, whose names begin with that one's.
+warnings.filterwarnings("ignore", message="One or more dataset names contain")
 
-def create_pipeline(benchmark: str, reader: str, *, tagging: str, encoder: str, tokenizer: str) -> Pipeline:
+
+def create_pipeline(
+    benchmark: str, reader: str, *, trained_on: str, tagging: str, encoder: str, tokenizer: str
+) -> Pipeline:
     """Answer and score: nodes ``<benchmark>.<reader>.predict`` and ``<benchmark>.<reader>.score``.
 
     Args:
         benchmark: Name of the benchmark.
         reader: Name of the reader's entry.
+        trained_on: Name of the benchmark that it was trained on.
         tagging: Tagging profile of its tags.
         encoder: Its encoder.
         tokenizer: Tokenizer profile of its tokens.
@@ -26,10 +34,10 @@ def create_pipeline(benchmark: str, reader: str, *, tagging: str, encoder: str, 
                 name="predict",
                 tags="gpu",
             ),
-            node(score, ["predictions", "questions", "model"], "metrics", name="score"),
+            node(score, ["predictions", *SHARED, "model", "params:benchmark"], "metrics", name="score"),
         ],
         namespace=f"{benchmark}.{reader}",
         inputs={name: f"{benchmark}.{name}" for name in SHARED}
-        | {"tokens": tokens, "trials": "trials", "model": f"{benchmark}.{reader}.model"},
+        | {"tokens": tokens, "trials": "trials", "model": f"{trained_on}.{reader}.model"},
         parameters=model_parameters(benchmark, reader, encoder, tokenizer),
     )

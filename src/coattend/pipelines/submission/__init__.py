@@ -1,0 +1,5 @@
+"""Submission: predictions in the form that a benchmark's own scorer reads."""
+
+from coattend.pipelines.submission.pipeline import create_pipeline
+
+__all__ = ["create_pipeline"]

@@ -1,0 +1,28 @@
+"""Nodes of the submission pipeline."""
+
+import pyarrow.dataset as pads
+
+from coattend.errors import CoattendError
+from coattend.evaluation import submission
+from coattend.parameters import BenchmarkParameters
+
+
+def submit(predictions: pads.Dataset | None, questions: pads.Dataset, benchmark: BenchmarkParameters) -> dict[str, str]:
+    """Write a reader's predictions as its benchmark wants them.
+
+    Returns:
+        Name of a file to its content.
+
+    Raises:
+        CoattendError: If the reader was not evaluated, or a file would lack an answer.
+    """
+    if predictions is None or benchmark.submission is None:
+        problem = "has no predictions" if predictions is None else "has no form of submission"
+        raise CoattendError(problem, where=benchmark.title, cure="Run the pipelines training and evaluation first")
+    return dict(
+        submission.files(
+            benchmark.submission,
+            questions.to_table(columns=submission.QUESTION_COLUMNS),
+            predictions.to_table(columns=submission.PREDICTION_COLUMNS),
+        )
+    )
