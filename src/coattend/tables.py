@@ -80,6 +80,17 @@ PREDICTIONS = pa.schema(
     ]
 )
 
+PROFILE = pa.schema(
+    [
+        pa.field("section", pa.string(), nullable=False),
+        pa.field("split", pa.string(), nullable=False),
+        pa.field("subset", pa.string(), nullable=False),
+        pa.field("name", pa.string(), nullable=False),
+        pa.field("value", pa.float64(), nullable=False),
+        pa.field("published", pa.float64()),
+    ]
+)
+
 SCHEMAS: dict[str, pa.Schema] = {
     "passages": PASSAGES,
     "questions": QUESTIONS,
@@ -88,4 +99,5 @@ SCHEMAS: dict[str, pa.Schema] = {
     "tags": TAGS,
     "tokens": TOKENS,
     "predictions": PREDICTIONS,
+    "profile": PROFILE,
 }

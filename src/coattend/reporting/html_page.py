@@ -24,10 +24,19 @@ def render(results: dict[str, Any]) -> str:
     Returns:
         A page that loads nothing over the network and is forbidden to; what was given by users stands in it as text.
     """
+    return page(f"{results['title']}: readers compared", sections(results))
+
+
+def page(title: str, parts: list[Section]) -> str:
+    """Write sections as one self-contained HTML page.
+
+    Args:
+        title: The page's title.
+        parts: What stands on it.
+    """
     from plotly.offline import get_plotlyjs
 
-    parts = sections(results)
-    title = escape(f"{results['title']}: readers compared")
+    title = escape(title)
     drawn = any(section.figures for section in parts)
     return "\n".join(
         [

@@ -1,0 +1,51 @@
+"""Nodes of the profile pipeline."""
+
+import pyarrow as pa
+import pyarrow.dataset as pads
+
+from coattend.parameters import BenchmarkParameters, TaggingParameters
+from coattend.profiling.answers import answers
+from coattend.profiling.copies import copies
+from coattend.profiling.counts import counts
+from coattend.profiling.lengths import lengths
+from coattend.profiling.overview import overview
+from coattend.profiling.tags import tag_shares
+from coattend.profiling.texts import Lengths
+from coattend.tables import PROFILE
+from coattend.text.tagset import tagset
+
+
+def profile(
+    passages: pads.Dataset,
+    questions: pads.Dataset,
+    rejected: pads.Dataset,
+    tags: pads.Dataset,
+    tokens: pads.Dataset,
+    benchmark: BenchmarkParameters,
+    tagging: TaggingParameters,
+) -> pa.Table:
+    """Measure a benchmark.
+
+    Returns:
+        The profile table: section, split, subset, name, value, and the published value where there is one.
+    """
+    asked = questions.to_table()
+    texts = {row["passage_id"]: row for row in passages.to_table(columns=["passage_id", "text", "turns"]).to_pylist()}
+    measured = Lengths.read(tags, tokens)
+    rows = [
+        *overview(benchmark, asked, texts, tags, measured),
+        *counts(benchmark, asked, len(texts), rejected.count_rows()),
+        *answers(asked, texts),
+        *lengths(benchmark, asked, texts, measured),
+        *copies(asked, texts),
+        *tag_shares(tags, tagset(tagging.tagset).names),
+    ]
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    return pa.Table.from_arrays([pa.array(c, f.type) for c, f in zip(columns, PROFILE, strict=True)], schema=PROFILE)
+
+
+def draw_profile(profile: pads.Dataset, benchmark: BenchmarkParameters) -> str:
+    """The profile as one HTML page."""
+    from coattend.reporting import html_page, profile_page
+
+    return html_page.page(f"{benchmark.title}: profile", profile_page.sections(profile.to_table()))

@@ -1,0 +1,1 @@
+"""What a benchmark is made of: counts beside the published ones, lengths, tags, copies, labels."""
