@@ -180,7 +180,7 @@ def test_a_benchmark_without_questions_to_score_says_so(kedro_run):
     [
         ("local/parameters.yml", "readers: {poinet: {turns: 5}}", "Did you mean 'poi_net'"),
         ("local/parameters.yml", "benchmarks: {dreem: {shards: 5}}", "Did you mean 'dream'"),
-        ("base/parameters/benchmarks/mine.yml", "benchmarks: {mine: {title: Mine}}", "says no tasks"),
+        ("base/parameters/benchmarks/mine.yml", "benchmarks: {mine: {title: Mine}}", "mine.yml, tasks"),
         ("base/parameters/benchmarks/mine.yml", "benchmarks: {mine: [}", "is not YAML.*line 1"),
     ],
 )

@@ -3,7 +3,7 @@
 from kedro.pipeline import Pipeline
 
 from coattend import configuration, readers
-from coattend.pipelines import evaluation, ingestion, reporting, tagging, tokenization, training
+from coattend.pipelines import evaluation, ingestion, profile, reporting, submission, tagging, tokenization, training
 
 DEFAULT_BENCHMARK = "sample"
 
@@ -22,7 +22,7 @@ def register_pipelines() -> dict[str, Pipeline]:
 
 def readers_of(benchmark: str) -> list[str]:
     """The readers that are registered on a benchmark: those that have a head for one of its tasks."""
-    tasks = tuple(configuration.benchmark_entry(benchmark)["tasks"])
+    tasks = configuration.answerable_tasks(benchmark)
     names = []
     for name in configuration.reader_names():
         entry = configuration.reader_entry(name)
@@ -39,8 +39,16 @@ def _pipelines_of(benchmark: str) -> list[tuple[str, Pipeline]]:
     pipelines = [("ingestion", ingestion.create_pipeline(benchmark, generated=entry.get("generator") is not None))]
     pipelines += [("tagging", tagging.create_pipeline(benchmark, name)) for name in sorted({t for t, _ in texts})]
     pipelines += [("tokenization", tokenization.create_pipeline(benchmark, *names)) for names in texts]
-    pipelines += [("training", training.create_pipeline(benchmark, n, **one)) for n, one in profiles.items()]
-    pipelines += [("evaluation", evaluation.create_pipeline(benchmark, n, **one)) for n, one in profiles.items()]
+    pipelines += [("profile", profile.create_pipeline(benchmark, *names)) for names in texts[:1]]
+    trained_on = entry.get("trained_on") or benchmark
+    if trained_on == benchmark:
+        pipelines += [("training", training.create_pipeline(benchmark, n, **one)) for n, one in profiles.items()]
+    pipelines += [
+        ("evaluation", evaluation.create_pipeline(benchmark, n, trained_on=trained_on, **one))
+        for n, one in profiles.items()
+    ]
+    if entry.get("submission"):
+        pipelines += [("submission", submission.create_pipeline(benchmark, name)) for name in profiles]
     return [*pipelines, ("reporting", reporting.create_pipeline(benchmark, list(profiles)))]
 
 

@@ -1,0 +1,153 @@
+"""Spans in windows, words as options, and readers that are scored on a benchmark that they were not trained on."""
+
+import csv
+import json
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from coattend.errors import CoattendError
+from coattend.evaluation import squad
+
+DATA = "ingestion,tagging,tokenization"
+TRAINING = {
+    "epochs": 1,
+    "evaluations": 1,
+    "max_questions": 24,
+    "tokens_per_batch": 1024,
+    "max_length": 64,
+    "stride": 16,
+}
+
+
+@pytest.fixture
+def add(project, monkeypatch, kedro_run):
+    """Adds a benchmark that reads the sample's raw files."""
+    monkeypatch.setenv("COATTEND_RAW", str(project / "data" / "01_raw"))
+    kedro_run("ingestion", "sample")
+
+    def write(name, **fields):
+        entry = {"title": name.title(), "shards": 1, "training": TRAINING} | fields
+        path = project / "conf" / "base" / "parameters" / "benchmarks" / f"{name}.yml"
+        path.write_text(yaml.safe_dump({"benchmarks": {name: entry}}))
+
+    return write
+
+
+@pytest.fixture
+def run(project):
+    """Runs pipelines with the benchmarks that a test added."""
+    from kedro.framework.project import pipelines, settings
+    from kedro.framework.startup import bootstrap_project
+
+    from coattend import configuration
+
+    def start(stages, *namespaces):
+        configuration._read_entries.cache_clear()
+        bootstrap_project(project)
+        pipelines.configure("coattend.pipeline_registry")
+        with settings.SESSION_CLASS.create(project_path=project, env="test") as session:
+            session.run(pipeline_names=stages.split(","), namespaces=list(namespaces))
+
+    return start
+
+
+SQUAD = {"format": "squad", "folder": "sample/squad"}
+
+
+def results(project, benchmark, reader="plain"):
+    folder = project / "data/test/07_model_output" / benchmark / reader
+    return json.loads((folder / "metrics.json").read_text()), folder
+
+
+def test_spans_in_windows_and_another_benchmark(add, run, project):
+    files = {"train": ["train-*.json"], "dev": ["dev-*.json"]}
+    add("stories", tasks=["span"], sources=[SQUAD | {"files": files}], submission="squad")
+    tests = SQUAD | {"files": {"test": ["dev-*.json"]}, "subset": "again"}
+    add("shifts", tasks=["span"], sources=[tests], trained_on="stories", submission="squad")
+    run(DATA, "stories", "shifts")
+    run("training", "stories.plain")
+    run("evaluation,submission", "stories.plain", "shifts.plain")
+
+    own, folder = results(project, "stories")
+    other, elsewhere = results(project, "shifts")
+    assert (own["benchmark"], other["benchmark"]) == ("stories", "shifts")
+    assert own["trials"][0]["trial_id"] == other["trials"][0]["trial_id"]
+    for metric in ("exact", "f1"):
+        assert other["splits"]["test"]["again"][metric]["mean"] == own["splits"]["dev"]["all"][metric]["mean"]
+
+    answers = json.loads((folder / "submission" / "dev-seed0.json").read_text())
+    assert answers == json.loads((elsewhere / "submission" / "again-test-seed0.json").read_text())
+    dataset = [
+        article
+        for path in (project / "data/01_raw/sample/squad").glob("dev-*.json")
+        for article in json.loads(path.read_text())["data"]
+    ]
+    official = squad.score(answers, dataset, version="v2.0")
+    assert official["total"] == own["splits"]["dev"]["all"]["questions"]
+    assert official["f1"] == pytest.approx(own["splits"]["dev"]["all"]["f1"]["mean"])
+    assert official["exact"] == pytest.approx(own["splits"]["dev"]["all"]["exact"]["mean"])
+    passages = pq.read_table(project / "data/test/02_intermediate/stories/passages.parquet").to_pylist()
+    for row in pq.read_table(folder / "predictions.parquet").to_pylist():
+        assert any(row["prediction"] in passage["text"] for passage in passages)
+
+
+def test_training_on_another_benchmark_is_not_offered(add, run):
+    add("stories", tasks=["span"], sources=[SQUAD | {"files": {"train": ["train-*.json"]}}])
+    add("shifts", tasks=["span"], sources=[SQUAD | {"files": {"test": ["dev-*.json"]}}], trained_on="stories")
+    with pytest.raises(CoattendError, match=r"no namespace 'shifts.plain'"):
+        run("training", "shifts.plain")
+
+
+def test_words_as_options(add, run, project):
+    files = {"train": ["cbtest_*_train-*.txt"], "dev": ["cbtest_*_valid-*.txt"]}
+    source = {"format": "cbt", "folder": "sample/cbt", "files": files}
+    training = TRAINING | {"max_length": 128, "held_out": 0.2}
+    add("gaps", tasks=["word"], sources=[source], words_as_options=True, training=training)
+    run(DATA, "gaps")
+    run("training,evaluation", "gaps.plain")
+    run("reporting", "gaps")
+    found, folder = results(project, "gaps")
+    assert found["task"] == "word"
+    assert set(found["splits"]["dev"]) == {"all", "NE", "CN"}
+    questions = pq.read_table(project / "data/test/02_intermediate/gaps/questions.parquet").to_pylist()
+    candidates = {row["question_id"]: row["options"] for row in questions}
+    rows = pq.read_table(folder / "predictions.parquet").to_pylist()
+    assert rows
+    assert all(row["prediction"] == candidates[row["question_id"]][row["label"]] for row in rows)
+    texts = pq.read_table(project / "data/test/03_primary/gaps/texts").to_pylist()
+    filled = {row["text"] for row in texts if row["kind"] == "filled"}
+    one = questions[0]
+    assert {one["question"].replace("_", option) for option in one["options"]} <= filled
+
+
+def test_a_recam_submission_numbers_questions_as_its_file(add, run, project):
+    folder = project / "data" / "01_raw" / "recam"
+    folder.mkdir()
+    rows = [
+        {
+            "article": f"The lamp {n} is in the hall.",
+            "question": f"The lamp {n} is in the @placeholder .",
+            "label": n % 5,
+        }
+        | {f"option_{k}": word for k, word in enumerate(("hall", "attic", "garden", "sea", "sky"))}
+        for n in range(30)
+    ]
+    for name, some in (("Task_1_Imperceptibility", rows[:22]), ("Task_1_dev", rows[20:]), ("Task_2_dev", rows[:3])):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in some))
+    (folder / "Task_2_Nonspecificity.jsonl").write_text(json.dumps(rows[9]) + "\n")
+    run(DATA, "recam")
+    questions = pq.read_table(project / "data/test/02_intermediate/recam/questions.parquet").to_pylist()
+    counts = {(row["subset"], row["split"]) for row in questions}
+    assert counts == {("task 1", "train"), ("task 1", "dev"), ("task 2", "dev")}
+    assert sum(row["split"] == "train" for row in questions) == 17  # Five are asked in dev, one came twice.
+    texts = pq.read_table(project / "data/test/03_primary/recam/texts").to_pylist()
+    assert "The lamp 3 is in the attic ." in {row["text"] for row in texts if row["kind"] == "filled"}
+    run("training,evaluation,submission", "recam.plain")
+    _, folder = results(project, "recam")
+    with (folder / "submission" / "task_1-dev-seed0.csv").open() as file:
+        written = list(csv.DictReader(file))
+    asked = [row["question_id"] for row in questions if (row["subset"], row["split"]) == ("task 1", "dev")]
+    labels = {row["question_id"]: row["label"] for row in pq.read_table(folder / "predictions.parquet").to_pylist()}
+    assert [(int(row["id"]), int(row["label"])) for row in written] == [(n, labels[q]) for n, q in enumerate(asked)]
