@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from coattend.benchmarks import custom
 from coattend.pipeline_registry import register_pipelines
 
 ROOT = Path(__file__).parents[1]
@@ -35,6 +36,14 @@ def test_the_new_reader_can_be_built_from_its_one_file(tmp_path):
     )
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
     subprocess.run([sys.executable, "-c", check], env=environment, check=True)
+
+
+def test_the_csv_that_it_shows_can_be_read(tmp_path):
+    (tmp_path / "train.csv").write_text(blocks("csv")[0])
+    (passage,) = custom.read(tmp_path / "train.csv", max_characters=1000)
+    (question,) = passage.questions
+    assert question.options[question.label] == "In the hall."
+    assert len(question.options) == 3
 
 
 @pytest.fixture(scope="module")
