@@ -41,7 +41,8 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     places = list(dict.fromkeys((row["split"], row["subset"]) for row in rows))
     names = list(dict.fromkeys(row["name"] for row in rows))
     found = {(row["name"], row["split"], row["subset"]): row for row in rows}
-    heads = [Cell("" if split == "all" else split, () if subset == "all" else (subset,)) for split, subset in places]
+    whole = "in all" if len(places) > 1 else ""
+    heads = [Cell(whole if split == "all" else split, () if subset == "all" else (subset,)) for split, subset in places]
     return Table(
         "",
         (Cell(""), *heads),
