@@ -122,6 +122,18 @@ def test_a_file_that_is_no_archive(tmp_path, content):
         list(members(path))
 
 
+def test_a_zip_file_that_python_cannot_unpack(tmp_path):
+    path = tmp_path / "lamps.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("dev.json", "text")
+    content = bytearray(path.read_bytes())
+    for header in (b"PK\x03\x04", b"PK\x01\x02"):
+        content[content.index(header) + (6 if header[2] == 3 else 8)] |= 1  # Says that it is encrypted.
+    path.write_bytes(content)
+    with pytest.raises(CoattendError, match="is not a whole archive"):
+        list(members(path))
+
+
 def test_published_race_is_read_from_its_archive(raw):
     path = raw / "race" / "RACE.tar.gz"
     if not path.is_file():

@@ -75,6 +75,7 @@ def test_parquet_holds_what_json_lines_hold(tmp_path, rows):
         ({"options": ["one"]}, "has one option only"),
         ({"options": []}, "has no options"),
         ({"passage": "..."}, "the passage has no words"),
+        ({"cells": 0}, "unknown field 'cells'"),
         ({"lable": 0}, "unknown field 'lable'. Did you mean 'label'?"),
         ({"options": None, "answers": [{"text": "the sea", "start": 0}]}, "'the sea' is not in the passage"),
         ({"options": None, "answers": [{"text": "lamp", "start": 1}]}, "several times in the passage"),
@@ -104,13 +105,23 @@ def test_a_csv_with_another_header(tmp_path, header, problem):
 def test_a_csv_line_with_too_few_or_too_many_cells_is_left_out(tmp_path):
     path = write_csv(tmp_path, ["passage", "question", "answer"], [PASSAGE, "Where?"], [PASSAGE, "Who?", "", "x"])
     rejected = list(custom.read(path, max_characters=1000))
-    assert [one.reason for one in rejected] == ["has more or fewer cells than the header"] * 2
+    assert [one.reason for one in rejected] == ["has more or fewer cells than its header"] * 2
 
 
 def test_csv_quotes_that_never_end(tmp_path):
     (tmp_path / "train.csv").write_text('passage,question\n"never ends,Where?\n')
     with pytest.raises(CoattendError, match="is not CSV"):
         list(custom.read(tmp_path / "train.csv", max_characters=1000))
+
+
+def test_a_column_that_only_some_rows_fill(tmp_path):
+    rows = [
+        {"passage": PASSAGE, "question": q, "answer": a, "start": s}
+        for q, a, s in (("A?", "hall", 21), ("B?", None, None))
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "train.parquet")
+    first, second = questions(tmp_path / "train.parquet")
+    assert (first.answers, second.answers, second.answerable) == ((("hall", 21),), (), False)
 
 
 def test_parquet_with_an_unknown_column_or_a_wrong_type(tmp_path):

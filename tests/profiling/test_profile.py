@@ -9,13 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coattend.parameters import BenchmarkParameters
-from coattend.profiling.answers import answers, stands_in
+from coattend.profiling.answers import answers
 from coattend.profiling.copies import copies
 from coattend.profiling.counts import counts
 from coattend.profiling.lengths import lengths
+from coattend.profiling.material import Material
 from coattend.profiling.overview import overview
 from coattend.profiling.tags import tag_shares
 from coattend.profiling.texts import Lengths
+from coattend.tables import PASSAGES as SCHEMA
 from coattend.tables import QUESTIONS, TAGS, TOKENS
 from coattend.text.identity import text_id
 
@@ -58,13 +60,24 @@ def stored(schema, **columns):
     return pads.dataset(pa.Table.from_pylist(rows, schema=schema))
 
 
+def material(questions, **more):
+    extra = [{"passage_id": name, "text": text, "turns": None} for name, text in more.items()]
+    rows = [{**row, "source": "file"} for row in (*PASSAGES.values(), *extra)]
+    return Material.of(questions, pa.Table.from_pylist(rows, schema=SCHEMA))
+
+
+def stands_in(answer, passage):
+    asked = pa.Table.from_pylist([question("q", "p", "dev", None, 0)], schema=QUESTIONS)
+    return material(asked, p=passage).is_extractive({"passage_id": "p"}, answer)
+
+
 def named(rows):
     return {(row.split, row.subset, row.name): row.value for row in rows}
 
 
 def test_counts_beside_the_published(benchmark, questions, caplog):
     with caplog.at_level(logging.WARNING):
-        found = list(counts(benchmark, questions, 4, 7))
+        found = list(counts(benchmark, material(questions, **{"p4": "Nobody asks."}), 7))
     values = named(found)
     assert values["train", "all", "questions"] == 2
     assert values["train", "high", "questions"] == values["train", "high", "passages"] == 1
@@ -76,7 +89,7 @@ def test_counts_beside_the_published(benchmark, questions, caplog):
 
 def test_lengths_and_what_is_cut(benchmark, questions):
     texts = Lengths.read(stored(TAGS), stored(TOKENS))
-    values = named(lengths(benchmark, questions, PASSAGES, texts))
+    values = named(lengths(benchmark, material(questions), texts))
     assert values["dev", "all", "words of a passage, longest"] == 4
     assert values["train", "all", "words of a passage, mean"] == pytest.approx((9 + 5) / 2)
     assert values["train", "all", "turns of a passage, longest"] == 2
@@ -88,24 +101,24 @@ def test_lengths_and_what_is_cut(benchmark, questions):
 
 
 def test_copies(questions):
-    values = named(copies(questions, PASSAGES))
+    values = named(copies(material(questions)))
     assert values["train", "all", "passages that repeat another"] == 0
     assert values["dev", "all", "passages that are in train too"] == 1
     assert values["dev", "all", "questions that are in train too"] == 1
     again = [question(*row) for row in [*ASKED, ("q4", "p2", "train", "high", 0)]]
     again.append(question("q5", "p1", "train", "high", 0, options=["a", "a"]))
-    values = named(copies(pa.Table.from_pylist(again, schema=QUESTIONS), PASSAGES))
+    values = named(copies(material(pa.Table.from_pylist(again, schema=QUESTIONS))))
     assert values["train", "all", "questions that repeat another"] == 2
     assert values["train", "all", "questions with equal options"] == 1
 
 
 def test_labels_types_and_extractive_answers(questions):
-    values = named(answers(questions, PASSAGES))
+    values = named(answers(material(questions)))
     assert values["train", "all", "option 1 is right, %"] == 50
     assert values["dev", "all", "option 2 is right, %"] == 100
     assert values["train", "all", "extractive, %"] == 100
     typed = pa.Table.from_pylist([question(*ASKED[0], question_types=["logic", "summary"])], schema=QUESTIONS)
-    assert named(answers(typed, PASSAGES))["train", "all", "logic, % of questions"] == 100
+    assert named(answers(material(typed)))["train", "all", "logic, % of questions"] == 100
 
 
 @pytest.mark.parametrize(
@@ -136,7 +149,7 @@ def test_any_run_of_words_stands_in_its_text(words, cut):
 
 def test_the_overview_over_all_splits(benchmark, questions):
     texts = Lengths.read(stored(TAGS), stored(TOKENS))
-    rows = {row.name: row for row in overview(benchmark, questions, PASSAGES, stored(TAGS), texts)}
+    rows = {row.name: row for row in overview(benchmark, material(questions), stored(TAGS), texts)}
     assert rows["source documents"].value == 3
     assert (rows["questions"].value, rows["questions"].published) == (3, 4)
     assert rows["extractive, %"].value + rows["abstractive, %"].value == 100

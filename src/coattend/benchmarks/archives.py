@@ -16,7 +16,8 @@ from coattend.errors import CoattendError
 LARGEST = 2 * 1024**3
 """Bytes of the largest member that is read: no published file of a benchmark has as many."""
 
-_BROKEN = (OSError, EOFError, tarfile.TarError, zipfile.BadZipFile, zlib.error)
+# RuntimeError: a zip file that is encrypted, or packed in a way that Python cannot unpack.
+_BROKEN = (OSError, EOFError, RuntimeError, tarfile.TarError, zipfile.BadZipFile, zlib.error)
 
 
 class Member:

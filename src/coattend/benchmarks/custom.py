@@ -40,6 +40,8 @@ def read(path: Readable, *, max_characters: int) -> Iterator[PassageRecord | Rej
     """Read a file by its suffix: ``.csv``, ``.jsonl`` or ``.parquet``; see `coattend.benchmarks.formats.Read`."""
     for place, row in _rows(path):
         try:
+            if isinstance(row, Flaw):
+                raise row
             yield _passage(need(row, dict, "the line"), path.name, max_characters)
         except Flaw as flaw:
             yield Rejected(path.name, place, str(flaw))
@@ -59,7 +61,7 @@ def _rows(path: Readable) -> Iterator[tuple[str, Any]]:
         raise CoattendError("is neither .csv, .jsonl nor .parquet", where=str(path), cure="Save it as one of them")
 
 
-def _csv_rows(path: Readable) -> Iterator[tuple[str, dict[str, Any]]]:
+def _csv_rows(path: Readable) -> Iterator[tuple[str, dict[str, Any] | Flaw]]:
     reader = csv.DictReader(io.StringIO(decode(read_bytes(path), path), newline=""), strict=True)
     header = [name.strip() for name in reader.fieldnames or ()]
     missing = [name for name in NEEDED if name not in header]
@@ -71,15 +73,17 @@ def _csv_rows(path: Readable) -> Iterator[tuple[str, dict[str, Any]]]:
     reader.fieldnames = header
     try:
         for row in reader:
-            yield f"line {reader.line_num}", _from_cells(row)
+            whole = None not in row and None not in row.values()
+            yield (
+                f"line {reader.line_num}",
+                _from_cells(row) if whole else Flaw("has more or fewer cells than its header"),
+            )
     except csv.Error as error:
         raise CoattendError(f"is not CSV ({error})", where=f"{path}, line {reader.line_num}", cure=CURE) from None
 
 
-def _from_cells(row: dict[Any, Any]) -> dict[str, Any]:
+def _from_cells(row: dict[str, str]) -> dict[str, Any]:
     """A row of texts as a row of values."""
-    if None in row or None in row.values():
-        return {"passage": row.get("passage"), "cells": row}
     cells = {name: value for name, value in row.items() if not _NUMBERED.fullmatch(name)}
     numbered = sorted((name for name in row if _NUMBERED.fullmatch(name)), key=lambda name: int(name[7:]))
     options = [row[name] for name in numbered]
@@ -95,12 +99,12 @@ def _from_cells(row: dict[Any, Any]) -> dict[str, Any]:
 
 
 def _answers(row: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{"text": row["answer"], "start": row.get("start")}] if "answer" in row else []
+    """The answer that stands in two columns, if there is one."""
+    given = row.get("answer")
+    return [] if given is None else [{"text": given, "start": row.get("start")}]
 
 
 def _passage(row: dict[str, Any], file: str, max_characters: int) -> PassageRecord:
-    if "cells" in row:
-        raise Flaw("has more or fewer cells than the header")
     for name in row:
         if name not in KNOWN:
             raise Flaw(f"has an unknown field {name[:60]!r}. {did_you_mean(name, list(KNOWN))}")
@@ -119,14 +123,10 @@ def _question(row: dict[str, Any], passage: str, max_characters: int) -> Questio
         return QuestionRecord(
             _id(row, passage, text, *options), subset, "options", text, options=options, label=_label(row, options)
         )
-    answers = row.get("answers")
-    if answers is None:
-        answers = _answers(row)
-    pairs = [
-        {"text": one.get("text"), "answer_start": one.get("start")}
-        for one in need(answers, list, "the list of answers")
-        if need(one, dict, "an answer") is one
-    ]
+    answers = _answers(row) if row.get("answers") is None else need(row["answers"], list, "the list of answers")
+    for one in answers:
+        need(one, dict, "an answer")
+    pairs = [{"text": one.get("text"), "answer_start": one.get("start")} for one in answers]
     fields = {"id": _id(row, passage, text), "question": text, "answers": pairs, "is_impossible": not pairs}
     found = squad.question(fields, passage, max_characters)
     return QuestionRecord(found.question_id, subset, "span", text, answers=found.answers, answerable=found.answerable)

@@ -1,5 +1,6 @@
 """Where raw files lie, and which of them a benchmark is made of."""
 
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,8 @@ from coattend.benchmarks.archives import members
 from coattend.benchmarks.files import Readable
 from coattend.errors import CoattendError
 from coattend.parameters import BenchmarkParameters, SourceParameters
+
+logger = logging.getLogger(__name__)
 
 WITHHELD = "test"
 """The split that publishers keep back: it may be missing."""
@@ -79,11 +82,16 @@ def raw_files(benchmark: BenchmarkParameters, folder: Path) -> list[RawFile]:
         served = {split for file in files if file.source.subset == source.subset for split in file.splits}
         found = _source_files(source, folder / source.folder)
         files += [file for file in found if not (source.fallback and file.splits & served)]
-    served = {split for file in files for split in file.splits}
+    served = {(split, file.source.subset) for file in files for split in file.splits}
     for source in benchmark.sources:
         for split in source.files:
-            if split not in served and not source.optional and (split != WITHHELD or not files):
+            if (split, source.subset) in served:
+                continue
+            found = any(split == one for one, _ in served)
+            if not found and not source.optional and (split != WITHHELD or not files):
                 raise _missing(benchmark, folder, split)
+            part = f"{split} files of {source.subset}" if source.subset else f"{split} files"
+            logger.info("%s: no %s in %s", benchmark.title, part, folder / source.folder)
     return files
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from coattend.benchmarks import native, stories, vocabulary, world
+from coattend.benchmarks.origin import digest_of_code
 from coattend.errors import CoattendError
 from coattend.parameters import Parameters
 
@@ -119,7 +120,4 @@ def _digest(path: Path) -> str:
 def _generator() -> str:
     """A hash of the code that decides what is written."""
     modules = (Path(module.__file__) for module in (vocabulary, world, stories, native))
-    content = hashlib.sha256()
-    for path in (*modules, Path(__file__)):
-        content.update(path.read_bytes())
-    return content.hexdigest()[:12]
+    return digest_of_code([*modules, Path(__file__)])[:12]

@@ -1,29 +1,21 @@
 """The rows of DUMA's table 1, over all splits that are at hand."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
+from coattend.evaluation.groups import EVERYTHING
 from coattend.parameters import BenchmarkParameters
-from coattend.profiling.answers import stands_in
-from coattend.profiling.lengths import answer_of
-from coattend.profiling.rows import EVERYTHING, Row
+from coattend.profiling.material import Material, answer_of
+from coattend.profiling.rows import Row
 from coattend.profiling.texts import Lengths
 
 SECTION = "overview"
 
 
-def overview(
-    benchmark: BenchmarkParameters,
-    questions: pa.Table,
-    passages: dict[str, dict[str, Any]],
-    tags: pads.Dataset,
-    texts: Lengths,
-) -> Iterator[Row]:
+def overview(benchmark: BenchmarkParameters, material: Material, tags: pads.Dataset, texts: Lengths) -> Iterator[Row]:
     """Documents, questions, kinds and lengths of answers, turns, passage length, vocabulary (DUMA, table 1).
 
     The paper does not say what it counts. Here: an answer is a right option; lengths are the tagger's words, with
@@ -32,20 +24,18 @@ def overview(
 
     Args:
         benchmark: The numbers that the paper prints.
-        questions: Its questions.
-        passages: Passage id to its row.
+        material: Its questions and passages.
         tags: The stored tags, with their words.
         texts: Lengths of all texts.
     """
-    asked = questions.to_pylist()
-    found = [(answer_of(row), passages[row["passage_id"]]["text"]) for row in asked]
-    known = [(answer, text) for answer, text in found if answer is not None]
+    asked, passages = material.questions, material.passages
+    known = [(row, answer) for row, answer in ((row, answer_of(row)) for row in asked) if answer is not None]
     turns = np.array([len(row["turns"]) for row in passages.values() if row["turns"]])
     values: dict[str, float] = {"source documents": len(passages), "questions": len(asked)}
     if known:
-        extractive = 100 * sum(stands_in(answer, text) for answer, text in known) / len(known)
+        extractive = 100 * sum(material.is_extractive(row, answer) for row, answer in known) / len(known)
         values |= {"extractive, %": extractive, "abstractive, %": 100 - extractive}
-        values["average answer length"] = float(np.mean([texts.words_of(answer) for answer, _ in known]))
+        values["average answer length"] = float(np.mean([texts.words_of(answer) for _, answer in known]))
     options = [len(row["options"]) for row in asked if row["options"]]
     if options:
         values["answers per question"] = float(np.mean(options))

@@ -5,8 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-EVERYTHING = "all"
-
 
 class Row(NamedTuple):
     """One number.

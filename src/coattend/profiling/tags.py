@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
-from coattend.profiling.rows import EVERYTHING, Row
+from coattend.evaluation.groups import EVERYTHING
+from coattend.profiling.rows import Row
 
 
 def tag_shares(tags: pads.Dataset, names: tuple[str, ...]) -> Iterator[Row]:

@@ -68,7 +68,7 @@ def dot_plot(results: dict[str, Any]) -> "Figure":
             row=row,
         )
     figure.update_xaxes(ticksuffix=" %", gridcolor=GREY, griddash="dot", zeroline=False)
-    return _finished(figure, height)
+    return finished(figure, height)
 
 
 def dot_plot_caption(results: dict[str, Any]) -> str:
@@ -119,7 +119,7 @@ def curves(results: dict[str, Any], task: str) -> "Figure":
         title={"text": "Step", "font": {"size": 13}}, row=2
     )
     figure.update_yaxes(zeroline=False, gridcolor=GREY, griddash="dot").update_yaxes(ticksuffix=" %", row=2)
-    return _finished(figure, 520)
+    return finished(figure, 520)
 
 
 def _points(readers: dict[str, Any], split: str, metric: str, offset: float, style: dict[str, Any]) -> Any:
@@ -190,7 +190,8 @@ def _style(place: int) -> dict[str, Any]:
     }
 
 
-def _finished(figure: "Figure", height: int) -> "Figure":
+def finished(figure: "Figure", height: int) -> "Figure":
+    """A figure in the page's looks, so many pixels high."""
     figure.update_annotations(x=0, xanchor="left", font={"size": 13})
     figure.update_yaxes(automargin=True).update_xaxes(automargin=True)
     return figure.update_layout(_layout(height=height))

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from coattend.evaluation.groups import EVERYTHING
+from coattend.reporting.figures import COLOURS, GREY, finished
 from coattend.reporting.page import Section
 from coattend.reporting.tables import NONE, Cell, Table
 
@@ -42,7 +44,10 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     names = list(dict.fromkeys(row["name"] for row in rows))
     found = {(row["name"], row["split"], row["subset"]): row for row in rows}
     whole = "in all" if len(places) > 1 else ""
-    heads = [Cell(whole if split == "all" else split, () if subset == "all" else (subset,)) for split, subset in places]
+    heads = [
+        Cell(whole if split == EVERYTHING else split, () if subset == EVERYTHING else (subset,))
+        for split, subset in places
+    ]
     return Table(
         "",
         (Cell(""), *heads),
@@ -66,12 +71,5 @@ def _bars(rows: list[dict[str, Any]]) -> "Figure":
     from plotly.graph_objects import Bar, Figure
 
     names = [row["name"].partition(",")[0] for row in rows]
-    figure = Figure(Bar(x=names, y=[row["value"] for row in rows], marker={"color": "#0072B2"}))
-    figure.update_layout(
-        height=300,
-        margin={"l": 50, "r": 10, "t": 10, "b": 60},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        font={"color": "#808890"},
-    )
-    return figure.update_yaxes(ticksuffix=" %", gridcolor="#808890", griddash="dot")
+    figure = Figure(Bar(x=names, y=[row["value"] for row in rows], marker={"color": COLOURS[0]}, showlegend=False))
+    return finished(figure, 300).update_yaxes(ticksuffix=" %", gridcolor=GREY, griddash="dot")

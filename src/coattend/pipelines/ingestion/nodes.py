@@ -70,7 +70,7 @@ def ingest(benchmark: BenchmarkParameters, raw: dict[str, Any] | None = None) ->
     """
     folder = raw_folder(project_folder(), generated=benchmark.generator is not None)
     files, annotated = raw_files(benchmark, folder), annotation_files(benchmark, folder)
-    key = digest([*(file.path for file in files), *annotated], benchmark)
+    key = digest([*((file.split, file.path) for file in files), *((None, path) for path in annotated)], benchmark)
     read = cache(lambda: _read(benchmark, files, annotated))
     return (
         TablePlan(key, lambda: read().passages),

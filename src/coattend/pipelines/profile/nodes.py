@@ -8,6 +8,7 @@ from coattend.profiling.answers import answers
 from coattend.profiling.copies import copies
 from coattend.profiling.counts import counts
 from coattend.profiling.lengths import lengths
+from coattend.profiling.material import Material
 from coattend.profiling.overview import overview
 from coattend.profiling.tags import tag_shares
 from coattend.profiling.texts import Lengths
@@ -29,15 +30,14 @@ def profile(
     Returns:
         The profile table: section, split, subset, name, value, and the published value where there is one.
     """
-    asked = questions.to_table()
-    texts = {row["passage_id"]: row for row in passages.to_table(columns=["passage_id", "text", "turns"]).to_pylist()}
-    measured = Lengths.read(tags, tokens)
+    material = Material.of(questions.to_table(), passages.to_table(columns=["passage_id", "text", "turns"]))
+    texts = Lengths.read(tags, tokens)
     rows = [
-        *overview(benchmark, asked, texts, tags, measured),
-        *counts(benchmark, asked, len(texts), rejected.count_rows()),
-        *answers(asked, texts),
-        *lengths(benchmark, asked, texts, measured),
-        *copies(asked, texts),
+        *overview(benchmark, material, tags, texts),
+        *counts(benchmark, material, rejected.count_rows()),
+        *answers(material),
+        *lengths(benchmark, material, texts),
+        *copies(material),
         *tag_shares(tags, tagset(tagging.tagset).names),
     ]
     columns = [list(column) for column in zip(*rows, strict=True)]

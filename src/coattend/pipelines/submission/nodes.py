@@ -16,9 +16,12 @@ def submit(predictions: pads.Dataset | None, questions: pads.Dataset, benchmark:
     Raises:
         CoattendError: If the reader was not evaluated, or a file would lack an answer.
     """
-    if predictions is None or benchmark.submission is None:
-        problem = "has no predictions" if predictions is None else "has no form of submission"
-        raise CoattendError(problem, where=benchmark.title, cure="Run the pipelines training and evaluation first")
+    if benchmark.submission is None:
+        cure = "Set its parameter 'submission' to squad or recam, or leave its namespace out of this pipeline"
+        raise CoattendError("has no form of submission", where=benchmark.title, cure=cure)
+    if predictions is None:
+        cure = "Run the pipelines training and evaluation first"
+        raise CoattendError("has no predictions", where=benchmark.title, cure=cure)
     return dict(
         submission.files(
             benchmark.submission,
