@@ -32,6 +32,17 @@ class SourceParameters(Parameters):
     optional: bool = Field(False, description="Whether the source may be missing altogether.")
 
 
+class BookParameters(Parameters):
+    """How cloze questions are made from books."""
+
+    folder: str = Field("books", description="Folder of the books, below the raw folder.")
+    files: list[str] = Field(["*.txt"], min_length=1, description="File patterns inside the folder.")
+    dev: float = Field(0.1, gt=0, lt=1, description="Share of the books whose questions are dev; at least one book.")
+    test: float = Field(0.1, ge=0, lt=1, description="Share of the books whose questions are test.")
+    step: int = Field(5, ge=1, description="Sentences from one passage to the next; with 21 none is used twice.")
+    seed: int = Field(0, description="The same seed draws the same questions from the same books.")
+
+
 class TrainingParameters(Parameters):
     """How a reader is trained on a benchmark."""
 
@@ -89,6 +100,9 @@ class BenchmarkParameters(Parameters):
     generator: dict[str, Any] | None = Field(
         None, description="Settings of the sample's generator; null for real data."
     )
+    books: BookParameters | None = Field(
+        None, description="Books that its questions are made from; null: they are not made from books."
+    )
     fill_blanks: bool = Field(False, description="Whether an option fills the question's blank, or stands behind it.")
     submission: Literal["squad", "recam"] | None = Field(
         None, description="Form in which its own scorer reads predictions; null: it has none."
@@ -103,6 +117,11 @@ class BenchmarkParameters(Parameters):
     workers: int | None = Field(None, ge=1, description="Processes that tag and tokenise; null: one a core.")
     max_characters: int = Field(100_000, ge=100, description="Longer texts are rejected and listed.")
     training: TrainingParameters = Field(TrainingParameters(), description="How readers train on it.")
+
+    @property
+    def is_written(self) -> bool:
+        """Whether this project writes its raw files itself."""
+        return self.generator is not None or self.books is not None
 
     @property
     def answerable(self) -> tuple[str, ...]:

@@ -3,7 +3,17 @@
 from kedro.pipeline import Pipeline
 
 from coattend import configuration, readers
-from coattend.pipelines import evaluation, ingestion, profile, reporting, submission, tagging, tokenization, training
+from coattend.pipelines import (
+    book_cloze,
+    evaluation,
+    ingestion,
+    profile,
+    reporting,
+    submission,
+    tagging,
+    tokenization,
+    training,
+)
 
 DEFAULT_BENCHMARK = "sample"
 
@@ -36,7 +46,10 @@ def _pipelines_of(benchmark: str) -> list[tuple[str, Pipeline]]:
     entry = configuration.benchmark_entry(benchmark)
     profiles = {name: _profiles(name) for name in readers_of(benchmark)}
     texts = sorted({(one["tagging"], one["tokenizer"]) for one in profiles.values()})
-    pipelines = [("ingestion", ingestion.create_pipeline(benchmark, generated=entry.get("generator") is not None))]
+    generated, of_books = (entry.get(kind) is not None for kind in ("generator", "books"))
+    read = ingestion.create_pipeline(benchmark, generated=generated, written=generated or of_books)
+    pipelines = [("ingestion", read)]
+    pipelines += [("book_cloze", book_cloze.create_pipeline(benchmark, name)) for name, _ in texts[:1] if of_books]
     pipelines += [("tagging", tagging.create_pipeline(benchmark, name)) for name in sorted({t for t, _ in texts})]
     pipelines += [("tokenization", tokenization.create_pipeline(benchmark, *names)) for names in texts]
     pipelines += [("profile", profile.create_pipeline(benchmark, *names)) for names in texts[:1]]

@@ -30,12 +30,21 @@ def digest(files: Iterable[tuple[str | None, Path]], benchmark: BenchmarkParamet
         ).encode()
     )
     for split, path in files:
-        try:
-            with path.open("rb") as file:
-                content.update(f"{split} {path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}".encode())
-        except OSError as error:
-            raise CoattendError(f"cannot be read ({error.strerror})", where=str(path), cure=CURE) from error
+        content.update(f"{split} {path.name} {digest_of_file(path)}".encode())
     return content.hexdigest()
+
+
+def digest_of_file(path: Path) -> str:
+    """A hash of a raw file.
+
+    Raises:
+        CoattendError: If it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise CoattendError(f"cannot be read ({error.strerror})", where=str(path), cure=CURE) from error
 
 
 def digest_of_code(files: Iterable[Path]) -> str:

@@ -101,7 +101,7 @@ def annotation_files(benchmark: BenchmarkParameters, folder: Path) -> list[Path]
         path
         for source in benchmark.sources
         for pattern in source.annotations
-        for path in _matches(folder / source.folder, pattern)
+        for path in matches(folder / source.folder, pattern)
     )
     return sorted(set(found))
 
@@ -111,13 +111,18 @@ def _source_files(source: SourceParameters, folder: Path) -> list[RawFile]:
     files = [
         RawFile(path, split, source)
         for split, patterns in source.files.items()
-        for path in sorted({path for pattern in patterns for path in _matches(folder, pattern)})
+        for path in sorted({path for pattern in patterns for path in matches(folder, pattern)})
     ]
-    archives = sorted({path for pattern in source.archives for path in _matches(folder, pattern)})
+    archives = sorted({path for pattern in source.archives for path in matches(folder, pattern)})
     return files or [RawFile(path, None, source) for path in archives]
 
 
-def _matches(folder: Path, pattern: str) -> list[Path]:
+def matches(folder: Path, pattern: str) -> list[Path]:
+    """The files of a folder that a pattern matches.
+
+    Raises:
+        CoattendError: If it is not a pattern.
+    """
     try:
         return [path for path in folder.glob(pattern) if path.is_file()]
     except (ValueError, NotImplementedError) as error:

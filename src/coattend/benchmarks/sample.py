@@ -1,6 +1,5 @@
 """The sample benchmark: raw files about the simulated world, in the native formats of real benchmarks."""
 
-import hashlib
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from coattend.benchmarks import native, stories, vocabulary, world
+from coattend.benchmarks import native, stories, vocabulary, world, written
 from coattend.benchmarks.origin import digest_of_code
 from coattend.errors import CoattendError
 from coattend.parameters import Parameters
@@ -66,26 +65,12 @@ def write_sample(folder: Path, settings: SampleSettings) -> dict[str, Any]:
     Raises:
         CoattendError: If the disk refuses.
     """
-    digests = {}
-    try:
-        for name, pieces in _files(settings):
-            digests[name] = _write(folder / name, pieces)
-        for stale in {path for path in folder.glob("*/*") if path.is_file()} - {folder / name for name in digests}:
-            stale.unlink()
-    except OSError as error:
-        cure = "Check the free space and the permissions of the folder, then run the same command again"
-        raise CoattendError(f"cannot be written ({error.strerror})", where=str(folder), cure=cure) from error
-    return {"settings": settings.model_dump(), "generator": _generator(), "files": digests}
+    return written.write(folder, _files(settings), _origin(settings))
 
 
 def is_written(folder: Path, settings: SampleSettings, summary: dict[str, Any] | None) -> bool:
     """Whether the files of a summary are those that would be written, and are intact."""
-    if not summary or summary.get("settings") != settings.model_dump() or summary.get("generator") != _generator():
-        return False
-    present = {str(path.relative_to(folder)) for path in folder.glob("*/*")}
-    return present == set(summary["files"]) and all(
-        _digest(folder / name) == digest for name, digest in summary["files"].items()
-    )
+    return written.is_written(folder, _origin(settings), summary)
 
 
 def _files(settings: SampleSettings) -> Iterator[tuple[str, Iterator[str]]]:
@@ -103,21 +88,8 @@ def _files(settings: SampleSettings) -> Iterator[tuple[str, Iterator[str]]]:
                 yield name, write(Random(f"{settings.seed} {name}"), split, passages, settings.changes)
 
 
-def _write(path: Path, pieces: Iterator[str]) -> str:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    content = "".join(pieces).encode()
-    temporary = path.with_name(f".{path.name}.part")
-    temporary.write_bytes(content)
-    temporary.replace(path)
-    return hashlib.sha256(content).hexdigest()
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _generator() -> str:
-    """A hash of the code that decides what is written."""
+def _origin(settings: SampleSettings) -> dict[str, Any]:
+    """The settings, and a hash of the code that decides what is written."""
     modules = (Path(module.__file__) for module in (vocabulary, world, stories, native))
-    return digest_of_code([*modules, Path(__file__)])[:12]
+    code = digest_of_code([*modules, Path(__file__)])[:12]
+    return {"settings": settings.model_dump(), "generator": code}

@@ -17,6 +17,7 @@ TITLES = {
     "counts": ("Counts", "In small print what the publishers count, where it is another number."),
     "answers": ("Answers", ""),
     "lengths": ("Lengths", "Words are the tagger's, punctuation included."),
+    "baselines": ("Without learning", "What a reader has to beat. A tie counts as wrong, or is settled by lot."),
     "copies": ("Copies", "Word for word, whatever the case and the punctuation."),
     "tags": ("Part-of-speech tags", "Of all distinct texts. ERR is punctuation and what the tagger has no tag for."),
 }

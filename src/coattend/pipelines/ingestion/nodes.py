@@ -16,6 +16,7 @@ from coattend.benchmarks.distinct import VERSION, DistinctTexts
 from coattend.benchmarks.origin import digest
 from coattend.benchmarks.raw import RawFile, annotation_files, raw_files, raw_folder
 from coattend.benchmarks.reading import Tables, read_benchmark
+from coattend.benchmarks.written import summary_in
 from coattend.configuration import project_folder
 from coattend.datasets.sharded import ShardPlan
 from coattend.datasets.table import TablePlan
@@ -40,19 +41,11 @@ def generate(benchmark: BenchmarkParameters) -> dict[str, Any]:
     """
     settings = sample.settings_of(benchmark.generator or {})
     folder = raw_folder(project_folder(), generated=True) / benchmark.name
-    written = _written(folder)
-    if sample.is_written(folder, settings, written):
-        return written
+    known = summary_in(folder)
+    if known and sample.is_written(folder, settings, known):
+        return known
     logger.info("Writing the raw files of %s to %s", benchmark.title, folder)
     return sample.write_sample(folder, settings)
-
-
-def _written(folder: Path) -> dict[str, Any] | None:
-    """What the catalog holds as this benchmark's raw entry: a node cannot have its own output as input."""
-    try:
-        return json.loads((folder / "written.json").read_text())
-    except (OSError, ValueError):
-        return None
 
 
 def ingest(benchmark: BenchmarkParameters, raw: dict[str, Any] | None = None) -> tuple[TablePlan, TablePlan, TablePlan]:
@@ -60,7 +53,7 @@ def ingest(benchmark: BenchmarkParameters, raw: dict[str, Any] | None = None) ->
 
     Args:
         benchmark: Where its files are.
-        raw: What the generator wrote, so that it comes first.
+        raw: What an earlier stage wrote, so that it comes first.
 
     Returns:
         The passages, questions and rejected tables.
@@ -68,7 +61,7 @@ def ingest(benchmark: BenchmarkParameters, raw: dict[str, Any] | None = None) ->
     Raises:
         CoattendError: If a file is missing or cannot be used, or a split has no usable question.
     """
-    folder = raw_folder(project_folder(), generated=benchmark.generator is not None)
+    folder = raw_folder(project_folder(), generated=benchmark.is_written)
     files, annotated = raw_files(benchmark, folder), annotation_files(benchmark, folder)
     key = digest([*((file.split, file.path) for file in files), *((None, path) for path in annotated)], benchmark)
     read = cache(lambda: _read(benchmark, files, annotated))

@@ -5,6 +5,7 @@ import pyarrow.dataset as pads
 
 from coattend.parameters import BenchmarkParameters, TaggingParameters
 from coattend.profiling.answers import answers
+from coattend.profiling.baselines import baselines
 from coattend.profiling.copies import copies
 from coattend.profiling.counts import counts
 from coattend.profiling.lengths import lengths
@@ -38,6 +39,7 @@ def profile(
         *answers(material),
         *lengths(benchmark, material, texts),
         *copies(material),
+        *baselines(material),
         *tag_shares(tags, tagset(tagging.tagset).names),
     ]
     columns = [list(column) for column in zip(*rows, strict=True)]

@@ -1,0 +1,67 @@
+"""Raw files that this project writes itself, and a summary that tells whether they are still those."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from coattend.errors import CoattendError
+
+
+def write(folder: Path, files: Iterable[tuple[str, Iterable[str]]], origin: dict[str, Any]) -> dict[str, Any]:
+    """Write files one after the other.
+
+    Args:
+        folder: Where to. Other files in its sub-folders, written earlier, are removed.
+        files: Name below the folder, and the pieces of its text.
+        origin: Everything that decides what is written.
+
+    Returns:
+        The origin, and the SHA-256 of each file.
+
+    Raises:
+        CoattendError: If the disk refuses.
+    """
+    digests = {}
+    try:
+        for name, pieces in files:
+            digests[name] = _write(folder / name, pieces)
+        for stale in {path for path in folder.glob("*/*") if path.is_file()} - {folder / name for name in digests}:
+            stale.unlink()
+    except OSError as error:
+        cure = "Check the free space and the permissions of the folder, then run the same command again"
+        raise CoattendError(f"cannot be written ({error.strerror})", where=str(folder), cure=cure) from error
+    return {**origin, "files": digests}
+
+
+def is_written(folder: Path, origin: dict[str, Any], summary: dict[str, Any] | None) -> bool:
+    """Whether the files of a summary have this origin and are intact."""
+    if not summary or {key: value for key, value in summary.items() if key != "files"} != origin:
+        return False
+    present = {str(path.relative_to(folder)) for path in folder.glob("*/*")}
+    return present == set(summary["files"]) and all(
+        _digest(folder / name) == digest for name, digest in summary["files"].items()
+    )
+
+
+def summary_in(folder: Path) -> dict[str, Any] | None:
+    """What the catalog holds as a benchmark's raw entry, if anything: a node cannot have its own output as input."""
+    try:
+        return json.loads((folder / "written.json").read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _write(path: Path, pieces: Iterable[str]) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = "".join(pieces).encode()
+    temporary = path.with_name(f".{path.name}.part")
+    temporary.write_bytes(content)
+    temporary.replace(path)
+    return hashlib.sha256(content).hexdigest()
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

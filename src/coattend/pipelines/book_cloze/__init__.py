@@ -1,0 +1,5 @@
+"""The book_cloze stage: cloze questions from a folder of books."""
+
+from coattend.pipelines.book_cloze.pipeline import create_pipeline
+
+__all__ = ["create_pipeline"]
