@@ -3,6 +3,7 @@
 Unknown keys are refused with the nearest known one. Nothing here imports torch.
 """
 
+from pathlib import PurePosixPath
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -30,6 +31,21 @@ class SourceParameters(Parameters):
     fallback: bool = Field(False, description="Whether it is used only for splits that no source before it has.")
     subset: str | None = Field(None, description="Subset name for questions whose format names none.")
     optional: bool = Field(False, description="Whether the source may be missing altogether.")
+
+
+class DownloadParameters(Parameters):
+    """A file of a benchmark that can be fetched."""
+
+    url: str = Field(pattern="^https?://", description="Where it is published.")
+    file: str = Field(description="Where it shall lie, below the raw folder.")
+    sha256: str | None = Field(None, pattern="^[0-9a-f]{64}$", description="Its digest; null: not known.")
+
+    @field_validator("file")
+    @classmethod
+    def _inside(cls, file: str) -> str:
+        if PurePosixPath(file).is_absolute() or ".." in PurePosixPath(file).parts:
+            raise ValueError("file must lie below the raw folder")
+        return file
 
 
 class BookParameters(Parameters):
@@ -96,6 +112,7 @@ class BenchmarkParameters(Parameters):
     published: dict[str, dict[str, float]] = Field(
         {}, description="Published numbers: a split, split/subset or overview to names and values of the profile."
     )
+    downloads: tuple[DownloadParameters, ...] = Field((), description="Its files that can be fetched.")
     licence: str = Field("", description="Licence note of the data.")
     generator: dict[str, Any] | None = Field(
         None, description="Settings of the sample's generator; null for real data."

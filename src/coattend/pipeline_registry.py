@@ -5,6 +5,7 @@ from kedro.pipeline import Pipeline
 from coattend import configuration, readers
 from coattend.pipelines import (
     book_cloze,
+    download,
     evaluation,
     ingestion,
     profile,
@@ -19,13 +20,14 @@ DEFAULT_BENCHMARK = "sample"
 
 
 def register_pipelines() -> dict[str, Pipeline]:
-    """The stages (all benchmarks), the benchmarks (all stages), and ``__default__``, the sample."""
+    """The stages (all benchmarks), the benchmarks (all stages but download), and ``__default__``, the sample."""
     stages: dict[str, list[Pipeline]] = {}
     benchmarks: dict[str, list[Pipeline]] = {}
     for benchmark in configuration.benchmark_names():
         for stage, pipeline in _pipelines_of(benchmark):
             stages.setdefault(stage, []).append(pipeline)
-            benchmarks.setdefault(benchmark, []).append(pipeline)
+            if stage != "download":
+                benchmarks.setdefault(benchmark, []).append(pipeline)
     named = {name: _joined(pipelines) for name, pipelines in (stages | benchmarks).items()}
     return named | {"__default__": named[DEFAULT_BENCHMARK]}
 
@@ -49,6 +51,8 @@ def _pipelines_of(benchmark: str) -> list[tuple[str, Pipeline]]:
     generated, of_books = (entry.get(kind) is not None for kind in ("generator", "books"))
     read = ingestion.create_pipeline(benchmark, generated=generated, written=generated or of_books)
     pipelines = [("ingestion", read)]
+    if entry.get("published_at"):
+        pipelines.append(("download", download.create_pipeline(benchmark)))
     pipelines += [("book_cloze", book_cloze.create_pipeline(benchmark, name)) for name, _ in texts[:1] if of_books]
     pipelines += [("tagging", tagging.create_pipeline(benchmark, name)) for name in sorted({t for t, _ in texts})]
     pipelines += [("tokenization", tokenization.create_pipeline(benchmark, *names)) for names in texts]

@@ -1,0 +1,43 @@
+"""Files from where they are published to the raw folder."""
+
+import logging
+from typing import Any
+
+from coattend.benchmarks.fetching import fetch
+from coattend.benchmarks.raw import raw_folder
+from coattend.configuration import project_folder
+from coattend.errors import CoattendError
+from coattend.parameters import BenchmarkParameters
+
+logger = logging.getLogger(__name__)
+
+
+def download(benchmark: BenchmarkParameters) -> list[dict[str, Any]]:
+    """Fetch the files of a benchmark that are not there, one after the other.
+
+    Args:
+        benchmark: Which files, and where they are published.
+
+    Returns:
+        For each file its name, place, state, size and digest.
+
+    Raises:
+        CoattendError: If none of its files can be fetched by a program, or one cannot be fetched now.
+    """
+    folder = raw_folder(project_folder())
+    if not benchmark.downloads:
+        cure = f"Fetch them by hand, {benchmark.published_at}, and put them into {folder / benchmark.sources[0].folder}"
+        raise CoattendError("its files cannot be fetched by a program", where=benchmark.title, cure=cure)
+    logger.info("%s is published at %s. Licence: %s", benchmark.title, benchmark.published_at, benchmark.licence)
+    records = []
+    for file in benchmark.downloads:
+        path = folder / file.file
+        fetched = fetch(file.url, path, sha256=file.sha256)
+        if fetched.state == "another":
+            logger.warning(
+                "%s is not the published file; it is left as it is. Move it away to fetch %s", path, file.url
+            )
+        else:
+            logger.info("%s: %s, %s bytes", path, fetched.state, f"{fetched.size:,}")
+        records.append({"file": file.file, "url": file.url, **fetched._asdict()})
+    return records
