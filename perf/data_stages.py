@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from coattend.benchmarks import dream
 from coattend.datasets.sharded import ShardedTableDataset, ShardPlan
+from coattend.datasets.stored_rows import StoredRows
 from coattend.engines.local import cores, map_shards
 from coattend.parameters import BenchmarkParameters, SourceParameters, TaggingParameters, TokenizerParameters
 from coattend.pipelines.tagging.nodes import tag
@@ -101,7 +102,7 @@ def time_stages(pairs: list[Pair], folder: Path, workers: int) -> tuple[float, f
 
     def run() -> float:
         start = time.perf_counter()
-        tags.save(tag(texts.load(), TaggingParameters(tagger="nltk"), benchmark))
+        tags.save(tag(texts.load(), StoredRows(folder, "nothing"), TaggingParameters(tagger="nltk"), benchmark))
         tokens.save(tokenize(texts.load(), tags.load(), TokenizerParameters(), benchmark))
         return time.perf_counter() - start
 

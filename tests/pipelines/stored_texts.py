@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from coattend.datasets.schema import SchemaValidator
 from coattend.datasets.sharded import ShardedTableDataset, ShardPlan
+from coattend.datasets.stored_rows import StoredRows
 from coattend.parameters import BenchmarkParameters, SourceParameters, TaggingParameters
 from coattend.pipelines.tagging.nodes import tag
 from coattend.tables import TEXTS
@@ -25,15 +26,15 @@ KINDS = {
 }  # fmt: skip
 
 
-def shard_of(text: str) -> str:
-    return f"{int(text_id(text)[:8], 16) % 4:04d}"
+def shard_of(text: str, shards: int = 4) -> str:
+    return f"{int(text_id(text)[:8], 16) % shards:04d}"
 
 
-def save_texts(folder: Path, kinds: dict[str, str] = KINDS) -> ShardedTableDataset:
-    """Store texts as ingestion does, an empty shard included."""
-    rows: dict[str, list] = {f"{shard:04d}": [] for shard in range(4)} | {"0009": []}
+def save_texts(folder: Path, kinds: dict[str, str] = KINDS, shards: int = 4) -> ShardedTableDataset:
+    """Store texts as ingestion does."""
+    rows: dict[str, list] = {f"{shard:04d}": [] for shard in range(shards)}
     for text, kind in kinds.items():
-        rows[shard_of(text)].append({"text_id": text_id(text), "kind": kind, "text": text})
+        rows[shard_of(text, shards)].append({"text_id": text_id(text), "kind": kind, "text": text})
     stored = ShardedTableDataset(filepath=str(folder / "texts"))
     keys = {name: str(content) for name, content in rows.items()}
     stored.save(
@@ -44,10 +45,16 @@ def save_texts(folder: Path, kinds: dict[str, str] = KINDS) -> ShardedTableDatas
     return stored
 
 
-def save_tags(folder: Path, texts: ShardedTableDataset, tagging: TaggingParameters = LEXICON) -> ShardedTableDataset:
-    """Run the tagging node and store its plan as the catalog does."""
+def save_tags(
+    folder: Path,
+    texts: ShardedTableDataset,
+    tagging: TaggingParameters = LEXICON,
+    tagged: StoredRows | None = None,
+) -> ShardedTableDataset:
+    """Run the tagging node and store its plan as the catalog does; by default it looks up its own earlier tags."""
     stored = ShardedTableDataset(filepath=str(folder / "tags"))
-    stored.save(SchemaValidator("tags").validate(tag(texts.load(), tagging, BENCHMARK)))
+    plan = tag(texts.load(), tagged or StoredRows(folder, "tags"), tagging, BENCHMARK)
+    stored.save(SchemaValidator("tags").validate(plan))
     return stored
 
 

@@ -1,9 +1,14 @@
+import hashlib
+import json
 import logging
 import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from kedro.io import DataCatalog, DatasetError, MemoryDataset
 from kedro.runner import SequentialRunner
@@ -11,12 +16,15 @@ from stored_texts import BENCHMARK, KINDS, LEXICON, rewritten, save_tags, save_t
 
 from coattend.datasets.schema import SchemaValidator
 from coattend.datasets.sharded import ShardedTableDataset
+from coattend.datasets.stored_rows import StoredRows, StoredRowsDataset
 from coattend.errors import CoattendError
 from coattend.parameters import TaggingParameters
 from coattend.pipelines import tagging
 from coattend.pipelines.tagging.nodes import tag
 from coattend.text.identity import text_id
 from coattend.text.tagset import tagset
+
+NOTHING = StoredRows(Path("nowhere"), "*")
 
 
 def rows(stored) -> dict[str, dict]:
@@ -50,7 +58,7 @@ def test_a_second_run_writes_nothing(tmp_path):
     before = written(tmp_path / "tags")
     save_tags(tmp_path, texts)
     assert rewritten(before, written(tmp_path / "tags")) == set()
-    assert len(before) == 5
+    assert len(before) == 4
 
 
 def test_a_new_text_is_tagged_with_its_shard_alone(tmp_path):
@@ -59,6 +67,76 @@ def test_a_new_text_is_tagged_with_its_shard_alone(tmp_path):
     found = rows(save_tags(tmp_path, save_texts(tmp_path, KINDS | {"Something new.": "option"})))
     assert rewritten(before, written(tmp_path / "tags")) == {shard_of("Something new.")}
     assert text_id("Something new.") in found
+
+
+def mark(folder: Path, **changes: str) -> None:
+    """Rewrite a stored table so that its rows tell where they come from: every word is tagged as number 7."""
+    for path in folder.glob("*.parquet"):
+        table = pq.read_table(path)
+        tags = [[7] * len(row) for row in table.column("tags").to_pylist()]
+        column = table.schema.get_field_index("tags")
+        table = table.set_column(column, table.schema.field("tags"), pa.array(tags, table.schema.field("tags").type))
+        metadata = table.schema.metadata | {key.encode(): value.encode() for key, value in changes.items()}
+        pq.write_table(table.replace_schema_metadata(metadata), path, write_page_checksum=True, compression="none")
+
+
+def marked(stored) -> set[str]:
+    return {name for name, row in rows(stored).items() if row["words"] and set(row["tags"]) == {7}}
+
+
+def with_words(texts) -> set[str]:
+    return {text_id(text) for text in texts if text.split()}
+
+
+def test_a_text_that_another_benchmark_has_is_not_tagged_again(tmp_path):
+    """Whatever the number of shards of either: an id's remainder says where to look."""
+    for shards in (1, 2, 3, 4, 6):
+        folder = tmp_path / str(shards)
+        other = save_tags(folder / "04" / "other", save_texts(folder / "other", shards=shards))
+        before = rows(other)
+        mark(folder / "04" / "other" / "tags")
+        texts = save_texts(folder, KINDS | {"Something new.": "option"})
+        stored = save_tags(folder / "04" / "mine", texts, tagged=StoredRows(folder / "04", "*/tags"))
+        assert marked(stored) == with_words(KINDS)
+        assert {name: row["words"] for name, row in rows(stored).items() if name in before} == {
+            name: row["words"] for name, row in before.items()
+        }
+
+
+def test_of_a_changed_shard_only_new_texts_are_tagged(tmp_path):
+    save_tags(tmp_path, save_texts(tmp_path))
+    mark(tmp_path / "tags")
+    manifest = tmp_path / "tags" / "_manifest.json"
+    content = json.loads(manifest.read_text())
+    for name, shard in content["shards"].items():
+        shard["sha256"] = hashlib.sha256((tmp_path / "tags" / f"{name}.parquet").read_bytes()).hexdigest()
+    manifest.write_text(json.dumps(content))
+    stored = save_tags(tmp_path, save_texts(tmp_path, KINDS | {"Something new.": "option"}))
+    assert marked(stored) == with_words(KINDS)
+    assert set(rows(stored)[text_id("Something new.")]["tags"]) != {7}
+
+
+def test_tags_that_were_made_otherwise_are_not_taken(tmp_path):
+    save_tags(tmp_path / "other", save_texts(tmp_path / "other"))
+    mark(tmp_path / "other" / "tags", digest="another tagger")
+    assert not marked(save_tags(tmp_path, save_texts(tmp_path), tagged=StoredRows(tmp_path, "other/tags")))
+
+
+def test_damaged_tags_are_not_taken(tmp_path):
+    """A flipped byte in each page, past the header that says how it is laid out."""
+    save_tags(tmp_path / "other", save_texts(tmp_path / "other"))
+    mark(tmp_path / "other" / "tags")
+    damaged = 0
+    for path in (tmp_path / "other" / "tags").glob("*.parquet"):
+        content = bytearray(path.read_bytes())
+        group = pq.ParquetFile(path).metadata
+        for column in range(group.num_columns) if group.num_row_groups and group.num_rows else ():
+            chunk = group.row_group(0).column(column)
+            content[chunk.data_page_offset + chunk.total_compressed_size // 2] ^= 255
+            damaged += 1
+        path.write_bytes(content)
+    assert damaged
+    assert not marked(save_tags(tmp_path, save_texts(tmp_path), tagged=StoredRows(tmp_path, "other/tags")))
 
 
 @pytest.mark.parametrize("change", [{"lowercase_before_tagging": True}, {"tagset": "extended"}])
@@ -74,7 +152,11 @@ def test_many_workers_write_what_one_writes(tmp_path):
     kinds = {f"The {n}th captain {'sailed on to Norway ' * 100}": "option" for n in range(60)}
     texts = save_texts(tmp_path, kinds)
     one, many = (
-        dict(tag(texts.load(), LEXICON, BENCHMARK.model_copy(update={"workers": workers})).make(["0000", "0001"]))
+        dict(
+            tag(texts.load(), NOTHING, LEXICON, BENCHMARK.model_copy(update={"workers": workers})).make(
+                ["0000", "0001"]
+            )
+        )
         for workers in (1, 2)
     )
     assert one.keys() == many.keys() == {"0000", "0001"}
@@ -84,7 +166,8 @@ def test_many_workers_write_what_one_writes(tmp_path):
 def test_the_pipeline_is_one_node_of_the_benchmark():
     pipeline = tagging.create_pipeline("dream", "nltk_penn")
     assert [node.name for node in pipeline.nodes] == ["dream.tag_nltk_penn"]
-    assert pipeline.inputs() == {"dream.texts", "params:taggings.nltk_penn", "params:benchmarks.dream"}
+    parameters = {"params:taggings.nltk_penn", "params:benchmarks.dream"}
+    assert pipeline.inputs() == {"dream.texts", "tagged_before"} | parameters
     assert pipeline.outputs() == {"dream.nltk_penn.tags"}
     assert pipeline.nodes[0].namespace == "dream"
 
@@ -95,6 +178,7 @@ def test_the_pipeline_runs_over_a_catalog(tmp_path):
     catalog = DataCatalog(
         {
             "tiny.texts": texts,
+            "tagged_before": StoredRowsDataset(filepath=str(tmp_path), pattern="*"),
             "params:taggings.lexicon": MemoryDataset(LEXICON),
             "params:benchmarks.tiny": MemoryDataset(BENCHMARK),
             "tiny.lexicon.tags": stored,

@@ -83,7 +83,7 @@ class ShardedTableDataset(AbstractDataset[ShardPlan, pads.Dataset]):
             self._write_manifest(kept)
         for name, table in plan.make(missing) if missing else ():
             with replacing(self._file(name)) as temporary:
-                pq.write_table(table, temporary, compression="zstd")
+                pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
             kept[name] = {"key": keys[name], "rows": table.num_rows, "sha256": _digest(self._file(name))}
             self._write_manifest(kept)
         for stale in set(self._folder.glob("*.parquet")) - {self._file(name) for name in kept}:

@@ -5,9 +5,11 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
 from coattend.datasets.sharded import ShardPlan, shards
+from coattend.datasets.stored_rows import StoredRows
 from coattend.engines.local import map_shards
 from coattend.parameters import BenchmarkParameters, TaggingParameters
 from coattend.pipelines.shards import origin, values_key, workers_for
@@ -18,11 +20,14 @@ from coattend.text.tagging import TextTagger, resolve
 logger = logging.getLogger(__name__)
 
 
-def tag(texts: pads.Dataset, tagging: TaggingParameters, benchmark: BenchmarkParameters) -> ShardPlan:
-    """Plan the tags of a benchmark's texts.
+def tag(
+    texts: pads.Dataset, tagged_before: StoredRows, tagging: TaggingParameters, benchmark: BenchmarkParameters
+) -> ShardPlan:
+    """Plan the tags of a benchmark's texts. A text that any benchmark has tagged in the same way is not tagged again.
 
     Args:
         texts: The texts table.
+        tagged_before: The tags of all benchmarks, as far as they are stored.
         tagging: Which tagger, and how.
         benchmark: How many processes.
 
@@ -39,7 +44,8 @@ def tag(texts: pads.Dataset, tagging: TaggingParameters, benchmark: BenchmarkPar
     def make(names: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
         items = [(name, fragments[name]) for name in names]
         workers = workers_for((fragment for _, fragment in items), benchmark.workers)
-        return map_shards(partial(_tag_shard, tagger), items, workers=workers, title=f"Tagging {benchmark.title}")
+        work = partial(_tag_shard, tagger, tagged_before, len(fragments))
+        return map_shards(work, items, workers=workers, title=f"Tagging {benchmark.title}")
 
     return ShardPlan(
         origin=origin([texts], tagger.digest),
@@ -48,10 +54,22 @@ def tag(texts: pads.Dataset, tagging: TaggingParameters, benchmark: BenchmarkPar
     )
 
 
-def _tag_shard(tagger: TextTagger, item: tuple[str, pads.ParquetFileFragment]) -> tuple[str, pa.Table]:
+def _tag_shard(
+    tagger: TextTagger, tagged_before: StoredRows, shards: int, item: tuple[str, pads.ParquetFileFragment]
+) -> tuple[str, pa.Table]:
     name, fragment = item
-    table = fragment.to_table(columns=["text_id", "text"])
-    texts = table.column("text").to_pylist()
+    texts = fragment.to_table(columns=["text_id", "text"])
+    ids = texts.column("text_id").combine_chunks()
+    schema = TAGS.with_metadata({"tagger": tagger.name, "digest": tagger.digest})
+    known = tagged_before.find(ids, shard=int(name), shards=shards, made_by={b"digest": tagger.digest.encode()})
+    tagged = pa.concat_tables([schema.empty_table(), *(part.cast(schema) for part in known)])
+    new = texts.filter(pc.invert(pc.is_in(ids, tagged.column("text_id").combine_chunks())))
+    table = pa.concat_tables([tagged, _tagged(tagger, new, schema)])
+    return name, table.take(pc.index_in(ids, table.column("text_id").combine_chunks()))
+
+
+def _tagged(tagger: TextTagger, rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    texts = rows.column("text").to_pylist()
     tagged = [tagger(text) for text in texts]
     offsets = pa.array(offsets_of([len(words.starts) for words in tagged]))
     words = [
@@ -66,5 +84,5 @@ def _tag_shard(tagger: TextTagger, item: tuple[str, pads.ParquetFileFragment]) -
         "ends": pa.array([end for one in tagged for end in one.ends], pa.int32()),
     }
     lists = [pa.ListArray.from_arrays(offsets, values) for values in columns.values()]
-    schema = TAGS.with_metadata({"tagger": tagger.name})
-    return name, pa.Table.from_arrays([table.column("text_id"), *lists], schema=schema)
+    ids = rows.column("text_id").combine_chunks()
+    return pa.Table.from_arrays([ids, *lists], schema=schema)

@@ -16,13 +16,13 @@ def create_pipeline(benchmark: str, tagging: str) -> Pipeline:
         [
             node(
                 tag,
-                ["texts", "params:tagging", "params:benchmark"],
+                ["texts", "tagged_before", "params:tagging", "params:benchmark"],
                 "tags",
                 name=f"tag_{tagging}",
             )
         ],
         namespace=benchmark,
-        inputs={"texts": f"{benchmark}.texts"},
+        inputs={"texts": f"{benchmark}.texts", "tagged_before": "tagged_before"},
         outputs={"tags": f"{benchmark}.{tagging}.tags"},
         parameters={
             "params:tagging": f"params:taggings.{tagging}",
