@@ -168,7 +168,8 @@ def test_questions_that_leave_no_room_are_listed(kedro_run, results):
 
 
 def test_a_benchmark_without_questions_to_score_says_so(kedro_run):
-    nothing = {"sample": {"generator": {"dialogues": {"train": 20, "dev": 0}}}}
+    kinds = ("dialogues", "exams", "summaries", "rows")
+    nothing = {"sample": {"generator": {kind: {"train": 20, "dev": 0} for kind in kinds}}}
     kedro_run(DATA, "sample", benchmarks=nothing)
     kedro_run("training", "sample.plain", benchmarks=nothing)
     with pytest.raises(CoattendError, match="no questions of the task 'options' to score"):

@@ -10,11 +10,20 @@ from coattend.benchmarks.records import PassageRecord
 from coattend.benchmarks.sample import is_written, settings_of, write_sample
 from coattend.errors import CoattendError
 
-SMALL = {"dialogues": {"train": 30, "dev": 8}, "stories": {"train": 25, "dev": 5}, "clozes": {"train": 3, "dev": 2}}
+SMALL = {
+    "dialogues": {"train": 30, "dev": 8},
+    "stories": {"train": 25, "dev": 5},
+    "clozes": {"train": 3, "dev": 2},
+    "tales": {"train": 4, "dev": 2},
+    "exams": {"train": 2, "dev": 1},
+    "summaries": {"train": 7, "dev": 3},
+    "news": {"train": 2, "dev": 1},
+    "rows": {"train": 3, "dev": 2},
+}
 
 
 def contents(folder):
-    return {str(path.relative_to(folder)): path.read_text() for path in folder.glob("*/*")}
+    return {str(path.relative_to(folder)): path.read_bytes().decode() for path in folder.glob("*/*")}
 
 
 def write(folder, **changes):
@@ -28,7 +37,8 @@ def test_real_readers_read_every_file_whole(tmp_path):
         records = list(reader_of(path.parent.name, {})(path, max_characters=1000 if path.suffix == ".json" else 3000))
         assert all(isinstance(record, PassageRecord) for record in records)
         questions = [question for record in records for question in record.questions]
-        counts[path.name] = len(records), len(questions)
+        name = f"{path.parent.name}/{path.name}" if path.parent.name in ("recam", "custom") else path.name
+        counts[name] = len({record.passage_id for record in records}), len(questions)
         assert len({question.question_id for question in questions}) == len(questions)
     assert counts == {
         "cbtest_CN_train-0000.txt": (3, 3),
@@ -39,6 +49,20 @@ def test_real_readers_read_every_file_whole(tmp_path):
         "dev-0000.json": (8, 16),
         "train-v2.0-0000.json": (25, 75),
         "dev-v2.0-0000.json": (5, 15),
+        "train-v1.1-0000.json": (4, 8),
+        "dev-v1.1-0000.json": (2, 4),
+        "train-0000.txt": (1, 3),
+        "train-0001.txt": (1, 3),
+        "dev-0000.txt": (1, 3),
+        "train-0000.question": (1, 1),
+        "train-0001.question": (1, 1),
+        "dev-0000.question": (1, 1),
+        "recam/train-0000.jsonl": (7, 7),
+        "recam/dev-0000.jsonl": (3, 3),
+        "custom/train-0000.csv": (3, 9),
+        "custom/dev-0000.csv": (2, 6),
+        "custom/train-0000.jsonl": (3, 9),
+        "custom/dev-0000.jsonl": (2, 6),
     }
 
 
@@ -109,6 +133,31 @@ def test_a_folder_that_cannot_be_written(tmp_path):
     (tmp_path / "dream").write_text("a file in the way")
     with pytest.raises(CoattendError, match="cannot be written"):
         write(tmp_path)
+
+
+def test_articles_ask_about_what_they_tell():
+    """The right option of a gap makes a sentence of which the article says the same in the same or other words."""
+    rng = Random(0)
+    sizes = set()
+    for _ in range(300):
+        text, choices = stories.exam(rng, changes=0.2)
+        about, asked = stories.summary(rng, changes=0.2)
+        assert [len(choice.options) for choice in (*choices, asked)] == [4, 4, 4, 5]
+        assert choices[-1].question.count("_") == 1 and asked.question.count("@placeholder") == 1
+        for article, choice in ((text, choices[-1]), (about, asked)):
+            assert choice.options[choice.label] in article
+            assert len(set(choice.options)) == len(choice.options)
+            sizes.add(sum(option in article for option in choice.options))
+    assert len(sizes) > 3
+
+
+def test_names_in_the_news_are_anonymised(tmp_path):
+    write(tmp_path)
+    for path in (tmp_path / "cnn").iterdir():
+        _, context, query, answer, listed = path.read_text().strip().split("\n\n")
+        entities = dict(line.split(":") for line in listed.splitlines())
+        assert len(entities) == 10 and answer in entities and answer in context
+        assert not any(name in context + query for name in entities.values())
 
 
 def test_stories_answer_two_questions_and_not_the_third():

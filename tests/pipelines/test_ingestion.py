@@ -55,15 +55,28 @@ def test_the_sample_from_a_seed_to_distinct_texts(kedro_run, project):
     assert table(project, "sample", "rejected") == []
     assert {row["task"] for row in questions} == {"options", "span", "word"}
     assert {row["split"] for row in questions} == {"train", "dev"}
-    assert {row["subset"] for row in questions} == {None, "NE", "CN"}
-    tasks = Counter(row["task"] for row in questions)
-    assert tasks["options"] == 104
-    assert tasks["span"] == 156
+    assert Counter(row["subset"] for row in questions) == {
+        "dialogues": 52 * 2,
+        "stories": 52 * 3,
+        "tales": 3 * 2,
+        "summaries": 3,
+        "news": 3,
+        "rows": 3 * 3 * 2,
+        "middle": 1 * 3,
+        "high": 2 * 3,
+        "NE": 6,
+        "CN": 6,
+    }
+    assert {len(row["options"]) for row in questions if row["task"] == "options"} == {2, 3, 4, 5}
     assert {row["passage_id"] for row in questions} == {row["passage_id"] for row in passages}
 
     expected = {row["text"] for row in passages}
     for row in questions:
-        expected |= {row["question"], *(row["options"] if row["task"] == "options" else [])}
+        blank = next((gap for gap in ("_", "@placeholder") if gap in row["question"]), None)
+        if row["task"] == "options" and blank:
+            expected |= {row["question"].replace(blank, option) for option in row["options"]}
+        else:
+            expected |= {row["question"], *(row["options"] if row["task"] == "options" else [])}
     stored = texts(project, "sample")
     assert sorted(row["text"] for row in stored) == sorted(expected)
     assert all(row["text_id"] == text_id(row["text"]) for row in stored)

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from coattend.benchmarks import native, stories, vocabulary, world, written
+from coattend.benchmarks import choices, native, stories, vocabulary, world, written
 from coattend.benchmarks.origin import digest_of_code
 from coattend.errors import CoattendError
 from coattend.parameters import Parameters
@@ -31,8 +31,15 @@ class SampleSettings(Parameters):
     dialogues: Sizes = Field(Sizes(train=1200, dev=300), description="Dialogues; two questions with options each.")
     stories: Sizes = Field(Sizes(train=700, dev=200), description="Stories; two answered questions and one not.")
     clozes: Sizes = Field(Sizes(train=50, dev=20), description="Passages where a name is missing; as many for nouns.")
-    changes: float = Field(0.2, ge=0, le=1, description="Share of dialogues and stories in which a fact changes.")
-    per_file: int = Field(5000, ge=1, description="Passages in a file; what is in memory at any time.")
+    tales: Sizes = Field(Sizes(train=20, dev=8), description="Stories as in SQuAD 1.1; two answered questions.")
+    exams: Sizes = Field(Sizes(train=20, dev=8), description="Articles; three questions with four options each.")
+    summaries: Sizes = Field(Sizes(train=20, dev=8), description="Articles; a sentence with a gap and five options.")
+    news: Sizes = Field(Sizes(train=10, dev=4), description="Passages where an anonymised name is missing.")
+    rows: Sizes = Field(
+        Sizes(train=10, dev=4), description="Articles in CSV and as many in JSON Lines; 2 to 4 options."
+    )
+    changes: float = Field(0.2, ge=0, le=1, description="Share of passages in which a fact changes.")
+    per_file: int = Field(5000, ge=1, description="Most passages in a file; what is in memory at any time.")
 
 
 def settings_of(generator: dict[str, Any]) -> SampleSettings:
@@ -74,22 +81,29 @@ def is_written(folder: Path, settings: SampleSettings, summary: dict[str, Any] |
 
 
 def _files(settings: SampleSettings) -> Iterator[tuple[str, Iterator[str]]]:
+    many = settings.per_file
     tasks = {
-        "dream/{split}-{number:04d}.json": (native.dream, settings.dialogues),
-        "squad/{split}-v2.0-{number:04d}.json": (native.squad, settings.stories),
-        "cbt/cbtest_NE_{cbt_split}-{number:04d}.txt": (partial(native.cbt, "NE"), settings.clozes),
-        "cbt/cbtest_CN_{cbt_split}-{number:04d}.txt": (partial(native.cbt, "CN"), settings.clozes),
+        "dream/{split}-{number:04d}.json": (native.dream, settings.dialogues, many),
+        "squad/{split}-v2.0-{number:04d}.json": (partial(native.squad, "v2.0"), settings.stories, many),
+        "cbt/cbtest_NE_{cbt_split}-{number:04d}.txt": (partial(native.cbt, "NE"), settings.clozes, many),
+        "cbt/cbtest_CN_{cbt_split}-{number:04d}.txt": (partial(native.cbt, "CN"), settings.clozes, many),
+        "squad/{split}-v1.1-{number:04d}.json": (partial(native.squad, "1.1"), settings.tales, many),
+        "race/{split}-{number:04d}.txt": (native.race, settings.exams, 1),
+        "recam/{split}-{number:04d}.jsonl": (native.recam, settings.summaries, many),
+        "cnn/{split}-{number:04d}.question": (native.cnn, settings.news, 1),
+        "custom/{split}-{number:04d}.csv": (partial(native.custom, "csv"), settings.rows, many),
+        "custom/{split}-{number:04d}.jsonl": (partial(native.custom, "jsonl"), settings.rows, many),
     }
-    for pattern, (write, sizes) in tasks.items():
+    for pattern, (write, sizes, per_file) in tasks.items():
         for split, size in sizes.model_dump().items():
-            for number, first in enumerate(range(0, size, settings.per_file)):
+            for number, first in enumerate(range(0, size, per_file)):
                 name = pattern.format(split=split, cbt_split=CBT_SPLITS[split], number=number)
-                passages = range(first, min(first + settings.per_file, size))
+                passages = range(first, min(first + per_file, size))
                 yield name, write(Random(f"{settings.seed} {name}"), split, passages, settings.changes)
 
 
 def _origin(settings: SampleSettings) -> dict[str, Any]:
     """The settings, and a hash of the code that decides what is written."""
-    modules = (Path(module.__file__) for module in (vocabulary, world, stories, native))
+    modules = (Path(module.__file__) for module in (vocabulary, world, choices, stories, native))
     code = digest_of_code([*modules, Path(__file__)])[:12]
     return {"settings": settings.model_dump(), "generator": code}

@@ -1,35 +1,22 @@
-"""Dialogues, stories and cloze questions about the simulated world, as plain data in no file format.
-
-To somebody who has not read the passage, all options of a question are equally good: they are drawn by lot from
-values of one kind. Of the wrong ones some come from outside, and some from the same passage, which gives them to
-something else or gave them to the same thing earlier: to look for options that occur is a beginning, not the end.
-"""
+"""Dialogues, stories and cloze questions about the simulated world, as plain data in no file format."""
 
 from random import Random
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from coattend.benchmarks import vocabulary
+from coattend.benchmarks.choices import ASKED_BACK, Choice, choose, draw_facts, fill_in
 from coattend.benchmarks.vocabulary import Value
 from coattend.benchmarks.world import JOB, KINDS, OWNER, PLACE, PLAN, PURCHASE, Kind, fill, partners, tell
 
 FACTS = 3
 """Facts in a dialogue, which is also the number of options of a question."""
+EXAM_FACTS = 4
+SUMMARY_FACTS = 5
+"""Facts in an article, which is also the number of options of a question about it."""
 PERSONS = 10
 """Candidates of a cloze question; each has two of its twenty sentences."""
 CLOZE_KINDS = {"NE": (JOB, PLAN, PURCHASE), "CN": (PLACE, OWNER)}
 """What is told in cloze passages whose missing word is a name, or a common noun."""
-ASKED_BACK = 0.25
-MEANT = 0.4
-FROM_OUTSIDE = 0.7
-"""Share of wrong options that the passage does not name."""
-
-
-class Choice(NamedTuple):
-    """A question with options; ``label`` is the right one's index."""
-
-    question: str
-    options: list[str]
-    label: int
 
 
 class Span(NamedTuple):
@@ -58,20 +45,9 @@ def dialogue(rng: Random, *, changes: float) -> tuple[list[str], list[Choice]]:
     Returns:
         The turns, and two questions.
     """
-    kind = rng.choice(KINDS)
-    drawn = rng.sample(kind.keys, 2 * FACTS)
-    keys, strangers = drawn[:FACTS], drawn[FACTS:]
-    later, *values = rng.sample(kind.values, 2 * FACTS)
-    facts = dict(zip(keys, values, strict=False))
-    outside = values[FACTS:]
-    lines = [fill(rng.choice(vocabulary.HEDGES) + rng.choice(kind.told), key, facts[key]) for key in keys]
-    earlier: dict[str, Value] = {}
-    if rng.random() < changes:
-        key = rng.choice(keys)
-        earlier, facts[key] = {key: facts[key]}, later
-        lines.append(fill(rng.choice(kind.changed), key, later))
-    questions = [_choice(rng, kind, key, facts, earlier, outside, strangers) for key in rng.sample(keys, 2)]
-    return _turns(rng, lines), questions
+    facts = draw_facts(rng, FACTS, changes=changes, hedges=vocabulary.HEDGES)
+    questions = [choose(rng, facts, key) for key in rng.sample(list(facts.held), 2)]
+    return _turns(rng, facts.lines), questions
 
 
 def _turns(rng: Random, lines: list[str]) -> list[str]:
@@ -81,39 +57,33 @@ def _turns(rng: Random, lines: list[str]) -> list[str]:
     return [f"{speakers[turn % 2]}: {text}" for turn, text in enumerate(said)]
 
 
-def _choice(
-    rng: Random,
-    kind: Kind,
-    key: str,
-    facts: dict[str, Value],
-    earlier: dict[str, Value],
-    outside: list[Value],
-    strangers: list[str],
-) -> Choice:
-    right = facts[key]
-    if not earlier and rng.random() < ASKED_BACK:
-        others = _mixed(rng, [other for other in facts if other != key], strangers)
-        question = fill(rng.choice(kind.asked_back), key, right)
-        return _shuffled(rng, question, [fill("{k}.", answer, right) for answer in (key, *others)])
-    wrong = _mixed(rng, [value for other, value in facts.items() if other != key], outside)
-    if key in earlier:  # A reader has to notice the change.
-        wrong[0] = earlier[key]
-    meant = kind.options_meant and rng.random() < MEANT
-    option = rng.choice(kind.options_meant if meant else kind.options)
-    return _shuffled(rng, fill(rng.choice(kind.asked), key, right), [fill(option, key, v) for v in (right, *wrong)])
+def exam(rng: Random, *, changes: float) -> tuple[str, list[Choice]]:
+    """An article with two questions and a sentence to complete, with four options each; the gap is ``_``.
+
+    Args:
+        rng: Where chance comes from.
+        changes: Share of articles in which one of the facts changes.
+    """
+    facts = draw_facts(rng, EXAM_FACTS, changes=changes)
+    *asked, completed = rng.sample(list(facts.held), 3)
+    choices = [choose(rng, facts, key) for key in asked]
+    return _article(rng, facts.lines), [*choices, fill_in(rng, facts, completed, "_")]
 
 
-def _mixed(rng: Random, inside: list[Any], outside: list[Any]) -> list[Any]:
-    """Wrong answers, each from the passage or from outside."""
-    rng.shuffle(inside)
-    pairs = zip(inside[: FACTS - 1], outside, strict=False)
-    return [stranger if rng.random() < FROM_OUTSIDE else familiar for familiar, stranger in pairs]
+def summary(rng: Random, *, changes: float) -> tuple[str, Choice]:
+    """An article and a sentence about it with a gap ``@placeholder``, and five options.
+
+    Args:
+        rng: Where chance comes from.
+        changes: Share of articles in which one of the facts changes.
+    """
+    facts = draw_facts(rng, SUMMARY_FACTS, changes=changes)
+    choice = fill_in(rng, facts, rng.choice(list(facts.held)), "@placeholder")
+    return _article(rng, facts.lines), choice
 
 
-def _shuffled(rng: Random, question: str, options: list[str]) -> Choice:
-    right = options[0]
-    rng.shuffle(options)
-    return Choice(question, options, options.index(right))
+def _article(rng: Random, lines: list[str]) -> str:
+    return " ".join([rng.choice(vocabulary.SCENES), *lines])
 
 
 def story(rng: Random, *, changes: float) -> tuple[str, list[Span]]:
