@@ -87,6 +87,12 @@ class TrainingParameters(Parameters):
     stride_counts: Literal["overlap", "advance"] = Field(
         "overlap", description="What stride counts: tokens that two windows share, or tokens from start to start."
     )
+    permute_entities: bool = Field(
+        False, description="Whether anonymised entities (CNN) change names among themselves in every batch."
+    )
+    train_on: dict[str, str | tuple[str, ...]] = Field(
+        {}, description="Subsets to train on, by benchmark, such as {cbt: NE}; empty: the whole benchmark."
+    )
     max_questions: int | None = Field(None, ge=1, description="Use so many training questions only; null: all.")
     max_answer_length: int = Field(30, ge=1, description="Longest predicted span in tokens.")
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
+from coattend.errors import CoattendError
 from coattend.parameters import TokenizerParameters, TrainingParameters
 from coattend.readers.encoders.transformer import encoder_folder
 from coattend.text.subwords import load_tokenizer, special_layout
@@ -51,7 +52,7 @@ def rows(tables, task):
 
 
 def build(questions, tables, layout, max_length, **how):
-    made = Layout(max_length=max_length, special_tokens=layout.count, **how)
+    made = Layout(max_length=max_length, special_tokens=layout.count, fill_blanks=True, **how)
     return build_examples(questions, tables["passages"], tables["tokens"], made)
 
 
@@ -128,7 +129,9 @@ def test_equal_passages_stay_on_one_side(tables):
 
 
 def test_fewer_questions_are_the_same_few_in_any_order(tables, layout):
-    source = Source(tables["questions"], tables["passages"], tables["tokens"], "options", layout.count)
+    source = Source(
+        "sample", tables["questions"], tables["passages"], tables["tokens"], "options", layout.count, fill_blanks=True
+    )
     few = source.training(TrainingParameters(max_questions=10))[0]
     more = source.training(TrainingParameters(max_questions=20))[0]
     ids = [{example.question_id for example in one.examples} for one in (few, more)]
@@ -185,8 +188,28 @@ def test_windows_hold_every_short_answer_and_batches_show_it(tables, layout):
     assert seen >= sum(question["answerable"] for question in questions.to_pylist())
 
 
+@pytest.mark.parametrize("stride", [0, 7, 12])
+def test_windows_are_those_of_the_stock_tokenizer(tables, layout, tokenizer, stride):
+    """Its overflowing tokens, whose stride counts the tokens that two windows share."""
+    questions = rows(tables, "span").slice(0, 30)
+    examples, _ = build(questions, tables, layout, 48, stride=stride)
+    batch = Collator(tables["tokens"], layout, "span")(examples)
+    texts = dict(zip(*tables["passages"].to_table(columns=["passage_id", "text"]).to_pydict().values(), strict=True))
+    theirs = tokenizer(
+        [texts[name] for name in questions.column("passage_id").to_pylist()],
+        questions.column("question").to_pylist(),
+        max_length=48,
+        stride=stride,
+        truncation="only_first",
+        return_overflowing_tokens=True,
+    )
+    ours = zip(batch["input_ids"].tolist(), batch["attention_mask"].sum(1).tolist(), strict=True)
+    assert [ids[:length] for ids, length in ours] == theirs["input_ids"]
+    assert len(theirs["input_ids"]) > len(examples)
+
+
 def test_an_answer_that_no_window_holds_teaches_nothing(tables, layout):
-    source = Source(tables["questions"], tables["passages"], tables["tokens"], "span", layout.count)
+    source = Source("sample", tables["questions"], tables["passages"], tables["tokens"], "span", layout.count)
     whole, _ = source.training(TrainingParameters(max_length=256))
     cut, _ = source.training(TrainingParameters(max_length=24, stride=0))
     assert not whole.unreadable
@@ -198,8 +221,48 @@ def test_an_answer_that_no_window_holds_teaches_nothing(tables, layout):
 
 @pytest.mark.parametrize(("selection", "split"), [("held_out", "train"), ("dev", "dev")])
 def test_what_checkpoints_are_chosen_by(tables, layout, selection, split):
-    source = Source(tables["questions"], tables["passages"], tables["tokens"], "options", layout.count)
+    source = Source(
+        "sample", tables["questions"], tables["passages"], tables["tokens"], "options", layout.count, fill_blanks=True
+    )
     train, choosing = source.training(TrainingParameters(selection=selection))
     assert set(choosing.questions.column("split").to_pylist()) == {split}
     of_train = rows(tables, "options").filter(pc.field("split").cast(pa.string()) == "train").num_rows
     assert train.questions.num_rows + (choosing.questions.num_rows if split == "train" else 0) == of_train
+
+
+def test_training_on_subsets(tables, layout):
+    source = Source(
+        "sample",
+        *(tables[name] for name in ("questions", "passages", "tokens")),
+        "options",
+        layout.count,
+        fill_blanks=True,
+    )
+    for wanted in ("dialogues", ("dialogues", "rows"), ()):
+        chosen, held_out = source.training(TrainingParameters(train_on={"sample": wanted} if wanted else {}))
+        subsets = {
+            name
+            for part in (chosen, held_out)
+            for name in part.questions.column("subset").cast(pa.string()).to_pylist()
+        }
+        expected = (
+            {"dialogues", "rows", "summaries", "middle", "high"}
+            if not wanted
+            else {wanted}
+            if wanted == "dialogues"
+            else set(wanted)
+        )
+        assert subsets == expected
+
+
+@pytest.mark.parametrize(
+    ("train_on", "message"),
+    [
+        ({"sample": "dialogue"}, "no subset 'dialogue'. Did you mean 'dialogues'"),
+        ({"dream": "all"}, "not the benchmark that is trained on: dream"),
+    ],
+)
+def test_a_subset_that_is_not_there(tables, layout, train_on, message):
+    source = Source("sample", *(tables[name] for name in ("questions", "passages", "tokens")), "options", layout.count)
+    with pytest.raises(CoattendError, match=message):
+        source.training(TrainingParameters(train_on=train_on))

@@ -37,6 +37,11 @@ class LengthBuckets:
         order = np.lexsort((-self._sequences, -self._lengths))
         self._sizes = _sizes(self._lengths[order], self._sequences[order], tokens_per_batch)
 
+    @property
+    def epoch(self) -> int:
+        """The epoch that the next iteration draws."""
+        return self._epoch
+
     def set_epoch(self, epoch: int) -> None:
         """Choose the epoch that the next iteration draws."""
         self._epoch = epoch

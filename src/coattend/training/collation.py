@@ -1,6 +1,6 @@
 """Puts sequences together when a batch is made: ``[CLS] P [SEP] Q O [SEP]``, padded to the longest."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 PAD_TAG, SPECIAL_TAG = 0, 1
 
+Rename = Callable[[np.ndarray], np.ndarray]
+"""Makes other tokens of a text's, as many."""
+
 
 class Collator:
     """Makes the tensors of a batch from examples.
@@ -24,10 +27,20 @@ class Collator:
         layout: Special tokens of the tokenizer.
         head: ``"options"`` makes a row for each option, ``"span"`` one for each window of a passage.
         multiple: Sequences are padded to a multiple of this, so that few different shapes occur.
+        permute: Gives each example's entities other names; None: they keep theirs.
     """
 
-    def __init__(self, tokens: Tokens, layout: "SpecialLayout", head: str, *, multiple: int = 8) -> None:
+    def __init__(
+        self,
+        tokens: Tokens,
+        layout: "SpecialLayout",
+        head: str,
+        *,
+        multiple: int = 8,
+        permute: Callable[[Example], Rename] | None = None,
+    ) -> None:
         self._tokens, self._layout, self._head, self._multiple = tokens, layout, head, multiple
+        self._permute = permute
 
     @property
     def passage_start(self) -> int:
@@ -68,46 +81,52 @@ class Collator:
         before, between = len(layout.prefix), len(layout.middle)
         count = sum(len(example.sequences) for example in examples)
         length = max(self.sequence_length(example) for example in examples)
-        passage = before + between + max(example.passage_tokens for example in examples)
+        longest = before + between + max(example.passage_tokens for example in examples)
         question = len(layout.suffix) + max(max(example.lengths) for example in examples)
         arrays = {
             "input_ids": np.full((count, length), layout.pad_id, np.int64),
             "attention_mask": np.zeros((count, length), bool),
             "token_type_ids": np.zeros((count, length), np.int64),
             "tag_ids": np.full((count, length), PAD_TAG, np.int64),
-            "passage_mask": np.zeros((count, passage), bool),
+            "passage_mask": np.zeros((count, longest), bool),
             "question_index": np.zeros((count, question), np.int64),
             "question_mask": np.zeros((count, question), bool),
         }
         row = 0
         for example in examples:
+            rename = self._permute(example) if self._permute else _same
+            where = self._tokens.slice(example.passage)
+            passage = rename(self._tokens.input_ids[where]), self._tokens.tag_ids[where]
             for texts, size, window in zip(example.sequences, example.lengths, example.windows, strict=True):
-                self._write(arrays, row, texts, size, self._window(example, window))
+                held = tuple(of_all[window[0] : window[0] + window[1]] for of_all in passage)
+                self._write(arrays, row, texts, size, held, rename)
                 row += 1
         return arrays
 
-    def _window(self, example: Example, window: tuple[int, int]) -> slice:
-        """Where a window's tokens lie in the flat arrays."""
-        start = self._tokens.slice(example.passage).start + window[0]
-        return slice(start, start + window[1])
-
-    def _write(self, arrays: dict[str, np.ndarray], row: int, texts: tuple[int, ...], size: int, window: slice) -> None:
+    def _write(
+        self,
+        arrays: dict[str, np.ndarray],
+        row: int,
+        texts: tuple[int, ...],
+        size: int,
+        passage: tuple[np.ndarray, ...],
+        rename: Rename,
+    ) -> None:
         layout, tokens = self._layout, self._tokens
-        held = window.stop - window.start
+        held = len(passage[0])
         ids, tags = arrays["input_ids"][row], arrays["tag_ids"][row]
         first = len(layout.prefix)
         split = first + held + len(layout.middle)
         end = split + size + len(layout.suffix)
         tags[:end] = SPECIAL_TAG
         ids[:first] = layout.prefix
-        ids[first : first + held] = tokens.input_ids[window]
-        tags[first : first + held] = tokens.tag_ids[window]
+        ids[first : first + held], tags[first : first + held] = passage
         ids[first + held : split] = layout.middle
         at = split
         for text in texts:
             where = tokens.slice(text)
             stop = at + where.stop - where.start
-            ids[at:stop], tags[at:stop] = tokens.input_ids[where], tokens.tag_ids[where]
+            ids[at:stop], tags[at:stop] = rename(tokens.input_ids[where]), tokens.tag_ids[where]
             at = stop
         ids[at:end] = layout.suffix
         arrays["attention_mask"][row, :end] = True
@@ -129,6 +148,10 @@ class Collator:
             if span is not None:
                 start[row], end[row] = span[0] + before, span[1] + before
         return {"answer_mask": answer, "start": start, "end": end}
+
+
+def _same(ids: np.ndarray) -> np.ndarray:
+    return ids
 
 
 def _options(examples: Sequence[Example]) -> dict[str, np.ndarray]:

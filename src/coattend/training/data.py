@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
-from coattend.errors import CoattendError
+from coattend.errors import CoattendError, did_you_mean
 from coattend.parameters import TrainingParameters
 from coattend.text.identity import text_id
 from coattend.training.examples import Example, Unreadable, build_examples, hold_out, is_in_sight, passage_texts
@@ -37,7 +37,8 @@ class Source:
     """Where the questions of one task come from.
 
     Args:
-        questions: The benchmark's questions.
+        benchmark: Its name.
+        questions: Its questions.
         passages: Its passages.
         tokens: Its tokens.
         task: The task to read.
@@ -46,6 +47,7 @@ class Source:
         words_as_options: Whether candidates for a word are read like options.
     """
 
+    benchmark: str
     questions: pads.Dataset
     passages: pads.Dataset
     tokens: Tokens
@@ -62,9 +64,10 @@ class Source:
         Raises:
             CoattendError: If there are none of one of the two.
         """
-        train = self._rows(["train"])
+        subsets = self._subsets(training)
+        train = self._rows(["train"], subsets)
         if training.selection == "dev":
-            held_out = self._rows(["dev"])
+            held_out = self._rows(["dev"], subsets)
         else:
             train, held_out = hold_out(train, self.passages, training.held_out)
         if training.max_questions is not None:
@@ -103,8 +106,31 @@ class Source:
             cure="Add passages to its files, or, if questions are too long, raise training.max_length",
         )
 
-    def _rows(self, splits: Sequence[str]) -> pa.Table:
+    def _subsets(self, training: TrainingParameters) -> tuple[str, ...]:
+        """The subsets to train on; none: all.
+
+        Raises:
+            CoattendError: If another benchmark is named, or the benchmark has no such subset.
+        """
+        for name in training.train_on:
+            if name != self.benchmark:
+                cure = f"Name {self.benchmark} itself, as in train_on: {{{self.benchmark}: NE}}"
+                raise CoattendError(
+                    f"is not the benchmark that is trained on: {name}", where="training.train_on", cure=cure
+                )
+        wanted = training.train_on.get(self.benchmark, ())
+        subsets = (wanted,) if isinstance(wanted, str) else wanted
+        known = pc.unique(self.questions.to_table(columns=["subset"]).column("subset").cast(pa.string())).to_pylist()
+        for name in subsets:
+            if name not in known:
+                cure = did_you_mean(name, sorted(filter(None, known)))
+                raise CoattendError(f"there is no subset {name!r}", where="training.train_on", cure=cure)
+        return subsets
+
+    def _rows(self, splits: Sequence[str], subsets: Sequence[str] = ()) -> pa.Table:
         wanted = pc.field("split").cast(pa.string()).isin(list(splits))
+        if subsets:
+            wanted &= pc.field("subset").cast(pa.string()).isin(list(subsets))
         return self.questions.to_table(filter=wanted & (pc.field("task").cast(pa.string()) == self.task))
 
     def _set(self, questions: pa.Table, training: TrainingParameters) -> QuestionSet:

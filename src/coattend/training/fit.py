@@ -96,13 +96,14 @@ def _fit(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet, ch
     torch.manual_seed(seed)
     # Adam's moments of words that a batch lacks fade into denormal numbers, on which processors are ten times slower.
     torch.set_flush_denormal(True)
+    buckets = _buckets(train.examples, collator, training, seed)
     reader = plan.build()
     measure = Measure(trial.id, device)
     trainer = ReaderTrainer(
         reader,
         train.examples,
-        buckets=_buckets(train.examples, collator, training, seed),
-        collator=collator,
+        buckets=buckets,
+        collator=plan.collator(permute=plan.permutation(seed, lambda: buckets.epoch)),
         score=lambda: held_out_score(plan.ask(reader, held_out), held_out),
         arguments=arguments_of(
             training, folder=trial.checkpoints, seed=seed, device=device, bf16=bf16, quiet=not sys.stderr.isatty()

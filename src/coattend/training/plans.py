@@ -1,5 +1,6 @@
 """From parameters to a plan: which reader, which head, which questions."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ from coattend.training.answers import Answer, answer
 from coattend.training.collation import Collator
 from coattend.training.data import QuestionSet, Source
 from coattend.training.devices import device_of, uses_bf16
+from coattend.training.entities import EntityNames, Permutation
 from coattend.training.tokens import Tokens
 
 
@@ -50,9 +52,16 @@ class Plan:
     source: Source
     layout: SpecialLayout
 
-    def collator(self) -> Collator:
-        """Makes this plan's batches."""
-        return Collator(self.source.tokens, self.layout, self.head)
+    def collator(self, *, permute: Permutation | None = None) -> Collator:
+        """Makes this plan's batches; to train on, with permuted entities."""
+        return Collator(self.source.tokens, self.layout, self.head, permute=permute)
+
+    def permutation(self, seed: int, epoch: Callable[[], int]) -> Permutation | None:
+        """How entities change their names in training, if they do."""
+        if not self.training.permute_entities:
+            return None
+        names = EntityNames(load_tokenizer(TokenizerParameters(source=self.encoder.source)))
+        return Permutation(names, self.source.tokens, seed=seed, epoch=epoch)
 
     def build(self) -> Reader:
         """A fresh reader of this plan.
@@ -119,6 +128,7 @@ def plan_of(
         encoder=encoder,
         training=training_of(benchmark, reader),
         source=Source(
+            benchmark.name,
             questions,
             passages,
             stored,
