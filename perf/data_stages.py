@@ -96,7 +96,7 @@ def read_pairs(raw: Path) -> list[Pair]:
 def time_stages(pairs: list[Pair], folder: Path, workers: int) -> tuple[float, float]:
     """Seconds of our two stages over stored texts, and of running them again with nothing changed."""
     source = SourceParameters(format="dream", folder="dream", files={})
-    benchmark = BenchmarkParameters(title="DREAM", tasks=("options",), sources=(source,), workers=workers)
+    benchmark = BenchmarkParameters(title="DREAM", tasks=("options",), sources=(source,), shards=8, workers=workers)
     texts = store_texts(pairs, folder / "texts", benchmark.shards)
     tags, tokens = (ShardedTableDataset(filepath=str(folder / name)) for name in ("tags", "tokens"))
 

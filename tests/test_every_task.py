@@ -122,6 +122,55 @@ def test_words_as_options(add, run, project):
     assert {one["question"].replace("_", option) for option in one["options"]} <= filled
 
 
+ODD = {
+    "right to left": "قال إن الكتاب في البيت.",
+    "combining": "Le cafe\u0301 e\u0301tait ferme\u0301 hier soir.",
+    "emoji": "She said 👩\u200d👩\u200d👧 and 🇩🇪 came 😀 to the party.",
+    "control": "One\u0001two\u0007three\tfour\u000bfive six.",
+    "lines": "First line.\r\nSecond line.\u2028Third line.",
+    "wide": "彼は東京へ行った。𝒳 is a letter.",
+    "spaces": "\u00a0 A \u3000 wide \u200b space. ",
+}
+
+
+def test_odd_texts_go_through_whole(add, run, project):
+    """Offsets are code points from the raw file to the prediction; half a surrogate is listed, and the rest goes on."""
+    folder = project / "data" / "01_raw" / "odd"
+    folder.mkdir()
+    rows = []
+    for number in range(6):
+        for name, text in ODD.items():
+            passage = f"{text} {number}"
+            word = max(passage.split(), key=len)
+            answers = [{"text": word, "start": passage.index(word)}]
+            rows.append({"id": f"{name}-{number}", "passage": passage, "question": f"{text}?", "answers": answers})
+    rows.append({"id": "half", "passage": "a \ud800 b", "question": "What?", "answers": [{"text": "a", "start": 0}]})
+    rows.append({"id": "past", "passage": "a b", "question": "What?", "answers": [{"text": "b", "start": 99}]})
+    rows.append({"id": "twice", "passage": "b a b", "question": "What?", "answers": [{"text": "b", "start": 99}]})
+    for split in ("train", "dev"):
+        lines = [json.dumps(row | {"id": f"{split}-{row['id']}"}) + "\n" for row in rows]
+        (folder / f"{split}.jsonl").write_text("".join(lines))
+    source = {"format": "custom", "folder": "odd", "files": {split: [f"{split}.jsonl"] for split in ("train", "dev")}}
+    add("odd", tasks=["span"], sources=[source], training=TRAINING | {"held_out": 0.2})
+    run(DATA, "odd")
+    run("training,evaluation", "odd.plain")
+    tables = project / "data/test/02_intermediate/odd"
+    passages = {row["passage_id"]: row["text"] for row in pq.read_table(tables / "passages.parquet").to_pylist()}
+    questions = {row["question_id"]: row for row in pq.read_table(tables / "questions.parquet").to_pylist()}
+    assert len(questions) == 2 * (len(rows) - 2)
+    rejected = [row["record"] for row in pq.read_table(tables / "rejected.parquet").to_pylist()]
+    assert len(rejected) == 4
+    for question in questions.values():
+        (answer,) = question["answers"]
+        assert passages[question["passage_id"]][answer["start"] :].startswith(answer["text"])
+    _, results_folder = results(project, "odd")
+    predictions = pq.read_table(results_folder / "predictions.parquet").to_pylist()
+    assert len(predictions) == len(rows) - 2
+    for row in predictions:
+        text = passages[questions[row["question_id"]]["passage_id"]]
+        assert row["prediction"] == text[row["start"] : row["end"]]
+
+
 def test_a_recam_submission_numbers_questions_as_its_file(add, run, project):
     folder = project / "data" / "01_raw" / "recam"
     folder.mkdir()

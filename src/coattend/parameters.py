@@ -136,7 +136,12 @@ class BenchmarkParameters(Parameters):
     drop_asked: bool = Field(
         False, description="Whether training questions that are asked in another split too are left out."
     )
-    shards: int = Field(8, ge=1, le=4096, description="In how many files its texts, tags and tokens are kept.")
+    shards: int | None = Field(
+        None,
+        ge=1,
+        le=4096,
+        description="In how many files its texts, tags and tokens are kept; null: as suits its size.",
+    )
     workers: int | None = Field(None, ge=1, description="Processes that tag and tokenise; null: one a core.")
     max_characters: int = Field(100_000, ge=100, description="Longer texts are rejected and listed.")
     training: TrainingParameters = Field(TrainingParameters(), description="How readers train on it.")

@@ -11,6 +11,18 @@ _LITTLE = 2_000_000
 """Bytes of text below which starting processes takes longer than the work."""
 
 
+_SHARD = 2_000_000
+"""Bytes of text that a shard has about: what a worker holds at any time."""
+_MOST = 4096
+
+
+def fitting_shards(tables: Iterable[pads.Dataset]) -> int:
+    """A number of shards that keeps each small, whatever the size: a power of two, so that growing moves few texts."""
+    metadata = [fragment.metadata for table in tables for fragment in table.get_fragments()]
+    needed = sum(map(_bytes, metadata)) / _SHARD
+    return next((count for count in (2**power for power in range(3, 12)) if count >= needed), _MOST)
+
+
 def values_key(fragment: pads.ParquetFileFragment, columns: list[str], *parts: str) -> str:
     """A hash of some string columns of a shard, in their order, and of other things that decide about its result."""
     content = hashlib.sha256("\n".join(parts).encode())

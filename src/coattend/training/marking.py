@@ -86,6 +86,8 @@ def null_threshold(answers: Sequence[Answer], asked: QuestionSet, train: Questio
 
 def _mark_option(question: dict[str, Any], answer: Answer) -> dict[str, Any]:
     correct = answer.choice == question["label"]
+    if question["task"] == "word":
+        correct = correct and not _tied(question, answer)
     return {
         "prediction": question["options"][answer.choice],
         "label": answer.choice,
@@ -93,6 +95,13 @@ def _mark_option(question: dict[str, Any], answer: Answer) -> dict[str, Any]:
         "correct": correct,
         "f1": float(correct),
     }
+
+
+def _tied(question: dict[str, Any], answer: Answer) -> bool:
+    """Whether another word has as good a score as the right one: cloze accuracy counts a tie as wrong."""
+    right = question["options"][question["label"]]
+    pairs = zip(question["options"], answer.scores, strict=True)
+    return any(score >= answer.scores[question["label"]] for word, score in pairs if word != right)
 
 
 def _mark_span(

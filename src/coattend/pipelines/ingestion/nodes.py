@@ -21,7 +21,7 @@ from coattend.configuration import project_folder
 from coattend.datasets.sharded import ShardPlan
 from coattend.datasets.table import TablePlan
 from coattend.parameters import BenchmarkParameters
-from coattend.pipelines.shards import origin
+from coattend.pipelines.shards import fitting_shards, origin
 from coattend.text.questions import question_domains
 
 logger = logging.getLogger(__name__)
@@ -95,12 +95,13 @@ def distinct_texts(passages: pads.Dataset, questions: pads.Dataset, benchmark: B
         A plan for the texts table.
     """
     how = {"fill_blanks": benchmark.fill_blanks, "words_as_options": benchmark.words_as_options}
-    texts = cache(lambda: _gather(passages, questions, benchmark.shards, how))
+    shards = benchmark.shards or fitting_shards([passages, questions])
+    texts = cache(lambda: _gather(passages, questions, shards, how))
 
     def make(names: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
         return ((name, texts().table(name)) for name in names)
 
-    settings = json.dumps([VERSION, benchmark.shards, how])
+    settings = json.dumps([VERSION, shards, how])
     return ShardPlan(origin=origin([passages, questions], settings), keys=lambda: texts().keys(), make=make)
 
 
