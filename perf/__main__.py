@@ -7,7 +7,7 @@ import platform
 from datetime import UTC, datetime
 from pathlib import Path
 
-from perf import commands, data_stages, training
+from perf import commands, data_stages, scale, training
 
 RESULTS = Path(__file__).with_name("results.json")
 
@@ -16,20 +16,24 @@ def main() -> None:
     """Measure what there is data for."""
     parser = argparse.ArgumentParser(prog="python -m perf", description=__doc__)
     parser.add_argument(
-        "--raw", default=os.environ.get("COATTEND_RAW"), help="folder with DREAM; default $COATTEND_RAW"
+        "--raw", default=os.environ.get("COATTEND_RAW"), help="folder with DREAM and RACE; default $COATTEND_RAW"
     )
     parser.add_argument("--data", default="data", help="project data folder with DREAM's tokens")
+    parser.add_argument("--scale", action="store_true", help="a million passages too: half an hour more")
     chosen = parser.parse_args()
     raw = ["--raw", chosen.raw] if chosen.raw else []
     results = {"machine": machine(), "measured": datetime.now(UTC).date().isoformat(), "commands": commands.main(raw)}
     if chosen.raw:
-        results["data_stages"] = data_stages.main(raw)
+        present = [name for name in ("dream", "race") if Path(chosen.raw, name).is_dir()]
+        results["data_stages"] = {name: data_stages.main([*raw, "--benchmark", name]) for name in present}
     else:
-        print("left out: data stages of DREAM (say --raw, or set COATTEND_RAW)")
+        print("left out: data stages of DREAM and RACE (say --raw, or set COATTEND_RAW)")
     if Path(chosen.data, "05_model_input", "dream").is_dir():
         results["training"] = training.main(["--data", chosen.data])
     else:
         print("left out: training (run ingestion, tagging and tokenization of dream first)")
+    if chosen.scale:
+        results["scale"] = scale.main([])
     RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     print(f"written to {RESULTS}")
 

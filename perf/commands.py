@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="runs of the ingestion")
     parser.add_argument(
-        "--raw", default=os.environ.get("COATTEND_RAW"), help="folder with DREAM; default $COATTEND_RAW"
+        "--raw", default=os.environ.get("COATTEND_RAW"), help="folder with DREAM and RACE; default $COATTEND_RAW"
     )
     parser.add_argument("--skip-default", action="store_true", help="leave the whole default run out")
     chosen = parser.parse_args(arguments)
@@ -55,9 +55,14 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
             "ingestion_first_seconds": round(first, 2),
             "ingestion_again_seconds": round(statistics.median(again), 2),
         }
-        if chosen.raw:
-            stages = ("run", "--pipelines", "ingestion,tagging,tokenization", "--namespaces", "dream")
-            result["dream_data_stages_seconds"] = round(timed(project, *stages, raw=chosen.raw), 1)
+        for benchmark in ("dream", "race") if chosen.raw else ():
+            if not Path(chosen.raw, benchmark).is_dir():
+                continue
+            stages = ("run", "--pipelines", "ingestion,tagging,tokenization", "--namespaces", benchmark)
+            result[f"{benchmark}_data_stages_seconds"] = round(timed(project, *stages, raw=chosen.raw), 1)
+            result[f"{benchmark}_data_stages_again_seconds"] = round(timed(project, *stages, raw=chosen.raw), 1)
+            tokens = (project / "data/05_model_input" / benchmark).rglob("*.parquet")
+            result[f"{benchmark}_tokens_mb"] = round(sum(path.stat().st_size for path in tokens) / 1e6, 1)
         if not chosen.skip_default:
             result["default_run_seconds"] = round(timed(project, "run"), 1)
             kib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss

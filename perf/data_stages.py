@@ -1,10 +1,10 @@
-"""Times tagging and tokenising DREAM against the way of the papers' released code, in one run on the same cores.
+"""Times tagging and tokenising DREAM or RACE against the way of the released code, in one run on the same cores.
 
 That way prepares each pair of a passage and an option on its own: the passage is split, tagged by ``nltk.pos_tag`` and
 tokenised again for every option, subwords find their tags by searching for the words in order, and features are padded
 to 512. It is timed on a slice of the questions and extrapolated to all pairs; its start-up is not counted.
 
-Run as ``python perf/data_stages.py --raw DIR``, where DIR holds ``dream/train.json``, ``dream/dev.json`` and
+Run as ``python -m perf.data_stages --raw DIR --benchmark race``, where DIR holds the benchmark's published files and
 ``nltk_data``. Prints a table, and the same as one line of JSON.
 """
 
@@ -21,7 +21,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from coattend.benchmarks import dream
+from coattend.benchmarks.formats import reader_of
+from coattend.benchmarks.raw import contents, raw_files
+from coattend.benchmarks.records import PassageRecord
+from coattend.configuration import benchmark_entry
 from coattend.datasets.sharded import ShardedTableDataset, ShardPlan
 from coattend.datasets.stored_rows import StoredRows
 from coattend.engines.local import cores, map_shards
@@ -44,60 +47,59 @@ Pair = tuple[str, str, str]
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--raw", type=Path, required=True, help="folder of the raw files")
-    parser.add_argument(
-        "--share", type=float, default=0.05, help="share of the pairs that the released way is timed on"
-    )
+    parser.add_argument("--benchmark", choices=("dream", "race"), default="dream", help="what is prepared")
+    parser.add_argument("--pairs", type=int, default=1200, help="how many pairs the released way is timed on")
     parser.add_argument("--workers", type=int, default=cores(), help="processes for either way")
     options = parser.parse_args(arguments)
     os.environ["COATTEND_RAW"] = str(options.raw)
-    pairs = read_pairs(options.raw)
-    result = measure(pairs, share=options.share, workers=options.workers)
+    pairs = read_pairs(options.raw, options.benchmark)
+    result = {"benchmark": options.benchmark} | measure(pairs, timed=options.pairs, workers=options.workers)
     show(result)
     print(json.dumps(result))
     return result
 
 
-def measure(pairs: list[Pair], *, share: float, workers: int) -> dict[str, Any]:
+def measure(pairs: list[Pair], *, timed: int, workers: int) -> dict[str, Any]:
     """Time both ways.
 
     Args:
         pairs: All pairs of a passage and an option.
-        share: Share of the pairs, spread evenly, that the released way is timed on.
+        timed: How many pairs, spread evenly, the released way is timed on.
         workers: How many processes each way has.
     """
     with tempfile.TemporaryDirectory() as folder:
         seconds, repeated = time_stages(pairs, Path(folder), workers)
-    step = max(1, round(1 / share))
-    timed = pairs[::step]
-    released = time_released(timed, workers) * len(pairs) / len(timed)
+    slice_of_pairs = pairs[:: max(1, len(pairs) // timed)]
+    released = time_released(slice_of_pairs, workers) * len(pairs) / len(slice_of_pairs)
     return {
         "passages": len({passage for passage, _, _ in pairs}),
         "pairs": len(pairs),
         "workers": workers,
         "seconds": seconds,
         "seconds_again": repeated,
-        "released_pairs_timed": len(timed),
+        "released_pairs_timed": len(slice_of_pairs),
         "released_seconds_extrapolated": released,
         "times_faster": released / seconds,
     }
 
 
-def read_pairs(raw: Path) -> list[Pair]:
-    """Every passage with every option of DREAM's train and dev."""
-    return [
-        (record.text, asked.question, option)
-        for split in ("train", "dev")
-        for record in dream.read(raw / "dream" / f"{split}.json", max_characters=100_000)
-        for asked in record.questions
-        for option in asked.options
-    ]
+def read_pairs(raw: Path, benchmark: str) -> list[Pair]:
+    """Every passage with every option of the splits that are at hand."""
+    entry = BenchmarkParameters.model_validate(benchmark_entry(benchmark))
+    pairs = []
+    for file in raw_files(entry, raw):
+        for path, _ in contents(file):
+            for record in reader_of(file.source.format, file.source.options)(path, max_characters=100_000):
+                if isinstance(record, PassageRecord):
+                    pairs += [(record.text, q.question, option) for q in record.questions for option in q.options or ()]
+    return pairs
 
 
 def time_stages(pairs: list[Pair], folder: Path, workers: int) -> tuple[float, float]:
     """Seconds of our two stages over stored texts, and of running them again with nothing changed."""
-    source = SourceParameters(format="dream", folder="dream", files={})
-    benchmark = BenchmarkParameters(title="DREAM", tasks=("options",), sources=(source,), shards=8, workers=workers)
-    texts = store_texts(pairs, folder / "texts", benchmark.shards)
+    source = SourceParameters(format="dream", folder=".", files={})
+    benchmark = BenchmarkParameters(title="All pairs", tasks=("options",), sources=(source,), workers=workers)
+    texts = store_texts(pairs, folder / "texts", shards=32)
     tags, tokens = (ShardedTableDataset(filepath=str(folder / name)) for name in ("tags", "tokens"))
 
     def run() -> float:
