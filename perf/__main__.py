@@ -22,19 +22,24 @@ def main() -> None:
     parser.add_argument("--scale", action="store_true", help="a million passages too: half an hour more")
     chosen = parser.parse_args()
     raw = ["--raw", chosen.raw] if chosen.raw else []
-    results = {"machine": machine(), "measured": datetime.now(UTC).date().isoformat(), "commands": commands.main(raw)}
+    results: dict[str, object] = {"machine": machine(), "measured": datetime.now(UTC).date().isoformat()}
+
+    def note(name: str, figures: object) -> None:
+        results[name] = figures
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+
+    note("commands", commands.main(raw))
     if chosen.raw:
         present = [name for name in ("dream", "race") if Path(chosen.raw, name).is_dir()]
-        results["data_stages"] = {name: data_stages.main([*raw, "--benchmark", name]) for name in present}
+        note("data_stages", {name: data_stages.main([*raw, "--benchmark", name]) for name in present})
     else:
         print("left out: data stages of DREAM and RACE (say --raw, or set COATTEND_RAW)")
     if Path(chosen.data, "05_model_input", "dream").is_dir():
-        results["training"] = training.main(["--data", chosen.data])
+        note("training", training.main(["--data", chosen.data]))
     else:
         print("left out: training (run ingestion, tagging and tokenization of dream first)")
     if chosen.scale:
-        results["scale"] = scale.main([])
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+        note("scale", scale.main([]))
     print(f"written to {RESULTS}")
 
 

@@ -38,7 +38,7 @@ def load(data: Path) -> tuple[list[Example], Collator]:
     tokens = Tokens.from_table(pads.dataset(data / "05_model_input/dream/nltk_penn/minilm/tokens", format="parquet"))
     layout = special_layout(load_tokenizer(TokenizerParameters()))
     questions, passages = (pads.dataset(tables / f"{name}.parquet") for name in ("questions", "passages"))
-    source = Source(questions, passages, tokens, "options", layout.count)
+    source = Source("dream", questions, passages, tokens, "options", layout.count)
     return source.training(TrainingParameters())[0].examples, Collator(tokens, layout, "options")
 
 

@@ -58,6 +58,12 @@ class BookParameters(Parameters):
     step: int = Field(5, ge=1, description="Sentences from one passage to the next; with 21 none is used twice.")
     seed: int = Field(0, description="The same seed draws the same questions from the same books.")
 
+    @model_validator(mode="after")
+    def _leaves_train(self) -> "BookParameters":
+        if self.dev + self.test >= 1:
+            raise ValueError("dev and test together must leave books to train on")
+        return self
+
 
 class TrainingParameters(Parameters):
     """How a reader is trained on a benchmark."""

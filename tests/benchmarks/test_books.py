@@ -136,6 +136,30 @@ def test_too_few_names_or_nouns():
     assert not list(clozes([[pair for pair in words if pair[1] != "NN"] for words in book(21)], "CN", step=1, seed=0))
 
 
+def test_of_many_names_nine_are_drawn(tmp_path):
+    names = [f"{first}{rest}" for first in "ABCDEF" for rest in ("nna", "ert", "ora")]
+    rows = []
+    for number in range(40):
+        words = f"The {NOUNS[number % 11]} is what {names[number % 18]} told {names[(number + 7) % 18]} .".split()
+        rows.append(list(zip(words, ["DT", "NN", "VBZ", "WP", "NNP", "VBD", "NNP", "."], strict=True)))
+    records = read(list(clozes(rows, "NE", step=1, seed=0)), "NE", tmp_path)
+    drawn = [record.questions[0].options for record in records]
+    assert len(drawn) == 20
+    assert all(set(options) <= set(names) for options in drawn)
+    assert len(set(drawn)) > 10
+
+
+def test_one_book_is_left_to_train_on(tmp_path):
+    paths = [tmp_path / f"{number}.txt" for number in range(3)]
+    for path in paths:
+        path.write_text(path.name)
+    assert {name: len(its) for name, its in split_books(paths, dev=0.6, test=0.39).items()} == {
+        "train": 1,
+        "dev": 1,
+        "test": 1,
+    }
+
+
 def test_books_are_split_by_their_content(tmp_path):
     paths = []
     for number in range(10):

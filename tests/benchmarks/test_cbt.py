@@ -64,6 +64,7 @@ def test_questions_need_no_empty_line_between_them(read):
     ("bad", "reason"),
     [
         (block(answer="chair"), "'chair' is not among the options"),
+        (block(answer="cat"), "the answer 'cat' is not in the passage"),
         (block(candidates=""), "has no options"),
         (block(candidates="lamp||cat"), "option 2 is empty"),
         (block(query="No gap here ."), "0 gaps"),

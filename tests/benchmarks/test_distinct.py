@@ -23,10 +23,10 @@ def filled(added, shards=3):
 
 @given(ADDED, st.integers(1, 5))
 def test_each_text_once_in_its_shard_with_its_first_kind(added, shards):
-    expected = {f"{shard:04d}": [] for shard in range(shards)}
+    expected = {f"{shard:04d}-of-{shards:04d}": [] for shard in range(shards)}
     for text in {text for text, _ in added}:
         kind = min((kind for other, kind in added if other == text), key=KINDS.index)
-        name = f"{int(text_id(text)[:8], 16) % shards:04d}"
+        name = f"{int(text_id(text)[:8], 16) % shards:04d}-of-{shards:04d}"
         expected[name].append({"text_id": text_id(text), "kind": kind, "text": text})
     expected = {name: sorted(shard, key=lambda row: row["text_id"]) for name, shard in expected.items()}
     assert rows(filled(added, shards)) == expected
@@ -54,9 +54,9 @@ def test_a_key_says_what_is_in_its_shard():
     assert keys != filled([("one", "passage"), ("two", "filled")]).keys()
     more = filled([("one", "passage"), ("two", "option"), ("three", "option")]).keys()
     changed = [name for name in keys if keys[name] != more[name]]
-    assert changed == [f"{int(text_id('three')[:8], 16) % 3:04d}"]
+    assert changed == [f"{int(text_id('three')[:8], 16) % 3:04d}-of-0003"]
 
 
 def test_tables_have_the_schema():
-    assert filled([]).table("0000").schema == TEXTS
-    assert filled([("one", "passage")], 1).table("0000").schema == TEXTS
+    assert filled([]).table("0000-of-0003").schema == TEXTS
+    assert filled([("one", "passage")], 1).table("0000-of-0001").schema == TEXTS

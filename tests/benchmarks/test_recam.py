@@ -30,6 +30,11 @@ def test_a_question(read, ends):
     assert (question.task, len(question.options), question.subset) == ("options", 5, None)
 
 
+def test_a_test_file_has_no_labels(read):
+    (passage,) = read({key: value for key, value in ROW.items() if key != "label"})
+    assert passage.questions[0].label is None
+
+
 def test_ids_cover_the_options(read):
     first, again, other = read(ROW, ROW, ROW | {"option_0": "glow"})
     assert first == again

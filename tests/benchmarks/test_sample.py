@@ -23,7 +23,7 @@ SMALL = {
 
 
 def contents(folder):
-    return {str(path.relative_to(folder)): path.read_bytes().decode() for path in folder.glob("*/*")}
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.glob("*/*")}
 
 
 def write(folder, **changes):
@@ -62,6 +62,8 @@ def test_real_readers_read_every_file_whole(tmp_path):
         "custom/train-0000.csv": (3, 9),
         "custom/dev-0000.csv": (2, 6),
         "custom/train-0000.jsonl": (3, 9),
+        "custom/train-0000.parquet": (3, 9),
+        "custom/dev-0000.parquet": (2, 6),
         "custom/dev-0000.jsonl": (2, 6),
     }
 
@@ -75,7 +77,7 @@ def test_the_same_seed_writes_the_same_everywhere(tmp_path):
 
 def test_the_summary_says_what_lies_there(tmp_path):
     summary = write(tmp_path)
-    digests = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in contents(tmp_path).items()}
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents(tmp_path).items()}
     assert summary["files"] == digests
     assert json.loads(json.dumps(summary)) == summary
 
@@ -126,7 +128,7 @@ def test_a_smaller_sample_leaves_nothing_of_the_larger_one(tmp_path):
 )
 def test_a_wrong_setting_is_refused(settings, where):
     with pytest.raises(CoattendError, match=where):
-        settings_of(settings)
+        settings_of(SMALL | settings)
 
 
 def test_a_folder_that_cannot_be_written(tmp_path):

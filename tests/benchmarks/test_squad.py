@@ -43,8 +43,9 @@ def test_a_paragraph(read):
 
 
 def test_ids_come_from_title_and_text(read, tmp_path):
-    one, same, other = read([paragraph(), paragraph(), paragraph(context="Another lamp.")])
-    assert one.passage_id == same.passage_id != other.passage_id
+    one, again, other, third = read([paragraph(), paragraph(), paragraph(context="Another lamp."), paragraph()])
+    assert one.passage_id != other.passage_id
+    assert [again.passage_id, third.passage_id] == [f"{one.passage_id}-2", f"{one.passage_id}-3"]
     (tmp_path / "other.json").write_text(json.dumps({"data": [{"title": "Chairs", "paragraphs": [paragraph()]}]}))
     (elsewhere,) = squad.read(tmp_path / "other.json", max_characters=1000)
     assert elsewhere.passage_id != one.passage_id

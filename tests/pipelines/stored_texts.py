@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from coattend.benchmarks.distinct import shard_name
 from coattend.datasets.schema import SchemaValidator
 from coattend.datasets.sharded import ShardedTableDataset, ShardPlan
 from coattend.datasets.stored_rows import StoredRows
@@ -27,12 +28,12 @@ KINDS = {
 
 
 def shard_of(text: str, shards: int = 4) -> str:
-    return f"{int(text_id(text)[:8], 16) % shards:04d}"
+    return shard_name(int(text_id(text)[:8], 16) % shards, shards)
 
 
 def save_texts(folder: Path, kinds: dict[str, str] = KINDS, shards: int = 4) -> ShardedTableDataset:
     """Store texts as ingestion does."""
-    rows: dict[str, list] = {f"{shard:04d}": [] for shard in range(shards)}
+    rows: dict[str, list] = {shard_name(shard, shards): [] for shard in range(shards)}
     for text, kind in kinds.items():
         rows[shard_of(text, shards)].append({"text_id": text_id(text), "kind": kind, "text": text})
     stored = ShardedTableDataset(filepath=str(folder / "texts"))

@@ -61,7 +61,7 @@ def test_the_sample_from_a_seed_to_distinct_texts(kedro_run, project):
         "tales": 3 * 2,
         "summaries": 3,
         "news": 3,
-        "rows": 3 * 3 * 2,
+        "rows": 3 * 3 * 3,
         "middle": 1 * 3,
         "high": 2 * 3,
         "NE": 6,

@@ -15,7 +15,7 @@ def values(project, benchmark):
 def test_the_sample(kedro_run, project):
     kedro_run(DATA, "sample")
     found, folder = values(project, "sample")
-    assert found["counts", "train", "all", "questions"] == 40 * 2 + 40 * 3 + 2 * 4 + 2 * 2 + 2 * 3 + 2 + 2 + 2 * 2 * 3
+    assert found["counts", "train", "all", "questions"] == 40 * 2 + 40 * 3 + 2 * 4 + 2 * 2 + 2 * 3 + 2 + 2 + 2 * 3 * 3
     assert found["counts", "dev", "NE", "questions"] == 2
     assert found["counts", "all", "all", "rejected records"] == 0
     page = (folder / "profile.html").read_text()

@@ -80,6 +80,16 @@ def mark(folder: Path, **changes: str) -> None:
         pq.write_table(table.replace_schema_metadata(metadata), path, write_page_checksum=True, compression="none")
 
 
+def mark_whole(folder: Path) -> None:
+    """Mark a table whose manifest then still says that it is whole."""
+    mark(folder)
+    manifest = folder / "_manifest.json"
+    content = json.loads(manifest.read_text())
+    for name, shard in content["shards"].items():
+        shard["sha256"] = hashlib.sha256((folder / f"{name}.parquet").read_bytes()).hexdigest()
+    manifest.write_text(json.dumps(content))
+
+
 def marked(stored) -> set[str]:
     return {name for name, row in rows(stored).items() if row["words"] and set(row["tags"]) == {7}}
 
@@ -105,15 +115,20 @@ def test_a_text_that_another_benchmark_has_is_not_tagged_again(tmp_path):
 
 def test_of_a_changed_shard_only_new_texts_are_tagged(tmp_path):
     save_tags(tmp_path, save_texts(tmp_path))
-    mark(tmp_path / "tags")
-    manifest = tmp_path / "tags" / "_manifest.json"
-    content = json.loads(manifest.read_text())
-    for name, shard in content["shards"].items():
-        shard["sha256"] = hashlib.sha256((tmp_path / "tags" / f"{name}.parquet").read_bytes()).hexdigest()
-    manifest.write_text(json.dumps(content))
+    mark_whole(tmp_path / "tags")
     stored = save_tags(tmp_path, save_texts(tmp_path, KINDS | {"Something new.": "option"}))
     assert marked(stored) == with_words(KINDS)
     assert set(rows(stored)[text_id("Something new.")]["tags"]) != {7}
+
+
+@pytest.mark.parametrize(("before", "after"), [(2, 4), (4, 2), (2, 3)])
+def test_another_number_of_shards_tags_nothing_again(tmp_path, before, after):
+    kinds = KINDS | {f"Text number {number}.": "option" for number in range(40)}
+    save_tags(tmp_path, save_texts(tmp_path, kinds, shards=before))
+    mark_whole(tmp_path / "tags")
+    stored = save_tags(tmp_path, save_texts(tmp_path, kinds, shards=after))
+    assert marked(stored) == with_words(kinds)
+    assert len(written(tmp_path / "tags")) == after
 
 
 def test_tags_that_were_made_otherwise_are_not_taken(tmp_path):
@@ -154,12 +169,12 @@ def test_many_workers_write_what_one_writes(tmp_path):
     one, many = (
         dict(
             tag(texts.load(), NOTHING, LEXICON, BENCHMARK.model_copy(update={"workers": workers})).make(
-                ["0000", "0001"]
+                ["0000-of-0004", "0001-of-0004"]
             )
         )
         for workers in (1, 2)
     )
-    assert one.keys() == many.keys() == {"0000", "0001"}
+    assert one.keys() == many.keys() == {"0000-of-0004", "0001-of-0004"}
     assert all(one[name].equals(many[name]) for name in one)
 
 
@@ -210,10 +225,10 @@ def test_the_stages_import_neither_torch_nor_transformers(tmp_path):
     from coattend.pipelines.tokenization.nodes import tokenize
     texts = save_texts(Path(sys.argv[1]))
     tags = save_tags(Path(sys.argv[1]), texts)
-    tables = dict(tokenize(texts.load(), tags.load(), TokenizerParameters(), BENCHMARK).make(["0000"]))
+    tables = dict(tokenize(texts.load(), tags.load(), TokenizerParameters(), BENCHMARK).make(["0000-of-0004"]))
     print(sorted(tables), [name for name in ("torch", "transformers", "mlflow") if name in sys.modules])
     """
     command = [sys.executable, "-c", textwrap.dedent(code), str(tmp_path)]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, env=environment)
-    assert done.stdout.strip() == "['0000'] []", done.stderr
+    assert done.stdout.strip() == "['0000-of-0004'] []", done.stderr

@@ -8,11 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coattend.parameters import BenchmarkParameters, SourceParameters
 from coattend.profiling import sliding_window
 from coattend.profiling.baselines import baselines
 from coattend.profiling.material import Material
 from coattend.tables import QUESTIONS
 
+BENCHMARK = BenchmarkParameters(
+    title="Tiny", tasks=("options",), sources=(SourceParameters(format="dream", folder=".", files={}),)
+)
 WORDS = st.lists(st.sampled_from("abcdef"), max_size=12)
 
 
@@ -52,7 +56,7 @@ def rows(*questions):
 def scores(questions, **passages):
     texts = [{"passage_id": name, "text": text, "turns": None} for name, text in passages.items()]
     material = Material.of(questions, pa.Table.from_pylist(texts))
-    return {(row.split, row.name): row.value for row in baselines(material)}
+    return {(row.split, row.name): row.value for row in baselines(BENCHMARK, material)}
 
 
 def test_options():

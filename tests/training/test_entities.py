@@ -118,6 +118,13 @@ def test_a_batch_has_the_same_text_with_other_names(subwords):
     assert len(set(drawn)) > 1
 
 
+def test_a_number_that_is_not_known_is_left_alone(subwords):
+    names = EntityNames(subwords)
+    for text in ("@entity2500 met @entity1", "@entity123456"):
+        ids, _ = subwords.encode([text], [False])
+        assert {found.number for found in names.find(ids)} <= {1}
+
+
 @settings(deadline=None, max_examples=60)
 @given(
     words=st.lists(st.sampled_from(["@entity1", "@entity2", "@entity30", "the", ",", "entity", "@", "2"]), max_size=12)

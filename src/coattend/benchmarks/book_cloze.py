@@ -14,13 +14,13 @@ are the wrong candidates. The rule for words, fixed before anything was measured
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Literal
 
 from coattend.benchmarks.books import paragraphs
-from coattend.benchmarks.cbt import SENTENCES
+from coattend.benchmarks.cbt import SENTENCES, written
 from coattend.benchmarks.files import decode, read_bytes
 from coattend.text.tagging import Tagger
 from coattend.text.words import sentences
@@ -102,10 +102,10 @@ def _is_noun(form: str, tag: str) -> bool:
     return tag in ("NN", "NNS") and len(form) > 1 and form.isalpha() and form.islower()
 
 
-def _written(passage: list[Words], query: Words, answer: str, candidates: Iterable[str]) -> str:
-    lines = [f"{number} {' '.join(form for form, _ in words)}\n" for number, words in enumerate(passage, 1)]
+def _written(passage: list[Words], query: Words, answer: str, candidates: list[str]) -> str:
+    sentences_of_passage = [" ".join(form for form, _ in words) for words in passage]
     asked = " ".join("XXXXX" if form == answer else form for form, _ in query)
-    return "".join([*lines, f"{SENTENCES + 1} {asked}\t{answer}\t\t{'|'.join(candidates)}\n\n"])
+    return written(sentences_of_passage, asked, answer, candidates)
 
 
 def split_books(books: list[Path], *, dev: float, test: float) -> dict[str, list[Path]]:
@@ -114,12 +114,12 @@ def split_books(books: list[Path], *, dev: float, test: float) -> dict[str, list
     Args:
         books: Files.
         dev: Share of the books, at least one.
-        test: Share of the books, at least one unless it is 0.
+        test: Share of the books, at least one unless it is 0. One is left to train on.
 
     Returns:
         Split to its books.
     """
     ordered = sorted(books, key=lambda path: hashlib.sha256(read_bytes(path)).hexdigest())
-    held = max(1, round(dev * len(books)))
-    kept_back = max(1, round(test * len(books))) if test else 0
+    held = min(max(1, round(dev * len(books))), len(books) - (2 if test else 1))
+    kept_back = min(max(1, round(test * len(books))), len(books) - held - 1) if test else 0
     return {"dev": ordered[:held], "test": ordered[held : held + kept_back], "train": ordered[held + kept_back :]}

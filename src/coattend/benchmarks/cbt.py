@@ -4,15 +4,18 @@ Source: Hill et al. 2016, "The Goldilocks Principle".
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from coattend.benchmarks.checks import Flaw, label_of, need_options, need_text, need_words
 from coattend.benchmarks.files import CURE, Readable, decode
 from coattend.benchmarks.records import PassageRecord, QuestionRecord, Rejected
 from coattend.errors import CoattendError
 from coattend.text.identity import text_id
+from coattend.text.occurrences import occurrences
 
 SENTENCES = 20
+SPLITS = {"train": "train", "dev": "valid", "test": "test"}
+"""What its files call the splits."""
 _NUMBERED = re.compile(r"(\d{1,9})(?: (.*))?", re.DOTALL)
 _SUBSET = re.compile(r"_(NE|CN|P|V)_")
 
@@ -30,6 +33,19 @@ def read(path: Readable, *, max_characters: int) -> Iterator[PassageRecord | Rej
             yield _passage(lines, subset, path.name, max_characters)
         except Flaw as flaw:
             yield Rejected(path.name, f"lines {first} to {first + len(lines) - 1}", str(flaw))
+
+
+def written(sentences: Sequence[str], query: str, answer: str, candidates: Sequence[str]) -> str:
+    """A question in this format.
+
+    Args:
+        sentences: `SENTENCES` of them.
+        query: A sentence with the gap ``XXXXX``.
+        answer: The word that fills it.
+        candidates: The words to choose from.
+    """
+    lines = [f"{number} {sentence}\n" for number, sentence in enumerate(sentences, 1)]
+    return "".join([*lines, f"{SENTENCES + 1} {query}\t{answer}\t\t{'|'.join(candidates)}\n\n"])
 
 
 def _passage(lines: list[str], subset: str | None, file: str, max_characters: int) -> PassageRecord:
@@ -52,8 +68,11 @@ def _question(line: str, text: str, subset: str | None, max_characters: int) -> 
         raise Flaw(f"the query has {query.count('XXXXX')} gaps XXXXX instead of one")
     question = need_text(query.replace("_", "").replace("XXXXX", "_"), "the query", max_characters=max_characters)
     options = need_options(candidates.split("|") if candidates else [], max_characters=max_characters)
+    label = label_of(answer, options)
+    if not occurrences(text, options)[label]:
+        raise Flaw(f"the answer {answer!r} is not in the passage")
     question_id = "-".join(filter(None, (subset, text_id("\n".join((text, line))))))
-    return QuestionRecord(question_id, subset, "word", question, options=options, label=label_of(answer, options))
+    return QuestionRecord(question_id, subset, "word", question, options=options, label=label)
 
 
 def _blocks(path: Readable) -> Iterator[tuple[int, list[str]]]:

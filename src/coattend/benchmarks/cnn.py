@@ -11,6 +11,7 @@ from coattend.benchmarks.checks import Flaw, label_of, need_options, need_text, 
 from coattend.benchmarks.files import CURE, Readable, decode, read_bytes
 from coattend.benchmarks.records import PassageRecord, QuestionRecord, Rejected
 from coattend.errors import CoattendError
+from coattend.text.occurrences import occurrences
 
 GAP = "@placeholder"
 PARTS = ("URL", "context", "query", "answer", "entities")
@@ -54,7 +55,7 @@ def _passage(parts: list[str], file: str, max_characters: int) -> PassageRecord:
     ordered = sorted(set(entities), key=lambda entity: int(entity.removeprefix("@entity")))
     options = need_options(ordered, max_characters=max_characters)
     label = label_of(answer, options)
-    if answer not in context.split():
+    if not occurrences(context, options)[label]:
         raise Flaw(f"the answer {answer!r} is not in the context")
     name = file.removesuffix(".question")
     question = QuestionRecord(name, None, "word", query, options=options, label=label)

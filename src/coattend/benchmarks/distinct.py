@@ -21,6 +21,11 @@ TEXTS_WAITING = 100_000
 _STORED = pa.schema([("text_id", pa.string()), ("kind", pa.int8()), ("text", pa.string())])
 
 
+def shard_name(number: int, shards: int) -> str:
+    """The name of a shard. With their number in it, shards of another size never overwrite one another."""
+    return f"{number:04d}-of-{shards:04d}"
+
+
 class DistinctTexts:
     """Texts that come in any order and number, each kept once; at most one shard is in memory.
 
@@ -29,7 +34,7 @@ class DistinctTexts:
     """
 
     def __init__(self, shards: int) -> None:
-        self._names = [f"{number:04d}" for number in range(shards)]
+        self._names = [shard_name(number, shards) for number in range(shards)]
         self._waiting: dict[str, int] = {}
         self._characters = 0
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 (lives as long as the texts, and vanishes with them)

@@ -1,12 +1,12 @@
 """Files fetched from where they are published: resumed where they broke off, checked, shown while they come."""
 
-import hashlib
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from coattend.errors import CoattendError
+from coattend.text.identity import file_digest
 
 ATTEMPTS = 5
 """How often a broken connection is taken up; each time it waits twice as long."""
@@ -62,7 +62,7 @@ def fetch(url: str, path: Path, *, sha256: str | None = None, wait: Callable[[fl
     by_hand = f"or fetch it by hand and save it as {path}"
     try:
         if path.is_file():
-            known = digest(path)
+            known = file_digest(path)
             return Fetched("there" if sha256 in (None, known) else "another", path.stat().st_size, known)
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f".{path.name}.part")
@@ -80,17 +80,11 @@ def fetch(url: str, path: Path, *, sha256: str | None = None, wait: Callable[[fl
         raise CoattendError(f"cannot be written ({error.strerror})", where=str(path), cure=cure) from error
 
 
-def digest(path: Path) -> str:
-    """SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _receive_published(url: str, part: Path, sha256: str | None, wait: Callable[[float], None]) -> str:
     """Receive a file and check it. One that came in pieces and is wrong is fetched once more from the start."""
     for last in (False, True):
         whole = _receive_all(url, part, wait, resumable=bool(sha256))
-        came = digest(part)
+        came = file_digest(part)
         if sha256 in (None, came):
             return came
         part.unlink()
@@ -129,11 +123,12 @@ def _receive(url: str, part: Path, *, resumable: bool) -> bool:
             headers["If-Range"] = _tag(part).read_text()
     try:
         with requests.get(url, headers=headers, stream=True, timeout=PATIENCE) as answer:
-            _check(answer, part)
-            behind = held if answer.headers.get("Content-Range", "").startswith(f"bytes {held}-") else 0
+            if answer.status_code == 416 and answer.headers.get("Content-Range") == f"bytes */{held}":
+                return False  # Everything had come before.
+            _check(answer, part, held)
             _remember(answer, part)
-            _write(answer, part, behind)
-            return not behind
+            _write(answer, part, held if answer.status_code == 206 else 0)
+            return answer.status_code != 206
     except requests.exceptions.ConnectTimeout:
         raise
     except (requests.exceptions.ChunkedEncodingError, requests.exceptions.Timeout) as error:
@@ -145,7 +140,7 @@ def _receive(url: str, part: Path, *, resumable: bool) -> bool:
         raise _Broken(_reason(error)) from None
 
 
-def _check(answer: Any, part: Path) -> None:
+def _check(answer: Any, part: Path, held: int) -> None:
     """Refuse what is not the file."""
     status = answer.status_code
     if status == 416:
@@ -156,6 +151,8 @@ def _check(answer: Any, part: Path) -> None:
     moved = "The publisher may have moved it: look for its new place"
     if status not in (200, 206):
         raise _Refused(f"is not there (the server answers {status})", moved)
+    if status == 206 and not answer.headers.get("Content-Range", "").startswith(f"bytes {held}-"):
+        raise _Refused("sends another part than it was asked for", "Try again later")
     if answer.headers.get("Content-Type", "").startswith("text/html"):
         raise _Refused("is a web page, not the file", moved)
 

@@ -12,7 +12,11 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from coattend.benchmarks import stories
+from coattend.benchmarks.cbt import written
 
 PER_ARTICLE = 20
 """Stories in an article of the SQuAD files."""
@@ -81,11 +85,16 @@ def _paragraph(rng: Random, name: str, version: str, split: str, changes: float)
     return {"context": text, "qas": asked}
 
 
-def custom(kind: str, rng: Random, split: str, passages: range, changes: float) -> Iterator[str]:
-    """Articles as rows of an own benchmark, ``csv`` or ``jsonl``; two to four options a question."""
+def custom(kind: str, rng: Random, split: str, passages: range, changes: float) -> Iterator[str | bytes]:
+    """Articles as rows of an own benchmark, ``csv``, ``jsonl`` or ``parquet``; two to four options a question."""
     rows = [row for number in passages for row in _rows(rng, f"{kind}-{split}-{number}", changes)]
     if kind == "jsonl":
         yield from (json.dumps(row) + "\n" for row in rows)
+        return
+    if kind == "parquet":
+        content = io.BytesIO()
+        pq.write_table(pa.Table.from_pylist(rows), content)
+        yield content.getvalue()
         return
     names = ["id", "passage", "question", *(f"option_{number}" for number in range(1, 5)), "label"]
     with io.StringIO(newline="") as text:
@@ -127,9 +136,7 @@ def cbt(subset: str, rng: Random, split: str, passages: range, changes: float) -
     """Passages with a gap as the Children's Book Test's text; nothing changes in them."""
     for _ in passages:
         cloze = stories.cloze(rng, subset)
-        lines = [f"{number} {_spaced(sentence)}" for number, sentence in enumerate(cloze.sentences, 1)]
-        lines.append(f"21 {_spaced(cloze.query)}\t{cloze.answer}\t\t{'|'.join(cloze.candidates)}")
-        yield "\n".join(lines) + "\n\n"
+        yield written([*map(_spaced, cloze.sentences)], _spaced(cloze.query), cloze.answer, cloze.candidates)
 
 
 def _spaced(sentence: str) -> str:

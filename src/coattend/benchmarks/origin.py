@@ -7,7 +7,8 @@ from pathlib import Path
 from coattend.benchmarks.files import CURE
 from coattend.errors import CoattendError
 from coattend.parameters import BenchmarkParameters
-from coattend.text import identity, questions
+from coattend.text import identity, occurrences, questions
+from coattend.text.identity import file_digest
 
 READ_BY = {"sources", "max_characters", "drop_asked"}
 """The parameters of a benchmark that decide how its files are read."""
@@ -24,11 +25,8 @@ def digest(files: Iterable[tuple[str | None, Path]], benchmark: BenchmarkParamet
         CoattendError: If a file cannot be read.
     """
     content = hashlib.sha256(benchmark.model_dump_json(include=READ_BY).encode())
-    content.update(
-        digest_of_code(
-            [*Path(__file__).parent.glob("*.py"), Path(identity.__file__), Path(questions.__file__)]
-        ).encode()
-    )
+    elsewhere = (Path(module.__file__) for module in (identity, occurrences, questions))
+    content.update(digest_of_code([*Path(__file__).parent.glob("*.py"), *elsewhere]).encode())
     for split, path in files:
         content.update(f"{split} {path.name} {digest_of_file(path)}".encode())
     return content.hexdigest()
@@ -41,8 +39,7 @@ def digest_of_file(path: Path) -> str:
         CoattendError: If it cannot be read.
     """
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return file_digest(path)
     except OSError as error:
         raise CoattendError(f"cannot be read ({error.strerror})", where=str(path), cure=CURE) from error
 

@@ -1,6 +1,6 @@
 """ReCAM (SemEval-2021 task 4): JSON Lines of ``{article, question, option_0 .. option_4, label}``.
 
-The question holds one ``@placeholder``. Source: Zheng et al. 2021.
+The question holds one ``@placeholder``; published test files have no labels. Source: Zheng et al. 2021.
 """
 
 from collections.abc import Iterator
@@ -37,8 +37,8 @@ def _passage(content: Any, file: str, max_characters: int) -> PassageRecord:
         raise Flaw(f"the question has {text.count(GAP)} gaps {GAP} instead of one")
     names = [f"option_{number}" for number in range(OPTIONS)]
     options = tuple(need_text(fields.get(name), name, max_characters=max_characters) for name in names)
-    label = need(fields.get("label"), int, "the label")
-    if not 0 <= label < OPTIONS:
+    label = need(fields["label"], int, "the label") if "label" in fields else None
+    if label is not None and not 0 <= label < OPTIONS:
         raise Flaw(f"the label {label} is not a number from 0 to {OPTIONS - 1}")
     question_id = text_id("\n".join((article, text, *options)))
     question = QuestionRecord(question_id, None, "options", text, options=options, label=label)

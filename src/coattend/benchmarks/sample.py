@@ -9,12 +9,10 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from coattend.benchmarks import choices, native, stories, vocabulary, world, written
+from coattend.benchmarks.cbt import SPLITS
 from coattend.benchmarks.origin import digest_of_code
 from coattend.errors import CoattendError
 from coattend.parameters import Parameters
-
-CBT_SPLITS = {"train": "train", "dev": "valid"}
-"""What the Children's Book Test calls its splits."""
 
 
 class Sizes(Parameters):
@@ -28,15 +26,15 @@ class SampleSettings(Parameters):
     """Settings of the sample's generator."""
 
     seed: int = Field(0, description="The same seed gives the same files on every machine.")
-    dialogues: Sizes = Field(Sizes(train=1200, dev=300), description="Dialogues; two questions with options each.")
-    stories: Sizes = Field(Sizes(train=700, dev=200), description="Stories; two answered questions and one not.")
-    clozes: Sizes = Field(Sizes(train=50, dev=20), description="Passages where a name is missing; as many for nouns.")
-    tales: Sizes = Field(Sizes(train=20, dev=8), description="Stories as in SQuAD 1.1; two answered questions.")
-    exams: Sizes = Field(Sizes(train=20, dev=8), description="Articles; three questions with four options each.")
-    summaries: Sizes = Field(Sizes(train=20, dev=8), description="Articles; a sentence with a gap and five options.")
-    news: Sizes = Field(Sizes(train=10, dev=4), description="Passages where an anonymised name is missing.")
+    dialogues: Sizes = Field(description="Dialogues; two questions with options each.")
+    stories: Sizes = Field(description="Stories; two answered questions and one not.")
+    clozes: Sizes = Field(description="Passages where a name is missing; as many for nouns.")
+    tales: Sizes = Field(description="Stories as in SQuAD 1.1; two answered questions.")
+    exams: Sizes = Field(description="Articles; three questions with four options each.")
+    summaries: Sizes = Field(description="Articles; a sentence with a gap and five options.")
+    news: Sizes = Field(description="Passages where an anonymised name is missing.")
     rows: Sizes = Field(
-        Sizes(train=10, dev=4), description="Articles in CSV and as many in JSON Lines; 2 to 4 options."
+        Sizes(train=10, dev=4), description="Articles in CSV, as many in JSON Lines and in Parquet; 2 to 4 options."
     )
     changes: float = Field(0.2, ge=0, le=1, description="Share of passages in which a fact changes.")
     per_file: int = Field(5000, ge=1, description="Most passages in a file; what is in memory at any time.")
@@ -80,7 +78,7 @@ def is_written(folder: Path, settings: SampleSettings, summary: dict[str, Any] |
     return written.is_written(folder, _origin(settings), summary)
 
 
-def _files(settings: SampleSettings) -> Iterator[tuple[str, Iterator[str]]]:
+def _files(settings: SampleSettings) -> Iterator[tuple[str, Iterator[str | bytes]]]:
     many = settings.per_file
     tasks = {
         "dream/{split}-{number:04d}.json": (native.dream, settings.dialogues, many),
@@ -92,12 +90,13 @@ def _files(settings: SampleSettings) -> Iterator[tuple[str, Iterator[str]]]:
         "recam/{split}-{number:04d}.jsonl": (native.recam, settings.summaries, many),
         "cnn/{split}-{number:04d}.question": (native.cnn, settings.news, 1),
         "custom/{split}-{number:04d}.csv": (partial(native.custom, "csv"), settings.rows, many),
+        "custom/{split}-{number:04d}.parquet": (partial(native.custom, "parquet"), settings.rows, many),
         "custom/{split}-{number:04d}.jsonl": (partial(native.custom, "jsonl"), settings.rows, many),
     }
     for pattern, (write, sizes, per_file) in tasks.items():
         for split, size in sizes.model_dump().items():
             for number, first in enumerate(range(0, size, per_file)):
-                name = pattern.format(split=split, cbt_split=CBT_SPLITS[split], number=number)
+                name = pattern.format(split=split, cbt_split=SPLITS[split], number=number)
                 passages = range(first, min(first + per_file, size))
                 yield name, write(Random(f"{settings.seed} {name}"), split, passages, settings.changes)
 

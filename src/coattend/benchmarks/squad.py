@@ -3,7 +3,9 @@
 Source: Rajpurkar et al. 2016 and 2018.
 """
 
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from coattend.benchmarks.checks import Flaw, name_of, need, need_text, need_words
@@ -16,7 +18,8 @@ from coattend.text.identity import text_id
 def read(path: Readable, *, max_characters: int) -> Iterator[PassageRecord | Rejected]:
     """Read a file of articles; see `coattend.benchmarks.formats.Read`.
 
-    A passage's id is a hash of its article's title and its text. All gold answers are kept. An answer whose offset is
+    A passage's id is a hash of its article's title and its text; where an article has a paragraph again, it gets a
+    number behind it. All gold answers are kept. An answer whose offset is
     wrong is looked for in the passage, and taken if it stands there once.
     """
     content = read_json(path)
@@ -24,6 +27,7 @@ def read(path: Readable, *, max_characters: int) -> Iterator[PassageRecord | Rej
     if not isinstance(articles, list) or not articles:
         held = "no articles" if isinstance(content, dict) else name_of(content)
         raise CoattendError(f'holds {held} instead of {{"data": [articles]}}', where=str(path), cure=CURE)
+    seen: Counter[str] = Counter()
     for number, article in enumerate(articles, 1):
         place = f"article {number}"
         try:
@@ -33,7 +37,8 @@ def read(path: Readable, *, max_characters: int) -> Iterator[PassageRecord | Rej
             yield Rejected(path.name, place, str(flaw))
             continue
         for index, paragraph in enumerate(paragraphs, 1):
-            yield from _read_paragraph(paragraph, title, path.name, f"{place}, paragraph {index}", max_characters)
+            for record in _read_paragraph(paragraph, title, path.name, f"{place}, paragraph {index}", max_characters):
+                yield _numbered(record, seen) if isinstance(record, PassageRecord) else record
 
 
 def _read_paragraph(
@@ -55,6 +60,13 @@ def _read_paragraph(
         except Flaw as flaw:
             yield Rejected(file, name, str(flaw))
     yield PassageRecord(passage_id(title, context), context, None, file, tuple(questions))
+
+
+def _numbered(record: PassageRecord, seen: Counter[str]) -> PassageRecord:
+    """The record, with a number behind its id if the file had the paragraph before."""
+    seen[record.passage_id] += 1
+    count = seen[record.passage_id]
+    return record if count == 1 else replace(record, passage_id=f"{record.passage_id}-{count}")
 
 
 def passage_id(title: str, context: str) -> str:

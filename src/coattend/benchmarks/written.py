@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from coattend.errors import CoattendError
+from coattend.text.identity import file_digest
 
 
-def write(folder: Path, files: Iterable[tuple[str, Iterable[str]]], origin: dict[str, Any]) -> dict[str, Any]:
+def write(folder: Path, files: Iterable[tuple[str, Iterable[str | bytes]]], origin: dict[str, Any]) -> dict[str, Any]:
     """Write files one after the other.
 
     Args:
         folder: Where to. Other files in its sub-folders, written earlier, are removed.
-        files: Name below the folder, and the pieces of its text.
+        files: Name below the folder, and the pieces of its content.
         origin: Everything that decides what is written.
 
     Returns:
@@ -41,7 +42,7 @@ def is_written(folder: Path, origin: dict[str, Any], summary: dict[str, Any] | N
         return False
     present = {str(path.relative_to(folder)) for path in folder.glob("*/*")}
     return present == set(summary["files"]) and all(
-        _digest(folder / name) == digest for name, digest in summary["files"].items()
+        file_digest(folder / name) == digest for name, digest in summary["files"].items()
     )
 
 
@@ -53,15 +54,10 @@ def summary_in(folder: Path) -> dict[str, Any] | None:
         return None
 
 
-def _write(path: Path, pieces: Iterable[str]) -> str:
+def _write(path: Path, pieces: Iterable[str | bytes]) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
-    content = "".join(pieces).encode()
+    content = b"".join(piece if isinstance(piece, bytes) else piece.encode() for piece in pieces)
     temporary = path.with_name(f".{path.name}.part")
     temporary.write_bytes(content)
     temporary.replace(path)
     return hashlib.sha256(content).hexdigest()
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -40,11 +40,13 @@ class JSONDataset(AbstractDataset[Any, Any]):
             ) from error
 
     def save(self, data: Any) -> None:
-        """Write the file; numbers that are not finite are refused."""
+        """Write the file, unless it says the same; numbers that are not finite are refused."""
         try:
             text = json.dumps(data, indent=1, allow_nan=False)
         except (TypeError, ValueError) as error:
             raise DataError(f"JSON cannot hold what was to be written: {error}", where=str(self._path)) from error
+        if self._path.is_file() and self._path.read_text(encoding="utf-8") == text + "\n":
+            return
         with replacing(self._path) as temporary:
             temporary.write_text(text + "\n", encoding="utf-8")
 

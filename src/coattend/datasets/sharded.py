@@ -1,6 +1,5 @@
 """One table in many Parquet files, each remembered with the key of what it was made from."""
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from kedro.io import AbstractDataset
 from coattend.datasets.atomic import DataError, local, replacing
 from coattend.datasets.preview import TablePreview, preview_rows
 from coattend.errors import CoattendError
+from coattend.text.identity import file_digest
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class ShardedTableDataset(AbstractDataset[ShardPlan, pads.Dataset]):
         for name, table in plan.make(missing) if missing else ():
             with replacing(self._file(name)) as temporary:
                 pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
-            kept[name] = {"key": keys[name], "rows": table.num_rows, "sha256": _digest(self._file(name))}
+            kept[name] = {"key": keys[name], "rows": table.num_rows, "sha256": file_digest(self._file(name))}
             self._write_manifest(kept)
         for stale in set(self._folder.glob("*.parquet")) - {self._file(name) for name in kept}:
             stale.unlink()
@@ -104,7 +104,7 @@ class ShardedTableDataset(AbstractDataset[ShardPlan, pads.Dataset]):
 
     def _is_whole(self, name: str, shard: dict[str, Any]) -> bool:
         file = self._file(name)
-        return file.is_file() and _digest(file) == shard["sha256"]
+        return file.is_file() and file_digest(file) == shard["sha256"]
 
     def _file(self, name: str) -> Path:
         return self._folder / f"{name}.parquet"
@@ -123,8 +123,3 @@ class ShardedTableDataset(AbstractDataset[ShardPlan, pads.Dataset]):
 def shards(data: pads.Dataset) -> dict[str, pads.ParquetFileFragment]:
     """The shards of a loaded table by name."""
     return {Path(fragment.path).stem: fragment for fragment in data.get_fragments()}
-
-
-def _digest(file: Path) -> str:
-    with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()

@@ -1,5 +1,6 @@
 """Rows that sharded tables of other benchmarks or earlier runs hold, found by the hash of their text."""
 
+import re
 from collections.abc import Iterator, Mapping
 from math import gcd
 from pathlib import Path
@@ -11,6 +12,8 @@ import pyarrow.parquet as pq
 from kedro.io import AbstractDataset
 
 from coattend.datasets.atomic import DataError, local
+
+_NAME = re.compile(r"(\d+)-of-(\d+)")
 
 
 class StoredRows:
@@ -24,7 +27,7 @@ class StoredRows:
     def __init__(self, folder: Path, pattern: str) -> None:
         self._folder, self._pattern = folder, pattern
 
-    def find(self, ids: pa.Array, *, shard: int, shards: int, made_by: Mapping[bytes, bytes]) -> list[pa.Table]:
+    def find(self, ids: pa.Array, *, shard: str, made_by: Mapping[bytes, bytes]) -> list[pa.Table]:
         """The rows with some text ids, each once, in no certain order.
 
         A file is never trusted for being there: its metadata has to say that its rows were made in the same way, and
@@ -32,12 +35,11 @@ class StoredRows:
 
         Args:
             ids: Text ids of one shard of a table that is distributed by its ids.
-            shard: The shard's number.
-            shards: How many shards its table has.
+            shard: The shard's name, ``0003-of-0008``.
             made_by: What a file's metadata has to hold.
         """
         found: list[pa.Table] = []
-        for path in self._files(shard, shards):
+        for path in self._files(shard):
             if not len(ids):
                 break
             part = _rows(path, ids, made_by)
@@ -46,12 +48,17 @@ class StoredRows:
                 ids = ids.filter(pc.invert(pc.is_in(ids, part.column("text_id").combine_chunks())))
         return found
 
-    def _files(self, shard: int, shards: int) -> Iterator[Path]:
+    def _files(self, shard: str) -> Iterator[Path]:
         """Files that may hold ids of a shard: an id's remainder by either number of shards says where it is."""
+        mine = _NAME.fullmatch(shard)
         for folder in sorted(self._folder.glob(self._pattern)):
-            numbers = sorted(int(path.stem) for path in folder.glob("*.parquet") if path.stem.isdigit())
-            common = gcd(numbers[-1] + 1, shards) if numbers else 1
-            yield from (folder / f"{number:04d}.parquet" for number in numbers if number % common == shard % common)
+            for path in sorted(folder.glob("*.parquet")):
+                other = _NAME.fullmatch(path.stem)
+                if mine and other:
+                    (number, count), (its, its_count) = (map(int, match.groups()) for match in (mine, other))
+                    common = gcd(count, its_count)
+                    if number % common == its % common:
+                        yield path
 
 
 def _rows(path: Path, ids: pa.Array, made_by: Mapping[bytes, bytes]) -> pa.Table | None:

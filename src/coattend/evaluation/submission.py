@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 import pyarrow as pa
@@ -11,11 +11,13 @@ import pyarrow as pa
 from coattend.errors import CoattendError
 
 Form = Literal["squad", "recam"]
-QUESTION_COLUMNS = ["question_id", "split", "subset", "task"]
+QUESTION_COLUMNS = ["question_id", "passage_id", "split", "subset", "task"]
 PREDICTION_COLUMNS = ["question_id", "seed", "prediction", "label"]
 
 
-def files(form: Form, questions: pa.Table, predictions: pa.Table) -> Iterator[tuple[str, str]]:
+def files(
+    form: Form, questions: pa.Table, predictions: pa.Table, rejected: Mapping[str, int], source_of: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
     """A file for each split, subset and seed.
 
     Args:
@@ -23,12 +25,15 @@ def files(form: Form, questions: pa.Table, predictions: pa.Table) -> Iterator[tu
             question's number in its raw file, from 0.
         questions: The columns `QUESTION_COLUMNS` of the questions, in the order of their raw files.
         predictions: The columns `PREDICTION_COLUMNS` of a reader's predictions.
+        rejected: Raw file to the number of its records that were left out.
+        source_of: Passage id to the raw file that it comes from.
 
     Yields:
         A file's name, and what is in it.
 
     Raises:
-        CoattendError: If a question of a file was not answered: its scorer would count the others wrongly.
+        CoattendError: For ``recam``, if a question of a file was not answered or not read: its scorer would take the
+            others for the wrong ones.
     """
     answers = {(row["seed"], row["question_id"]): row for row in predictions.to_pylist()}
     seeds = sorted({seed for seed, _ in answers})
@@ -38,6 +43,8 @@ def files(form: Form, questions: pa.Table, predictions: pa.Table) -> Iterator[tu
             if not any(given.values()):
                 continue
             lacking = [question for question, answer in given.items() if answer is None]
+            if form == "recam":
+                _check_whole(name, {source_of[passage] for passage in asked.values()}, rejected)
             if lacking and form == "recam":
                 raise CoattendError(
                     f"{len(lacking)} of {len(asked)} questions have no answer, the first is {lacking[0]}",
@@ -48,18 +55,29 @@ def files(form: Form, questions: pa.Table, predictions: pa.Table) -> Iterator[tu
             yield f"{name}-seed{seed}.{'json' if form == 'squad' else 'csv'}", text
 
 
-def _groups(questions: pa.Table) -> Iterator[tuple[str, list[str]]]:
-    """Names of the files of scored splits, with their questions in order."""
-    groups: dict[str, list[str]] = {}
+def _check_whole(name: str, sources: set[str], rejected: Mapping[str, int]) -> None:
+    for source in sorted(sources):
+        if rejected.get(source):
+            raise CoattendError(
+                f"{rejected[source]} records of {source} were left out, and the others are known by their place in it",
+                where=name,
+                cure="Mend the file: the benchmark's table of rejected records says what is wrong",
+            )
+
+
+def _groups(questions: pa.Table) -> Iterator[tuple[str, dict[str, str]]]:
+    """Names of the files of scored splits, with their questions in order, and the passage of each."""
+    groups: dict[str, dict[str, str]] = {}
     for row in questions.to_pylist():
         if row["split"] != "train":
             name = "-".join(part.replace(" ", "_") for part in (row["subset"], row["split"]) if part)
-            groups.setdefault(name, []).append(row["question_id"])
+            groups.setdefault(name, {})[row["question_id"]] = row["passage_id"]
     yield from groups.items()
 
 
 def _squad(given: dict[str, dict | None]) -> str:
-    texts = {question: answer["prediction"] for question, answer in given.items() if answer is not None}
+    # A question that is missing would leave the total of SQuAD 2.0's scorer: it counts as unanswered instead.
+    texts = {question: answer["prediction"] if answer else "" for question, answer in given.items()}
     return json.dumps(texts, ensure_ascii=False, indent=1) + "\n"
 
 

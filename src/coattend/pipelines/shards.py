@@ -1,6 +1,7 @@
 """What the stages that work shard by shard ask of a stored table."""
 
 import hashlib
+import math
 from collections.abc import Iterable
 
 import pyarrow as pa
@@ -13,14 +14,14 @@ _LITTLE = 2_000_000
 
 _SHARD = 2_000_000
 """Bytes of text that a shard has about: what a worker holds at any time."""
-_MOST = 4096
+_FEWEST, _MOST = 8, 4096
 
 
 def fitting_shards(tables: Iterable[pads.Dataset]) -> int:
     """A number of shards that keeps each small, whatever the size: a power of two, so that growing moves few texts."""
     metadata = [fragment.metadata for table in tables for fragment in table.get_fragments()]
-    needed = sum(map(_bytes, metadata)) / _SHARD
-    return next((count for count in (2**power for power in range(3, 12)) if count >= needed), _MOST)
+    needed = math.ceil(sum(map(_bytes, metadata)) / _SHARD)
+    return min(max(1 << (needed - 1).bit_length(), _FEWEST), _MOST)
 
 
 def values_key(fragment: pads.ParquetFileFragment, columns: list[str], *parts: str) -> str:

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from coattend.evaluation import squad
+from coattend.parameters import BenchmarkParameters
 from coattend.profiling import sliding_window
 from coattend.profiling.material import Material
 from coattend.profiling.rows import Row
+from coattend.text.occurrences import occurrences
 from coattend.text.questions import fill, is_cloze
 
 FREQUENT = 150
@@ -19,8 +21,8 @@ Asked = list[dict[str, Any]]
 Scores = dict[str, float]
 
 
-def baselines(material: Material) -> Iterator[Row]:
-    """Scores in percent.
+def baselines(benchmark: BenchmarkParameters, material: Material) -> Iterator[Row]:
+    """Scores in percent, beside the published ones. A blank is filled with each option.
 
     - *chance*: one of the options by lot.
     - *always the same option*: the one that is right most often in train.
@@ -39,8 +41,9 @@ def baselines(material: Material) -> Iterator[Row]:
         scores |= _by_window([r for r in asked if r["task"] == "options" and r["label"] is not None], material)
         scores |= _by_frequency([r for r in asked if r["task"] == "word" and r["label"] is not None], material)
         scores |= _spans([row for row in asked if row["task"] == "span"], material, frequent)
+        published = benchmark.published.get(f"{split}/{subset}", {})
         for name, value in scores.items():
-            yield Row("baselines", split, subset, f"{name}, %", 100 * value)
+            yield Row("baselines", split, subset, f"{name}, %", 100 * value, published.get(f"{name}, %"))
 
 
 def _usual_label(material: Material) -> int:
@@ -82,8 +85,8 @@ def _by_frequency(asked: Asked, material: Material) -> Scores:
 
 
 def _frequency(row: dict[str, Any], material: Material) -> float:
-    counts = Counter(material.passages[row["passage_id"]]["text"].split())
-    return _by_lot([counts[option] for option in row["options"]], row["label"])
+    places = occurrences(material.passages[row["passage_id"]]["text"], row["options"])
+    return _by_lot([len(each) for each in places], row["label"])
 
 
 def _by_lot(scores: list[float], label: int) -> float:

@@ -1,6 +1,7 @@
 """What occurs more than once: passages within a split and across splits, questions, and options of one question."""
 
 from collections.abc import Iterator
+from itertools import combinations
 
 from coattend.evaluation.groups import EVERYTHING, TRAINING_SPLIT
 from coattend.profiling.material import Material
@@ -22,9 +23,7 @@ def copies(material: Material) -> Iterator[Row]:
         yield Row("copies", split, subset, "questions with equal options", equal)
         if subset == EVERYTHING:
             texts[split], pairs[split] = distinct, set(keys)
-    if TRAINING_SPLIT not in texts:
-        return
-    for split in sorted(texts.keys() - {TRAINING_SPLIT}):
+    first = sorted(texts, key=lambda split: (split != TRAINING_SPLIT, split))
+    for other, split in combinations(first, 2):
         for what, held in (("passages", texts), ("questions", pairs)):
-            shared = len(held[split] & held[TRAINING_SPLIT])
-            yield Row("copies", split, EVERYTHING, f"{what} that are in {TRAINING_SPLIT} too", shared)
+            yield Row("copies", split, EVERYTHING, f"{what} that are in {other} too", len(held[split] & held[other]))

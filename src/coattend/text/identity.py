@@ -1,7 +1,8 @@
-"""A text's name is its content."""
+"""The name of a text, and of a file, is its content."""
 
 import hashlib
 import re
+from pathlib import Path
 
 
 def text_id(text: str) -> str:
@@ -19,3 +20,13 @@ def text_id(text: str) -> str:
 def bare(text: str) -> str:
     """Words in lower case, without punctuation and with one space between: what copies share, however they are set."""
     return re.sub(r"[\W_]+", " ", text.lower()).strip()
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 of a file's content.
+
+    Raises:
+        OSError: If it cannot be read.
+    """
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -48,7 +48,8 @@ class EntityNames:
         skipped = len(_split(subwords, ["a"])[0][0])
         self._written = [alone, [ids[skipped:] for ids in behind]]
         self._numbers = [{tuple(ids): number for number, ids in enumerate(written)} for written in self._written]
-        self._first = {ids[0] for written in self._written for ids in written}
+        self._first = np.unique([ids[0] for written in self._written for ids in written])
+        self._digits = {token for written in self._written for ids in written for token in ids[1:]} - set(alone[0][:-1])
         self._longest = max(lengths)
 
     def length(self, number: int) -> tuple[int, ...]:
@@ -62,12 +63,13 @@ class EntityNames:
             ids: Its tokens.
         """
         tokens = ids.tolist()
-        for first in np.flatnonzero(np.isin(ids, list(self._first))).tolist():
+        for first in np.flatnonzero(np.isin(ids, self._first)).tolist():
             for end in range(min(first + self._longest, len(tokens)), first, -1):
                 known = [(v, numbers.get(tuple(tokens[first:end]))) for v, numbers in enumerate(self._numbers)]
                 found = next(((variant, number) for variant, number in known if number is not None), None)
                 if found is not None:
-                    yield Occurrence(first, found[1], found[0])
+                    if end == len(tokens) or tokens[end] not in self._digits:  # Else its number is a higher one.
+                        yield Occurrence(first, found[1], found[0])
                     break
 
     def renamed(self, ids: np.ndarray, names: dict[int, int]) -> np.ndarray:

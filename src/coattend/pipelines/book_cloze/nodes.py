@@ -8,6 +8,7 @@ from typing import Any
 
 from coattend.benchmarks import book_cloze, books, written
 from coattend.benchmarks.book_cloze import Words, clozes, read_book, split_books
+from coattend.benchmarks.cbt import SPLITS
 from coattend.benchmarks.origin import digest_of_code, digest_of_file
 from coattend.benchmarks.raw import matches, raw_folder
 from coattend.configuration import project_folder
@@ -17,9 +18,6 @@ from coattend.parameters import BenchmarkParameters, BookParameters, TaggingPara
 from coattend.text.tagging import resolve
 
 logger = logging.getLogger(__name__)
-
-NAMES = {"train": "train", "dev": "valid", "test": "test"}
-"""What the Children's Book Test calls the splits."""
 
 
 def make_clozes(benchmark: BenchmarkParameters, tagging: TaggingParameters) -> dict[str, Any]:
@@ -37,7 +35,7 @@ def make_clozes(benchmark: BenchmarkParameters, tagging: TaggingParameters) -> d
     """
     settings = benchmark.books or BookParameters()
     found = _books(settings, benchmark)
-    tagger = resolve(tagging).tagger
+    tagger = resolve(tagging)
     folder = raw_folder(project_folder(), generated=True) / benchmark.name / "clozes"
     origin = {
         "settings": settings.model_dump(),
@@ -46,11 +44,11 @@ def make_clozes(benchmark: BenchmarkParameters, tagging: TaggingParameters) -> d
         "code": digest_of_code([Path(book_cloze.__file__), Path(books.__file__)]),
     }
     known = written.summary_in(folder.parent)
-    if known and written.is_written(folder, origin, known):
+    if known is not None and written.is_written(folder, origin, known):
         return known
     logger.info("Making questions of %d books, tagged by %s, in %s", len(found), tagger.name, folder)
     split = split_books(found, dev=settings.dev, test=settings.test)
-    read = partial(_read, tagger)
+    read = partial(_read, tagger.tagger)
     tagged = dict(map_shards(read, found, workers=benchmark.workers, title=f"Reading {benchmark.title}"))
     return written.write(folder, _files(split, tagged, settings), origin)
 
@@ -82,4 +80,4 @@ def _files(
                 piece for path in its for piece in clozes(tagged[path], kind, step=settings.step, seed=settings.seed)
             )
             if its:
-                yield f"cbt/cbtest_{kind}_{NAMES[name]}.txt", pieces
+                yield f"cbt/cbtest_{kind}_{SPLITS[name]}.txt", pieces

@@ -6,7 +6,6 @@ from typing import Any
 from coattend.benchmarks.fetching import fetch
 from coattend.benchmarks.raw import raw_folder
 from coattend.configuration import project_folder
-from coattend.errors import CoattendError
 from coattend.parameters import BenchmarkParameters
 
 logger = logging.getLogger(__name__)
@@ -22,12 +21,14 @@ def download(benchmark: BenchmarkParameters) -> list[dict[str, Any]]:
         For each file its name, place, state, size and digest.
 
     Raises:
-        CoattendError: If none of its files can be fetched by a program, or one cannot be fetched now.
+        CoattendError: If one cannot be fetched now.
     """
     folder = raw_folder(project_folder())
     if not benchmark.downloads:
-        cure = f"Fetch them by hand, {benchmark.published_at}, and put them into {folder / benchmark.sources[0].folder}"
-        raise CoattendError("its files cannot be fetched by a program", where=benchmark.title, cure=cure)
+        logger.warning(
+            "%s: no program can fetch its files. Fetch them by hand from %s and put them into %s",
+            *(benchmark.title, benchmark.published_at, folder / benchmark.sources[0].folder),
+        )
     logger.info("%s is published at %s. Licence: %s", benchmark.title, benchmark.published_at, benchmark.licence)
     records = []
     for file in benchmark.downloads:

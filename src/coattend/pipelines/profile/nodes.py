@@ -39,7 +39,7 @@ def profile(
         *answers(material),
         *lengths(benchmark, material, texts),
         *copies(material),
-        *baselines(material),
+        *baselines(benchmark, material),
         *tag_shares(tags, tagset(tagging.tagset).names),
     ]
     columns = [list(column) for column in zip(*rows, strict=True)]

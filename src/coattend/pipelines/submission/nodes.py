@@ -1,5 +1,7 @@
 """Nodes of the submission pipeline."""
 
+from collections import Counter
+
 import pyarrow.dataset as pads
 
 from coattend.errors import CoattendError
@@ -7,7 +9,13 @@ from coattend.evaluation import submission
 from coattend.parameters import BenchmarkParameters
 
 
-def submit(predictions: pads.Dataset | None, questions: pads.Dataset, benchmark: BenchmarkParameters) -> dict[str, str]:
+def submit(
+    predictions: pads.Dataset | None,
+    questions: pads.Dataset,
+    passages: pads.Dataset,
+    rejected: pads.Dataset,
+    benchmark: BenchmarkParameters,
+) -> dict[str, str]:
     """Write a reader's predictions as its benchmark wants them.
 
     Returns:
@@ -22,10 +30,13 @@ def submit(predictions: pads.Dataset | None, questions: pads.Dataset, benchmark:
     if predictions is None:
         cure = "Run the pipelines training and evaluation first"
         raise CoattendError("has no predictions", where=benchmark.title, cure=cure)
+    sources = passages.to_table(columns=["passage_id", "source"]).to_pydict()
     return dict(
         submission.files(
             benchmark.submission,
             questions.to_table(columns=submission.QUESTION_COLUMNS),
             predictions.to_table(columns=submission.PREDICTION_COLUMNS),
+            Counter(rejected.to_table(columns=["file"]).column("file").to_pylist()),
+            dict(zip(sources["passage_id"], sources["source"], strict=True)),
         )
     )

@@ -12,9 +12,11 @@ def create_pipeline(benchmark: str, reader: str) -> Pipeline:
         benchmark: Name of the benchmark.
         reader: Name of the reader's entry.
     """
+    tables = ["predictions", "questions", "passages", "rejected"]
     return Pipeline(
-        [node(submit, ["predictions", "questions", "params:benchmark"], "submission", name="submit")],
+        [node(submit, [*tables, "params:benchmark"], "submission", name="submit")],
         namespace=f"{benchmark}.{reader}",
-        inputs={"questions": f"{benchmark}.questions", "predictions": f"{benchmark}.{reader}.predictions"},
+        inputs={name: f"{benchmark}.{name}" for name in tables[1:]}
+        | {"predictions": f"{benchmark}.{reader}.predictions"},
         parameters={"params:benchmark": f"params:benchmarks.{benchmark}"},
     )

@@ -44,7 +44,7 @@ def tag(
     def make(names: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
         items = [(name, fragments[name]) for name in names]
         workers = workers_for((fragment for _, fragment in items), benchmark.workers)
-        work = partial(_tag_shard, tagger, tagged_before, len(fragments))
+        work = partial(_tag_shard, tagger, tagged_before)
         return map_shards(work, items, workers=workers, title=f"Tagging {benchmark.title}")
 
     return ShardPlan(
@@ -55,13 +55,13 @@ def tag(
 
 
 def _tag_shard(
-    tagger: TextTagger, tagged_before: StoredRows, shards: int, item: tuple[str, pads.ParquetFileFragment]
+    tagger: TextTagger, tagged_before: StoredRows, item: tuple[str, pads.ParquetFileFragment]
 ) -> tuple[str, pa.Table]:
     name, fragment = item
     texts = fragment.to_table(columns=["text_id", "text"])
     ids = texts.column("text_id").combine_chunks()
     schema = TAGS.with_metadata({"tagger": tagger.name, "digest": tagger.digest})
-    known = tagged_before.find(ids, shard=int(name), shards=shards, made_by={b"digest": tagger.digest.encode()})
+    known = tagged_before.find(ids, shard=name, made_by={b"digest": tagger.digest.encode()})
     tagged = pa.concat_tables([schema.empty_table(), *(part.cast(schema) for part in known)])
     new = texts.filter(pc.invert(pc.is_in(ids, tagged.column("text_id").combine_chunks())))
     table = pa.concat_tables([tagged, _tagged(tagger, new, schema)])
