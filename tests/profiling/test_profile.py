@@ -89,7 +89,7 @@ def test_counts_beside_the_published(benchmark, questions, caplog):
 
 def test_lengths_and_what_is_cut(benchmark, questions):
     texts = Lengths.read(stored(TAGS), stored(TOKENS))
-    values = named(lengths(benchmark, material(questions), texts))
+    values = named(lengths(benchmark, material(questions), texts, special_tokens=3))
     assert values["dev", "all", "words of a passage, longest"] == 4
     assert values["train", "all", "words of a passage, mean"] == pytest.approx((9 + 5) / 2)
     assert values["train", "all", "turns of a passage, longest"] == 2

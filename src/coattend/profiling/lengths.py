@@ -11,24 +11,25 @@ from coattend.profiling.rows import Row, distribution
 from coattend.profiling.texts import Lengths
 from coattend.text.questions import question_domains
 
-SPECIAL_TOKENS = 3
-"""[CLS] and two [SEP]."""
 LIMIT = 512
 """Tokens of the longest sequence that most encoders take."""
 
 
-def lengths(benchmark: BenchmarkParameters, material: Material, texts: Lengths) -> Iterator[Row]:
+def lengths(
+    benchmark: BenchmarkParameters, material: Material, texts: Lengths, *, special_tokens: int
+) -> Iterator[Row]:
     """Lengths in words, and sequences in tokens with the share that is longer than `LIMIT`.
 
     Args:
         benchmark: How options become text.
         material: Its questions and passages.
         texts: Lengths of all texts.
+        special_tokens: How many special tokens a sequence has.
     """
     for split, subset, asked in material.groups:
         ids = {row["passage_id"]: None for row in asked}
         read = [material.passages[name] for name in ids]
-        sequences = np.array([_sequence(benchmark, row, material, texts) for row in asked])
+        sequences = special_tokens + np.array([_sequence(benchmark, row, material, texts) for row in asked])
         measured = {
             "words of a passage": _words(texts, (passage["text"] for passage in read)),
             "words of a question": _words(texts, (row["question"] for row in asked)),
@@ -48,7 +49,7 @@ def _words(texts: Lengths, asked: Iterable[str]) -> np.ndarray:
 
 
 def _sequence(benchmark: BenchmarkParameters, question: dict[str, Any], material: Material, texts: Lengths) -> int:
-    """Tokens of the longest sequence that a question makes."""
+    """Tokens of the longest sequence that a question makes, without special tokens."""
     domains = question_domains(
         question["task"],
         question["question"],
@@ -57,4 +58,4 @@ def _sequence(benchmark: BenchmarkParameters, question: dict[str, Any], material
         words_as_options=benchmark.words_as_options,
     )
     asked = max(sum(int(texts.tokens[texts.row(text)]) for text in parts) for parts in domains)
-    return SPECIAL_TOKENS + asked + int(texts.tokens[texts.row(material.passages[question["passage_id"]]["text"])])
+    return asked + int(texts.tokens[texts.row(material.passages[question["passage_id"]]["text"])])

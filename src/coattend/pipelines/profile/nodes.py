@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pyarrow.dataset as pads
 
-from coattend.parameters import BenchmarkParameters, TaggingParameters
+from coattend.parameters import BenchmarkParameters, TaggingParameters, TokenizerParameters
 from coattend.profiling.answers import answers
 from coattend.profiling.baselines import baselines
 from coattend.profiling.copies import copies
@@ -14,6 +14,7 @@ from coattend.profiling.overview import overview
 from coattend.profiling.tags import tag_shares
 from coattend.profiling.texts import Lengths
 from coattend.tables import PROFILE
+from coattend.text.subwords import load_tokenizer, special_layout
 from coattend.text.tagset import tagset
 
 
@@ -25,6 +26,7 @@ def profile(
     tokens: pads.Dataset,
     benchmark: BenchmarkParameters,
     tagging: TaggingParameters,
+    tokenizer: TokenizerParameters,
 ) -> pa.Table:
     """Measure a benchmark.
 
@@ -37,7 +39,7 @@ def profile(
         *overview(benchmark, material, tags, texts),
         *counts(benchmark, material, rejected.count_rows()),
         *answers(material),
-        *lengths(benchmark, material, texts),
+        *lengths(benchmark, material, texts, special_tokens=special_layout(load_tokenizer(tokenizer)).count),
         *copies(material),
         *baselines(benchmark, material),
         *tag_shares(tags, tagset(tagging.tagset).names),

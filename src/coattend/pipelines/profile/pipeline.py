@@ -16,7 +16,9 @@ def create_pipeline(benchmark: str, tagging: str, tokenizer: str) -> Pipeline:
     tables = ["passages", "questions", "rejected", "tags", "tokens"]
     return Pipeline(
         [
-            node(profile, [*tables, "params:benchmark", "params:tagging"], "profile", name="profile"),
+            node(
+                profile, [*tables, "params:benchmark", "params:tagging", "params:tokenizer"], "profile", name="profile"
+            ),
             node(draw_profile, ["profile", "params:benchmark"], "profile_page", name="draw_profile"),
         ],
         namespace=benchmark,
@@ -25,5 +27,6 @@ def create_pipeline(benchmark: str, tagging: str, tokenizer: str) -> Pipeline:
         parameters={
             "params:benchmark": f"params:benchmarks.{benchmark}",
             "params:tagging": f"params:taggings.{tagging}",
+            "params:tokenizer": f"params:tokenizers.{tokenizer}",
         },
     )
