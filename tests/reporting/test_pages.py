@@ -92,6 +92,13 @@ def test_scores_stand_in_the_table(page, compared):
     assert "2 seeds" in row[1]
 
 
+def test_parts_name_how_many_questions_they_have(markdown):
+    """Of 60 questions for spans every fourth has no answer."""
+    header = next(line for line in markdown.splitlines() if "F1 where there is an answer" in line)
+    assert "F1 where there is an answer (dev; 45 questions)" in header
+    assert "F1 where there is none (dev; 15 questions)" in header
+
+
 @pytest.mark.parametrize(
     "said",
     [

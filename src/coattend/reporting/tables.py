@@ -117,7 +117,9 @@ def _shown(task: str, group: str) -> list[str]:
 
 
 def _head(task: str, split: str, group: str, metric: str, found: dict[str, Any]) -> Cell:
-    count = found["answerable"] if metric == "has_answer_f1" else found["questions"]
+    answerable = found.get("answerable", found["questions"])
+    parts = {"has_answer_f1": answerable, "no_answer_f1": found["questions"] - answerable}
+    count = parts.get(metric, found["questions"])
     name = ", ".join([*([split] if split else []), *([group] if group != EVERYTHING else [])])
     if len(METRICS[task]) == 1:
         return Cell(name, (f"{count:,} questions",))
