@@ -134,7 +134,10 @@ ODD = {
 
 
 def test_odd_texts_go_through_whole(add, run, project):
-    """Offsets are code points from the raw file to the prediction; half a surrogate is listed, and the rest goes on."""
+    """Offsets are code points from the raw file to the prediction; half a surrogate is listed, and the rest goes on.
+
+    The benchmark may have options too, as one's own may: readers answer what its questions ask for.
+    """
     folder = project / "data" / "01_raw" / "odd"
     folder.mkdir()
     rows = []
@@ -151,7 +154,7 @@ def test_odd_texts_go_through_whole(add, run, project):
         lines = [json.dumps(row | {"id": f"{split}-{row['id']}"}) + "\n" for row in rows]
         (folder / f"{split}.jsonl").write_text("".join(lines))
     source = {"format": "custom", "folder": "odd", "files": {split: [f"{split}.jsonl"] for split in ("train", "dev")}}
-    add("odd", tasks=["span"], sources=[source], training=TRAINING | {"held_out": 0.2})
+    add("odd", tasks=["options", "span"], sources=[source], training=TRAINING | {"held_out": 0.2})
     run(DATA, "odd")
     run("training,evaluation", "odd.plain")
     tables = project / "data/test/02_intermediate/odd"

@@ -22,7 +22,7 @@ class Parameters(BaseModel):
 class SourceParameters(Parameters):
     """One kind of raw file of a benchmark."""
 
-    format: str = Field(description="Native format: a module of coattend.benchmarks (dream, squad, cbt).")
+    format: str = Field(description="Native format: a module of coattend.benchmarks, such as dream or squad.")
     folder: str = Field(description="Folder of the files, below the raw folder.")
     files: dict[str, list[str]] = Field(description="Split to file patterns inside the folder; one match is enough.")
     archives: list[str] = Field([], description="Archives whose members are matched where the folder has no files.")
@@ -89,7 +89,9 @@ class TrainingParameters(Parameters):
     selection: Literal["held_out", "dev"] = Field(
         "held_out", description="Where checkpoints are chosen; dev is labelled."
     )
-    stride: int = Field(128, ge=0, description="How far apart the windows of a long passage are, in tokens; for spans.")
+    stride: int = Field(
+        128, ge=0, description="Tokens between the windows of a long passage, as stride_counts says; for spans."
+    )
     stride_counts: Literal["overlap", "advance"] = Field(
         "overlap", description="What stride counts: tokens that two windows share, or tokens from start to start."
     )

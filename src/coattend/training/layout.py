@@ -11,7 +11,7 @@ class Layout:
     Attributes:
         max_length: Longest sequence in tokens, special ones included. A passage gives way; a question never does.
         special_tokens: How many special tokens a sequence has.
-        stride: How far apart the windows of a long passage are, for spans.
+        stride: Tokens between the windows of a long passage, for spans.
         stride_counts: ``overlap``: the tokens that two windows share (at most half a window). ``advance``: those from
             the start of one to the start of the next.
         fill_blanks: Whether an option fills the question's blank, or stands behind the question.

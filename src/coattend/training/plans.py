@@ -115,7 +115,7 @@ def plan_of(
     Raises:
         CoattendError: If a parameter names nothing that exists, or the reader has no head for the benchmark.
     """
-    head = readers.head_for(reader.reader, benchmark.answerable, reader.head)
+    head = readers.head_for(reader.reader, _asked_for(questions, benchmark), reader.head)
     stored = Tokens.from_table(tokens)
     _check_tokenizer(stored, tokenizer, encoder)
     layout = special_layout(load_tokenizer(tokenizer))
@@ -139,6 +139,14 @@ def plan_of(
         ),
         layout=layout,
     )
+
+
+def _asked_for(questions: pads.Dataset, benchmark: BenchmarkParameters) -> tuple[str, ...]:
+    """Of the tasks that a benchmark may have, in their order, those that its questions ask for."""
+    tasks = set(questions.to_table(columns=["task"]).column("task").to_pylist())
+    if benchmark.words_as_options and "word" in tasks:
+        tasks.add("options")
+    return tuple(task for task in benchmark.answerable if task in tasks) or benchmark.answerable
 
 
 def _task(head: str, benchmark: BenchmarkParameters) -> str:
