@@ -1,0 +1,53 @@
+"""The multi-head co-attention that POI-Net is compared with: one whole transformer layer more, any number of turns."""
+
+from pydantic import Field
+from torch import nn
+
+from coattend.readers.attended import Attended, Encoded
+from coattend.readers.multi_head import MultiHeadAttention, TransformerBlock
+from coattend.readers.parts import EncoderShape, InteractionConfig
+
+
+class MultiHeadBlock(nn.Module):
+    """Multi-head co-attention in the place of iterative co-attention (POI-Net, figure 4 and table 7).
+
+    The paper does not say what the block holds. Its parameters are those of one whole transformer layer, so it is one
+    here: attention of one stream to the other, norms and a feed-forward layer. Every turn applies it again to what came
+    of the last, so that its parameters are the same at every number of turns, as a single row of table 7 suggests.
+
+    Args:
+        config: Its options.
+        shape: The encoder's.
+    """
+
+    class Config(InteractionConfig):
+        """Options of the multi-head block."""
+
+        turns: int = Field(1, ge=0, le=100, description="How often the block is applied; 0 is the baseline.")
+        attention_dropout: float = Field(0.0, ge=0, lt=1, description="Dropout of the attention's weights.")
+
+    def __init__(self, config: Config, shape: EncoderShape) -> None:
+        super().__init__()
+        self.turns = config.turns
+        attention = MultiHeadAttention(
+            shape.hidden_size, shape.attention_heads, projected=True, dropout=config.attention_dropout
+        )
+        self.block = TransformerBlock(attention, shape.hidden_size) if config.turns else None
+
+    def forward(self, encoded: Encoded) -> Attended:
+        """Both streams after all turns, [S, P, H] and [S, Q, H]."""
+        passage, question = encoded.passage, encoded.question
+        for _ in range(self.turns):
+            passage, question = (
+                self.block(passage, question, encoded.question_mask),
+                self.block(question, passage, encoded.passage_mask),
+            )
+        return Attended(
+            passage=passage,
+            question=question,
+            passage_mask=encoded.passage_mask,
+            question_mask=encoded.question_mask,
+        )
+
+
+PART = MultiHeadBlock

@@ -1,0 +1,71 @@
+"""Soft attention, as DUMA's table 6 applies it to multi-choice questions."""
+
+import math
+from collections.abc import Set
+from typing import Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from coattend.readers.attended import Attended, Encoded
+from coattend.readers.linear import linear
+from coattend.readers.parts import EncoderShape, InteractionConfig
+
+
+class SoftAttention(nn.Module):
+    """The passage as each token of question and option sees it (Bahdanau et al. 2015; DUMA, section 6.2).
+
+    "We multiply the attention matrix with passage representations to obtain question-aware passage representations, and
+    then feed them into the decoder": R_i = sum_j softmax_j(e_ij) W^V p_j, for each question token q_i. DUMA's table 8
+    gives it 3 H^2 parameters, so three maps of the width: W^Q q, W^K p and W^V p. With ``additive`` e_ij is Bahdanau's
+    v . tanh(W^Q q_i + W^K p_j), which takes memory for P x Q x H numbers; with ``product``, the default, it is their
+    scaled product.
+
+    Args:
+        config: Its options.
+        shape: The encoder's.
+    """
+
+    class Config(InteractionConfig):
+        """Options of soft attention."""
+
+        score: Literal["product", "additive"] = Field("product", description="How two tokens are compared.")
+
+        def fills(self, given: Set[str]) -> frozenset[str]:
+            """The question's stream: as many vectors as it has tokens, made of the passage."""
+            return frozenset({"question"}) & given
+
+    def __init__(self, config: Config, shape: EncoderShape) -> None:
+        super().__init__()
+        width = shape.hidden_size
+        self.query, self.key, self.value = linear(width, width), linear(width, width), linear(width, width)
+        self.score = linear(width, 1, bias=False) if config.score == "additive" else None
+
+    def forward(self, encoded: Encoded) -> Attended:
+        """Look at the passage.
+
+        Args:
+            encoded: Passage [S, P, H] and question [S, Q, H].
+
+        Returns:
+            As the question's stream what its tokens see [S, Q, H]; the attention [S, Q, P] as the map ``attention``.
+        """
+        query, key = self.query(encoded.question), self.key(encoded.passage)
+        scores = self._scores(query, key).masked_fill(~encoded.passage_mask.unsqueeze(1), -torch.inf)  # [S, Q, P]
+        attention = scores.softmax(-1)
+        return Attended(
+            passage=None,
+            question=attention @ self.value(encoded.passage),
+            passage_mask=encoded.passage_mask,
+            question_mask=encoded.question_mask,
+            maps={"attention": attention},
+        )
+
+    def _scores(self, query: Tensor, key: Tensor) -> Tensor:
+        if self.score is None:
+            return query @ key.transpose(1, 2) / math.sqrt(query.shape[-1])
+        return self.score(torch.tanh(query.unsqueeze(2) + key.unsqueeze(1))).squeeze(-1)
+
+
+PART = SoftAttention

@@ -1,0 +1,79 @@
+"""Multi-head attention of one stream to another, and the transformer block around it."""
+
+from torch import Tensor, nn
+from torch.nn.functional import gelu, scaled_dot_product_attention
+
+from coattend.readers.linear import linear
+
+
+class MultiHeadAttention(nn.Module):
+    """MHA(Query, Key, Value) of DUMA, equation 1, with Key = Value.
+
+    Args:
+        width: H.
+        heads: Number of heads.
+        head_width: Width d_k of a head; None: H / heads.
+        projected: Whether W^O follows; it has to where all heads together are not H wide.
+        bias: Whether the maps have biases.
+        dropout: Dropout of the attention's weights.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        heads: int,
+        *,
+        projected: bool,
+        head_width: int | None = None,
+        bias: bool = True,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        inner = width if head_width is None else heads * head_width
+        self.query, self.key, self.value = (linear(width, inner, bias=bias) for _ in range(3))
+        self.output = linear(inner, width, bias=bias) if projected else nn.Identity()
+        self.heads, self.dropout = heads, dropout
+
+    def forward(self, asking: Tensor, asked: Tensor, mask: Tensor) -> Tensor:
+        """Attend.
+
+        Args:
+            asking: The queries' stream [S, L, H].
+            asked: The stream of keys and values [S, M, H].
+            mask: True at its real tokens [S, M].
+
+        Returns:
+            The attended stream [S, L, H].
+        """
+        query, key, value = (
+            self._split(self.query(asking)),
+            self._split(self.key(asked)),
+            self._split(self.value(asked)),
+        )
+        heads = scaled_dot_product_attention(  # [S, heads, L, H / heads]
+            query, key, value, attn_mask=mask[:, None, None], dropout_p=self.dropout if self.training else 0.0
+        )
+        return self.output(heads.transpose(1, 2).flatten(2))
+
+    def _split(self, stream: Tensor) -> Tensor:
+        return stream.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+
+class TransformerBlock(nn.Module):
+    """Attention, add & norm, feed-forward, add & norm (DUMA, section 6.1); the queries' stream is what is added.
+
+    Args:
+        attention: Its attention.
+        width: H; the feed-forward layer is four times as wide, with GELU between, as in BERT.
+    """
+
+    def __init__(self, attention: MultiHeadAttention, width: int) -> None:
+        super().__init__()
+        self.attention = attention
+        self.widen, self.narrow = linear(width, 4 * width), linear(4 * width, width)
+        self.after_attention, self.after_feed_forward = nn.LayerNorm(width), nn.LayerNorm(width)
+
+    def forward(self, asking: Tensor, asked: Tensor, mask: Tensor) -> Tensor:
+        """Attend, as `MultiHeadAttention` does: [S, L, H], [S, M, H], [S, M] to [S, L, H]."""
+        stream = self.after_attention(asking + self.attention(asking, asked, mask))
+        return self.after_feed_forward(stream + self.narrow(gelu(self.widen(stream))))
