@@ -34,3 +34,7 @@ class InteractionConfig(PartConfig):
     def fills(self, given: Set[str]) -> frozenset[str]:
         """Fields of `Attended` that the interaction fills, out of what the encoder gave; here both streams."""
         return STREAMS & given
+
+    def width(self, shape: EncoderShape) -> int:
+        """Width of the vectors that the interaction hands on; here the encoder's."""
+        return shape.hidden_size

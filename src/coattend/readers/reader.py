@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,10 +90,11 @@ class Reader(nn.Module):
         parts = fitting(name, head, overrides)
         classes, configs = parts.classes, parts.configs
         encoding = classes["encoder"](configs["encoder"], encoder, summary="summary" in parts.needed)
+        attended = replace(encoding.shape, hidden_size=configs["interaction"].width(encoding.shape))
         return cls(
             encoder=encoding,
             interaction=classes["interaction"](configs["interaction"], encoding.shape),
-            head=classes["head"](configs["head"], encoding.shape, parts.given),
+            head=classes["head"](configs["head"], attended, parts.given),
             config=ReaderConfig(name, parts.head, parts.options, encoding.describe()),
         ).eval()
 

@@ -28,7 +28,7 @@ class OptionsHead(nn.Module):
 
     Args:
         config: Its options.
-        shape: The encoder's.
+        shape: The encoder's, with the width of what the interaction hands on.
         given: Fields of `Attended` that the interaction fills. Where that is one stream alone, it is pooled alone.
     """
 

@@ -27,7 +27,7 @@ class SpanHead(nn.Module):
 
     Args:
         config: Its options.
-        shape: The encoder's.
+        shape: The encoder's, with the width of what the interaction hands on.
         given: Fields of `Attended` that the interaction fills.
     """
 
