@@ -41,6 +41,12 @@ class Assembly:
         return self.configs["head"].needs(self.given)
 
     @property
+    def encoder_sums_up(self) -> bool:
+        """Whether the encoder has to make the summary that the head reads."""
+        without = self.configs["encoder"].fills() - {"summary"}
+        return "summary" in self.needed - self.configs["interaction"].fills(without)
+
+    @property
     def options(self) -> Options:
         """All options; those that are left to the encoder (null) are left out."""
         return {

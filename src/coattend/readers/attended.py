@@ -14,6 +14,7 @@ class Encoded:
         question: Vectors of the question domain [S, Q, H]: question, option, last SEP.
         passage_mask: True at real tokens [S, P].
         question_mask: True at real tokens [S, Q].
+        option_mask: True at the question domain's tokens that are the option [S, Q]; None where nobody told.
         summary: One vector of the whole sequence [S, H], if a head asked for it.
     """
 
@@ -21,6 +22,7 @@ class Encoded:
     question: Tensor
     passage_mask: Tensor
     question_mask: Tensor
+    option_mask: Tensor | None = None
     summary: Tensor | None = None
 
 

@@ -19,6 +19,8 @@ class Batch:
             the passage, the first SEP.
         question_index: Positions in N of the question domain [S, Q], long: question, option, last SEP.
         question_mask: True at the question domain's real tokens [S, Q], bool.
+        option_mask: True at the tokens of the option [S, Q], bool, where it stands behind its question; all False where
+            it fills the question's blank.
         option_index: Sequence of each option [B, C], long; -1 where a question has fewer options.
         label: The right option [B], long.
         answer_mask: True at tokens that an answer may hold [S, P], bool: the passage, without CLS and SEP.
@@ -33,6 +35,7 @@ class Batch:
     passage_mask: Tensor
     question_index: Tensor
     question_mask: Tensor
+    option_mask: Tensor | None = None
     option_index: Tensor | None = None
     label: Tensor | None = None
     answer_mask: Tensor | None = None

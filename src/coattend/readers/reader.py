@@ -89,7 +89,7 @@ class Reader(nn.Module):
         """Build a reader as `coattend.readers.build` does."""
         parts = fitting(name, head, overrides)
         classes, configs = parts.classes, parts.configs
-        encoding = classes["encoder"](configs["encoder"], encoder, summary="summary" in parts.needed)
+        encoding = classes["encoder"](configs["encoder"], encoder, summary=parts.encoder_sums_up)
         attended = replace(encoding.shape, hidden_size=configs["interaction"].width(encoding.shape))
         return cls(
             encoder=encoding,

@@ -91,6 +91,7 @@ class Collator:
             "passage_mask": np.zeros((count, longest), bool),
             "question_index": np.zeros((count, question), np.int64),
             "question_mask": np.zeros((count, question), bool),
+            "option_mask": np.zeros((count, question), bool),
         }
         row = 0
         for example in examples:
@@ -135,6 +136,8 @@ class Collator:
         arrays["passage_mask"][row, :split] = True
         arrays["question_index"][row, : end - split] = np.arange(split, end)
         arrays["question_mask"][row, : end - split] = True
+        if len(texts) > 1:  # The option stands behind the question; the last special token goes with it.
+            arrays["option_mask"][row, tokens.length(texts[0]) : end - split] = True
 
     def _spans(self, examples: Sequence[Example], passage: int) -> dict[str, np.ndarray]:
         before = len(self._layout.prefix)

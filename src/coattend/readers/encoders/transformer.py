@@ -98,6 +98,7 @@ class TransformerEncoder(nn.Module):
             question=hidden.gather(1, batch.question_index.unsqueeze(-1).expand(-1, -1, hidden.shape[-1])),
             passage_mask=batch.passage_mask,
             question_mask=batch.question_mask,
+            option_mask=batch.option_mask,
             summary=self._summarize(output) if self._summary else None,
         )
 

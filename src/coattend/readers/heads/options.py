@@ -35,8 +35,9 @@ class OptionsHead(nn.Module):
     class Config(PartConfig):
         """Options of the options head."""
 
-        pooling: Literal["cls_pooler", "mean", "max"] = Field(
-            "mean", description="cls_pooler: the encoder's summary; mean, max: over the real tokens."
+        pooling: Literal["cls_pooler", "summary", "mean", "max"] = Field(
+            "mean",
+            description="cls_pooler: the encoder's summary; summary: the interaction's; mean, max: over real tokens.",
         )
         fuse: Literal["joint", "concatenate", "sum", "multiply"] = Field(
             "joint", description="joint: one pooling over both streams; else how two pooled streams become one."
@@ -45,7 +46,7 @@ class OptionsHead(nn.Module):
 
         def needs(self, given: Set[str]) -> frozenset[str]:
             """The summary, or whatever streams there are."""
-            if self.pooling == "cls_pooler":
+            if self.pooling in ("cls_pooler", "summary"):
                 return frozenset({"summary"})
             return (STREAMS & given) or STREAMS
 

@@ -25,8 +25,8 @@ class DualCoMatching(nn.Module):
     question's blank there is no option apart, and the whole question domain takes both places.
 
     ``paper``: each pair of streams has its own maps. ``released``: one map with a bias for every W, W_1 and W_2 of all
-    six directions, and one gate map for W_3 and W_4, as the authors' code has it (fidelity: of its 6,507,270 parameters
-    the 1,183,489 that its forward pass uses).
+    six directions, and one gate map for W_3 and W_4, as the authors' code has it; of its 6,507,270 parameters those
+    that its forward pass uses.
 
     Args:
         config: Its options.
@@ -104,7 +104,11 @@ class Match(nn.Module):
     """
 
     def __init__(
-        self, compare: nn.Module, project: tuple[nn.Module, nn.Module], gate: tuple[nn.Module, nn.Module], bias: Tensor | None
+        self,
+        compare: nn.Module,
+        project: tuple[nn.Module, nn.Module],
+        gate: tuple[nn.Module, nn.Module],
+        bias: Tensor | None,
     ) -> None:
         super().__init__()
         self.compare = compare
@@ -127,9 +131,9 @@ class Match(nn.Module):
     def forward(self, one: Tensor, one_mask: Tensor, other: Tensor, other_mask: Tensor) -> Tensor:
         """Match [S, L, H] with [S, M, H], given their masks, to [S, H]."""
         scores = self.compare(one) @ other.transpose(1, 2)  # [S, L, M]
+        back = self.compare(other) @ one.transpose(1, 2) if self.bias is None else scores.transpose(1, 2)
         sees_other = scores.masked_fill(~other_mask.unsqueeze(1), -torch.inf).softmax(-1) @ other
-        back = scores.transpose(1, 2).masked_fill(~one_mask.unsqueeze(1), -torch.inf)
-        sees_one = back.softmax(-1) @ one
+        sees_one = back.masked_fill(~one_mask.unsqueeze(1), -torch.inf).softmax(-1) @ one
         first = masked_maximum(relu(self.project_one(sees_other)), one_mask)
         second = masked_maximum(relu(self.project_other(sees_one)), other_mask)
         gated = self.gate_one(first) + self.gate_other(second)
