@@ -1,5 +1,7 @@
 """Every pipeline by name: the stages, one pipeline a benchmark, and the default."""
 
+from collections.abc import Sequence
+
 from kedro.pipeline import Pipeline
 
 from coattend import configuration, readers
@@ -17,10 +19,13 @@ from coattend.pipelines import (
 )
 
 DEFAULT_BENCHMARK = "sample"
+DEFAULT_READERS = ("plain", "plain_span", "poi_net", "poi_net_span", "duma")
+"""What `kedro run` trains; the sample's other readers are run by their names."""
 
 
 def register_pipelines() -> dict[str, Pipeline]:
-    """The stages (all benchmarks), the benchmarks (all stages but download), and ``__default__``, the sample."""
+    """The stages (all benchmarks), the benchmarks (all stages but download), and ``__default__``: the sample with some
+    readers of every task."""
     stages: dict[str, list[Pipeline]] = {}
     benchmarks: dict[str, list[Pipeline]] = {}
     for benchmark in configuration.benchmark_names():
@@ -29,7 +34,13 @@ def register_pipelines() -> dict[str, Pipeline]:
             if stage != "download":
                 benchmarks.setdefault(benchmark, []).append(pipeline)
     named = {name: _joined(pipelines) for name, pipelines in (stages | benchmarks).items()}
-    return named | {"__default__": named[DEFAULT_BENCHMARK]}
+    return named | {"__default__": _of_readers(named[DEFAULT_BENCHMARK], DEFAULT_BENCHMARK, DEFAULT_READERS)}
+
+
+def _of_readers(pipeline: Pipeline, benchmark: str, readers: Sequence[str]) -> Pipeline:
+    """A benchmark's pipeline with some of its readers."""
+    namespaces = {benchmark, *(f"{benchmark}.{name}" for name in readers)}
+    return Pipeline([node for node in pipeline.nodes if node.namespace in namespaces])
 
 
 def readers_of(benchmark: str) -> list[str]:
