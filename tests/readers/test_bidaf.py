@@ -12,7 +12,7 @@ from coattend.readers.interactions.bidaf import BidirectionalAttentionFlow
 from coattend.readers.parts import EncoderShape
 
 
-@pytest.mark.parametrize("narrow", [None, 3])
+@pytest.mark.parametrize("narrow", [0, 3])
 def test_it_is_what_the_paper_says(narrow):
     config = BidirectionalAttentionFlow.Config(narrow=narrow)
     module = tiny.scatter(BidirectionalAttentionFlow(config, EncoderShape(slow.WIDTH, 2)), deviation=0.5)
@@ -39,7 +39,7 @@ def test_its_parameters():
 
 
 @pytest.mark.parametrize("head", ["options", "span"])
-@pytest.mark.parametrize(("narrow", "width"), [(5, 5), (None, 64)])
+@pytest.mark.parametrize(("narrow", "width"), [(5, 5), (0, 64)])
 def test_a_head_is_as_wide_as_what_it_is_given(head, narrow, width):
     reader = readers.build("bidaf", encoder=tiny.encoder(), head=head, narrow=narrow)
     assert reader.head.scorer.in_features == width

@@ -21,6 +21,12 @@ VARIANTS = [
     ("duma", "options", {"fuse": "multiply", "layers": 2, "output_projection": True, "heads": 2}),
     ("duma", "options", {"direction": "passage_to_question", "fuse": "joint", "pooling": "max"}),
     ("duma", "options", {"direction": "question_to_passage"}),
+    ("recam_duma", "options", {"order": "passage_first", "layers": 2, "share_layers": False, "scorer_layers": 2}),
+    ("recam_duma", "options", {"heads": 3, "head_width": 5, "pooling": "max", "fuse": "multiply"}),
+    ("soft_attention", "options", {"score": "additive"}),
+    ("dcmn", "options", {"variant": "released"}),
+    ("bidaf", "options", {"narrow": 0}),
+    ("multi_head_block", "span", {"turns": 3}),
     ("duma", "options", {"block": "transformer", "layers": 2, "fuse": "sum"}),
     ("duma", "span", {"block": "transformer", "direction": "passage_to_question", "tag_embedding": True}),
 ]

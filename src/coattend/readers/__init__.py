@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from coattend.readers.assembly import resolve
 from coattend.readers.capability import Capability, capabilities
 from coattend.readers.drawing import architecture
+from coattend.readers.parameter_table import parameter_table
 from coattend.readers.registry import NamedReader, fits, head_for, heads_of, names, task_of
 from coattend.readers.source_files import sources
 
@@ -25,6 +26,7 @@ __all__ = [
     "head_for",
     "heads_of",
     "names",
+    "parameter_table",
     "resolve",
     "sources",
     "task_of",

@@ -24,6 +24,9 @@ class TransformerEncoder(nn.Module):
     word embedding E_t, is added to it before the encoder adds the others and normalises. It starts at zero, so that
     training starts from the pretrained encoder as it is; its padding row stays there.
 
+    With ``hidden_tag_embedding`` another one, H wide, is added to what the encoder ends with: the parameters of the
+    multi-head comparator in POI-Net's table 7 leave room for one (39 x H, inferred).
+
     The bias of a self-attention's keys adds the same to every score of a softmax: it cannot get a gradient.
 
     Args:
@@ -40,6 +43,9 @@ class TransformerEncoder(nn.Module):
             None, ge=0, lt=1, description="Dropout of hidden states and attention; null: as the encoder has it."
         )
         tag_embedding: bool = Field(False, description="Whether to add an embedding of part-of-speech tags.")
+        hidden_tag_embedding: bool = Field(
+            False, description="Whether to add another embedding of tags to the encoder's vectors."
+        )
         tag_count: int = Field(39, ge=2, description="Tags with PAD, SPE and ERR: 39, or 48 with punctuation's own.")
 
         def fills(self) -> frozenset[str]:
@@ -57,6 +63,10 @@ class TransformerEncoder(nn.Module):
             self.tags = nn.Embedding(config.tag_count, words.embedding_dim, padding_idx=0)
             nn.init.zeros_(self.tags.weight)
         hidden = self.model.config.hidden_size
+        self.hidden_tags: nn.Embedding | None = None
+        if config.hidden_tag_embedding:
+            self.hidden_tags = nn.Embedding(config.tag_count, hidden, padding_idx=0)
+            nn.init.zeros_(self.hidden_tags.weight)
         self.shape = EncoderShape(hidden, self.model.config.num_attention_heads)
         self.pooler: nn.Module | None = None
         if summary and getattr(self.model, "pooler", None) is None:
@@ -93,6 +103,8 @@ class TransformerEncoder(nn.Module):
             self._refuse_unknown_ids(batch)
             raise
         hidden = output.last_hidden_state  # [S, N, H]
+        if self.hidden_tags is not None:
+            hidden = hidden + self.hidden_tags(batch.tag_ids)
         return Encoded(
             passage=hidden[:, : batch.passage_mask.shape[1]],
             question=hidden.gather(1, batch.question_index.unsqueeze(-1).expand(-1, -1, hidden.shape[-1])),

@@ -42,6 +42,10 @@ class OptionsHead(nn.Module):
         fuse: Literal["joint", "concatenate", "sum", "multiply"] = Field(
             "joint", description="joint: one pooling over both streams; else how two pooled streams become one."
         )
+        scorer_layers: Literal[1, 2] = Field(
+            1,
+            description="2: a layer of the fused width and a ReLU come first (the ReCAM DUMA's other way).",
+        )
         head_dropout: float = Field(0.0, ge=0, lt=1, description="Dropout of the fused vector.")
 
         def needs(self, given: Set[str]) -> frozenset[str]:
@@ -57,7 +61,9 @@ class OptionsHead(nn.Module):
         self.pool = {"mean": masked_mean, "max": masked_max}.get(config.pooling)
         self.dropout = nn.Dropout(config.head_dropout)
         pooled = len(self.streams) if self.streams and config.fuse == "concatenate" else 1
-        self.scorer = linear(pooled * shape.hidden_size, 1, bias=False)
+        width = pooled * shape.hidden_size
+        self.before = nn.Sequential(linear(width, width), nn.ReLU()) if config.scorer_layers == 2 else nn.Identity()
+        self.scorer = linear(width, 1, bias=False)
 
     def forward(self, attended: Attended, batch: Batch) -> ReaderOutput:
         """Score options.
@@ -70,7 +76,7 @@ class OptionsHead(nn.Module):
             Scores [B, C], and the cross entropy if the batch has labels.
         """
         with full_precision(self.scorer.weight):
-            of_sequences = self.scorer(self.dropout(self._fused(attended))).squeeze(-1)  # [S]
+            of_sequences = self.scorer(self.before(self.dropout(self._fused(attended)))).squeeze(-1)  # [S]
             scores = of_sequences[batch.option_index.clamp_min(0)]
             scores = scores.masked_fill(batch.option_index < 0, -math.inf)
             loss = None if batch.label is None else cross_entropy(scores, batch.label)

@@ -29,7 +29,7 @@ class BidirectionalAttentionFlow(nn.Module):
     class Config(InteractionConfig):
         """Options of bidirectional attention flow."""
 
-        narrow: int | None = Field(96, ge=1, description="Width that the 4H values are mapped to; null: not mapped.")
+        narrow: int = Field(96, ge=0, description="Width that the 4H values are mapped to; 0: they are not mapped.")
 
         def fills(self, given: Set[str]) -> frozenset[str]:
             """The passage, question-aware."""

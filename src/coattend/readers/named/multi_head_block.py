@@ -7,5 +7,5 @@ READER = NamedReader(
     paper="Zhao et al. 2022 (POI-Net), table 7 and figure 4",
     interaction="multi_head_block",
     heads=("options", "span"),
-    defaults={"tag_embedding": True, "pooling": "max"},
+    defaults={"tag_embedding": True, "hidden_tag_embedding": True, "pooling": "max"},
 )
