@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 import tiny
@@ -192,3 +193,37 @@ def test_the_folder_of_a_source(folder):
     assert encoder_folder(str(folder)) == folder
     assert (encoder_folder("embedded") / "config.json").is_file()
     assert encoder_folder("bert-base-uncased") is None
+
+
+def test_with_co_attention_a_token_sees_the_other_side_alone():
+    """One layer: an answer's vector changes with the other side, and not with its own side's other tokens."""
+    one_layer = transformers.BertConfig(**tiny._SIZES | {"num_hidden_layers": 1})
+    reader = tiny.scatter(build(one_layer, co_attention=True))
+    batch = tiny.batch([tiny.question(1), tiny.question(2, passage=4)], padding=2)
+    before = reader.encoder(batch)
+
+    def changed(position):
+        ids = batch.input_ids.clone()
+        ids[:, position] = (ids[:, position] + 7) % tiny.VOCABULARY
+        after = reader.encoder(replace(batch, input_ids=ids))
+        pairs = ((after.passage, before.passage), (after.question, before.question))
+        passage, question = ((one - other).abs().amax(-1) > 1e-9 for one, other in pairs)
+        return passage & batch.passage_mask, question & batch.question_mask
+
+    passage, question = changed(2)
+    assert passage[:, 2].all() and passage.sum() == len(passage)
+    assert torch.equal(question, batch.question_mask)
+    first = int(batch.question_index[0, 0])
+    passage, question = changed(first)
+    assert passage[0][batch.passage_mask[0]].all()
+    assert question[0].sum() == 1
+
+
+@pytest.mark.parametrize("family", ["bert", "albert", "roberta", "electra"])
+def test_co_attention_needs_no_weights_of_its_own(family):
+    plain, inside = (build(tiny.encoder(family), co_attention=choice) for choice in (False, True))
+    assert count(plain) == count(inside)
+    inside.load_state_dict(plain.state_dict())
+    batch = tiny.batch([tiny.question(1)])
+    assert not torch.allclose(plain(batch).scores, inside(batch).scores)
+    assert inside(batch).scores.isfinite().all()

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
 from pydantic import Field
 from torch import Tensor, nn
 
@@ -27,6 +28,9 @@ class TransformerEncoder(nn.Module):
     With ``hidden_tag_embedding`` another one, H wide, is added to what the encoder ends with: the parameters of the
     multi-head comparator in POI-Net's table 7 leave room for one (39 x H, inferred).
 
+    With ``co_attention`` every self-attention becomes DUMA's co-attention, its pretrained weights kept (DUMA, section
+    6.8 and table 11, "SA+CA"): what keeps a token from its own side is the mask alone.
+
     The bias of a self-attention's keys adds the same to every score of a softmax: it cannot get a gradient.
 
     Args:
@@ -45,6 +49,9 @@ class TransformerEncoder(nn.Module):
         tag_embedding: bool = Field(False, description="Whether to add an embedding of part-of-speech tags.")
         hidden_tag_embedding: bool = Field(
             False, description="Whether to add another embedding of tags to the encoder's vectors."
+        )
+        co_attention: bool = Field(
+            False, description="Whether its layers co-attend: passage tokens look at question tokens alone, and back."
         )
         tag_count: int = Field(39, ge=2, description="Tags with PAD, SPE and ERR: 39, or 48 with punctuation's own.")
 
@@ -71,7 +78,7 @@ class TransformerEncoder(nn.Module):
         self.pooler: nn.Module | None = None
         if summary and getattr(self.model, "pooler", None) is None:
             self.pooler = nn.Sequential(linear(hidden, hidden), nn.Tanh())
-        self._summary = summary
+        self._summary, self._co_attention = summary, config.co_attention
         self._typed = (getattr(self.model.config, "type_vocab_size", None) or 0) > 1
         self.max_length = _position_limit(self.model)
 
@@ -98,7 +105,7 @@ class TransformerEncoder(nn.Module):
                 cure="Lower training.max_length",
             )
         try:
-            output = self.model(attention_mask=batch.attention_mask, **self._inputs(batch))
+            output = self.model(attention_mask=self._mask(batch), **self._inputs(batch))
         except IndexError:
             self._refuse_unknown_ids(batch)
             raise
@@ -113,6 +120,10 @@ class TransformerEncoder(nn.Module):
             option_mask=batch.option_mask,
             summary=self._summarize(output) if self._summary else None,
         )
+
+    def _mask(self, batch: Batch) -> Tensor:
+        """Which tokens a token may look at: [S, N], or with co-attention [S, 1, N, N]."""
+        return co_attention_mask(batch).unsqueeze(1) if self._co_attention else batch.attention_mask
 
     def _inputs(self, batch: Batch) -> dict[str, Tensor]:
         types = {"token_type_ids": batch.token_type_ids} if self._typed else {}
@@ -136,6 +147,23 @@ class TransformerEncoder(nn.Module):
             if int(ids.max()) >= table.num_embeddings:
                 known = f"and the reader knows {table.num_embeddings}"
                 raise CoattendError(f"a {kind} has the id {int(ids.max())}, {known}", cure=cure) from None
+
+
+def co_attention_mask(batch: Batch) -> Tensor:
+    """Which tokens each token may look at if every self-attention is replaced by co-attention (DUMA, section 6.8).
+
+    Args:
+        batch: S sequences of N tokens.
+
+    Returns:
+        [S, N, N]: tokens of the passage domain see the question domain, and the other way round; padding sees all real
+        tokens, so that nothing of it is undefined.
+    """
+    real = batch.attention_mask
+    passage = torch.zeros_like(real)
+    passage[:, : batch.passage_mask.shape[1]] = batch.passage_mask
+    other = passage.unsqueeze(2) != passage.unsqueeze(1)
+    return real.unsqueeze(1) & (other | ~real.unsqueeze(2))
 
 
 def _position_limit(model: nn.Module) -> int | None:
