@@ -14,8 +14,9 @@ from coattend.readers.parts import EncoderShape
 STRATEGIES = ["average", "weighted", "forgetting", "intuition"]
 
 
-def interaction(turns, strategy="forgetting"):
-    return IterativeCoAttention(IterativeCoAttention.Config(turns=turns, strategy=strategy), EncoderShape(5, 1))
+def interaction(turns, strategy="forgetting", **options):
+    config = IterativeCoAttention.Config(turns=turns, strategy=strategy, **options)
+    return IterativeCoAttention(config, EncoderShape(5, 1))
 
 
 def encoded(passages, questions, *, dtype=torch.float64, noise=1e3):
@@ -47,6 +48,8 @@ def max_pooling(vectors):
 
 
 def cosine(a, b):
+    if not any(a):  # A token that the turn before took away.
+        return 0.0
     dot = sum(x * y for x, y in zip(a, b, strict=True))
     return dot / (math.sqrt(sum(x * x for x in a)) * math.sqrt(sum(y * y for y in b)))
 
@@ -62,7 +65,7 @@ def scaled(scores, vectors):
     return [[score * x for x in vector] for score, vector in zip(scores, vectors, strict=True)]
 
 
-def slow(e_p, e_q, turns, strategy):
+def slow(e_p, e_q, turns, strategy, compared="original", learned=None):
     if turns == 0:
         return e_p, e_q
     last_p, last_q = e_p, e_q  # E^0 = E
@@ -70,13 +73,14 @@ def slow(e_p, e_q, turns, strategy):
     hat_p, hat_q, beta_p, beta_q = [], [], [], []
     for t in range(1, turns + 1):
         ce_p, ce_q = max_pooling(last_p), max_pooling(last_q)
-        beta_p.append((max(s_q[t - 1]) + 1) / 2)
-        beta_q.append((max(s_p[t - 1]) + 1) / 2)
-        s_p.append([cosine(e, ce_q) for e in e_p])
-        s_q.append([cosine(e, ce_p) for e in e_q])
+        beta_p.append((max(s_q[t - 1]) + 1) / 2 if learned is None or t == 1 else learned[0][t - 2])
+        beta_q.append((max(s_p[t - 1]) + 1) / 2 if learned is None or t == 1 else learned[1][t - 2])
+        from_p, from_q = (last_p, last_q) if compared == "attended" else (e_p, e_q)
+        s_p.append([cosine(e, ce_q) for e in from_p])
+        s_q.append([cosine(e, ce_p) for e in from_q])
         hat_p.append(min_max(s_p[t]))
         hat_q.append(min_max(s_q[t]))
-        last_p, last_q = scaled(hat_p[-1], e_p), scaled(hat_q[-1], e_q)
+        last_p, last_q = scaled(hat_p[-1], from_p), scaled(hat_q[-1], from_q)
     return scaled(merged(hat_p, beta_p, strategy), e_p), scaled(merged(hat_q, beta_q, strategy), e_q)
 
 
@@ -93,6 +97,27 @@ def merged(hats, betas, strategy):
         "intuition": [math.prod(betas[: t + 1]) for t in turns],
     }[strategy]
     return [sum(weights[t] * hats[t][i] for t in turns) / sum(weights) for i in tokens]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("turns", [1, 2, 4])
+@pytest.mark.parametrize("compared", ["original", "attended"])
+@pytest.mark.parametrize("beta", ["confidence", "learned"])
+def test_its_side_remarks_are_options(turns, strategy, compared, beta):
+    passages, questions = draw([7, 2, 11]), draw([3, 5, 4], seed=1)
+    module = interaction(turns, strategy, compared=compared, beta=beta).double()
+    learned = None
+    if module.betas is not None:
+        torch.nn.init.normal_(module.betas, generator=torch.Generator().manual_seed(0))
+        learned = (2 * torch.sigmoid(module.betas)).tolist()
+    assert (module.betas is None) == (beta == "confidence" or turns == 1 or strategy == "average")
+    attended = module(encoded(passages, questions))
+    for row, (e_p, e_q) in enumerate(zip(passages, questions, strict=True)):
+        expected = slow(e_p, e_q, turns, strategy, compared, learned)
+        for stream, rows in zip((attended.passage, attended.question), expected, strict=True):
+            torch.testing.assert_close(
+                stream[row, : len(rows)], torch.tensor(rows, dtype=torch.float64), rtol=0, atol=1e-9
+            )
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

@@ -25,6 +25,10 @@ class IterativeCoAttention(nn.Module):
     maximum nor minimum; without a turn R is E. Cosines are taken in float32 even under autocast, as the min-max
     magnifies their rounding.
 
+    Two of the paper's side remarks are options: ``compared`` puts the attended E^(t-1) into the place of E (section
+    2.2, "no further significant performance improvement"), and ``beta`` learns the betas (footnote 2), each between 0
+    and 2 and the same for every example.
+
     Set ``keep_maps`` to find in ``Attended.maps`` the scores of each turn, ``passage_scores`` [S, T, P] and
     ``question_scores`` [S, T, Q], and what they were integrated into, ``passage_attention`` [S, P] and
     ``question_attention`` [S, Q].
@@ -39,10 +43,19 @@ class IterativeCoAttention(nn.Module):
 
         turns: int = Field(3, ge=0, le=100, description="How often passage and question look at each other.")
         strategy: Strategy = Field("forgetting", description="How the scores of the turns become one attention.")
+        compared: Literal["original", "attended"] = Field(
+            "original", description="What is compared with the other side: E, or what the turn before made of it."
+        )
+        beta: Literal["confidence", "learned"] = Field(
+            "confidence", description="learned: a parameter for each turn after the first, whose beta stays 1."
+        )
 
     def __init__(self, config: Config, shape: EncoderShape) -> None:
         super().__init__()
-        self.turns, self.strategy = config.turns, config.strategy
+        self.turns, self.strategy, self.compared = config.turns, config.strategy, config.compared
+        self.betas: nn.Parameter | None = None
+        if config.beta == "learned" and config.turns > 1 and config.strategy != "average":
+            self.betas = nn.Parameter(torch.zeros(2, config.turns - 1))
         self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:
@@ -66,12 +79,17 @@ class IterativeCoAttention(nn.Module):
         return attended
 
     def _attend(self, attended: Attended, encoded: Encoded) -> None:
-        passage = _Domain(encoded.passage, encoded.passage_mask)
-        question = _Domain(encoded.question, encoded.question_mask)
-        for _ in range(self.turns):
+        attended_is_compared = self.compared == "attended"
+        passage = _Domain(encoded.passage, encoded.passage_mask, attended_is_compared)
+        question = _Domain(encoded.question, encoded.question_mask, attended_is_compared)
+        for turn in range(self.turns):
             # CE_P and CE_Q come from the turn before, so both are taken before either domain moves on.
             of_passage, of_question = passage.concentrate(), question.concentrate()
             trust_in_passage, trust_in_question = passage.confidence(), question.confidence()
+            if self.betas is not None and turn:
+                trust_in_question, trust_in_passage = (
+                    2 * torch.sigmoid(beta) * torch.ones_like(trust_in_passage) for beta in self.betas[:, turn - 1]
+                )
             passage.look_at(of_question, trust_in_question)
             question.look_at(of_passage, trust_in_passage)
         for name, domain in (("passage", passage), ("question", question)):
@@ -87,10 +105,13 @@ class _Domain:
     Args:
         embedding: E [S, L, H].
         mask: True at real tokens [S, L].
+        attended_is_compared: Whether E^(t-1), E scaled by the scores of all turns before, takes the place of E.
     """
 
-    def __init__(self, embedding: Tensor, mask: Tensor) -> None:
+    def __init__(self, embedding: Tensor, mask: Tensor, attended_is_compared: bool) -> None:
         self.embedding, self.mask = at_least_float32(embedding), mask
+        self._attended_is_compared = attended_is_compared
+        self._scale: Tensor | None = None
         self.scores: list[Tensor] = []
         self.betas: list[Tensor] = []
         self._cosines: Tensor | None = None
@@ -98,7 +119,7 @@ class _Domain:
 
     def concentrate(self) -> Tensor:
         """CE [S, H]: the maximum over real tokens of s-hat * E, with the last turn's scores (2.2.1, 2.2.2)."""
-        return masked_maximum(self.embedding, self.mask, self.scores[-1] if self.scores else None)
+        return masked_maximum(self.embedding, self.mask, self._scale)
 
     def confidence(self) -> Tensor:
         """(max of the last turn's cosines + 1) / 2, [S, 1]; 1 before the first turn (weighted strategy, 2.3)."""
@@ -110,8 +131,13 @@ class _Domain:
         """Score every token by its cosine with the other side's CE [S, H], which is trusted by beta [S, 1]."""
         dots = (self.embedding * concentrated.unsqueeze(1)).sum(-1)
         self._cosines = dots / (self._norms * _norm(concentrated).unsqueeze(-1))
+        if self._attended_is_compared and self._scale is not None:
+            # A cosine does not see how long a vector is, but for those that a score of zero has taken away.
+            self._cosines = torch.where(self._scale > 0, self._cosines, 0.0)
         self.scores.append(self._min_max(self._cosines))
         self.betas.append(trust)
+        compound = self._attended_is_compared and self._scale is not None
+        self._scale = self._scale * self.scores[-1] if compound else self.scores[-1]
 
     def _min_max(self, cosines: Tensor) -> Tensor:
         low = self._masked(cosines, math.inf).amin(1, keepdim=True)
