@@ -74,6 +74,18 @@ def multi_head(query, key, attention, *, heads, projected):
     return rows
 
 
+def transformer_block(query, key, module, *, heads):
+    """Attention, add & norm, feed-forward, add & norm, with the query as what is added."""
+    rows = []
+    for asked, attended in zip(
+        query, multi_head(query, key, module.attention, heads=heads, projected=True), strict=True
+    ):
+        stream = layer_norm(added(asked, attended), module.after_attention)
+        wide = [0.5 * x * (1 + math.erf(x / math.sqrt(2))) for x in affine(stream, module.widen)]
+        rows.append(layer_norm(added(stream, affine(wide, module.narrow)), module.after_feed_forward))
+    return rows
+
+
 def same(found: torch.Tensor, expected: list) -> None:
     """To 1e-9, without padding."""
     torch.testing.assert_close(found[: len(expected)], torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-9)

@@ -4,16 +4,16 @@ import itertools
 import math
 
 import pytest
+import slow
 import tiny
 import torch
 
 from coattend.errors import CoattendError
-from coattend.readers.attended import Encoded
 from coattend.readers.heads.options import OptionsHead
 from coattend.readers.interactions.dual_multi_head import DualMultiHead
 from coattend.readers.parts import EncoderShape
 
-WIDTH, HEADS = 8, 2
+WIDTH, HEADS = slow.WIDTH, 2
 DIRECTIONS = ["both", "passage_to_question", "question_to_passage"]
 
 
@@ -22,80 +22,15 @@ def interaction(**options):
     return tiny.scatter(DualMultiHead(config, EncoderShape(WIDTH, 4)).eval(), deviation=0.5)
 
 
-def encoded(passages=(5, 2), questions=(3, 4)):
-    generator = torch.Generator().manual_seed(1)
-
-    def stream(lengths):
-        mask = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
-        return torch.randn(len(lengths), max(lengths), WIDTH, generator=generator, dtype=torch.float64), mask
-
-    (passage, passage_mask), (question, question_mask) = stream(passages), stream(questions)
-    return Encoded(passage=passage, question=question, passage_mask=passage_mask, question_mask=question_mask)
-
-
 # The slow reading: lists, loops, one sequence and one head at a time.
 
 
-def affine(vector, layer):
-    bias = layer.bias.tolist() if layer.bias is not None else [0.0] * layer.out_features
-    return [
-        sum(w * x for w, x in zip(row, vector, strict=True)) + b
-        for row, b in zip(layer.weight.tolist(), bias, strict=True)
-    ]
-
-
-def softmax(values):
-    powers = [math.exp(value - max(values)) for value in values]
-    return [power / sum(powers) for power in powers]
-
-
-def mha(query, key, attention, projected):
-    q, k, v = (
-        [affine(x, layer) for x in rows]
-        for rows, layer in ((query, attention.query), (key, attention.key), (key, attention.value))
-    )
-    d = WIDTH // HEADS
-    rows = []
-    for i in range(len(q)):
-        row = []
-        for h in range(HEADS):
-            part = slice(h * d, (h + 1) * d)
-            scores = [
-                sum(a * b for a, b in zip(q[i][part], k[j][part], strict=True)) / math.sqrt(d) for j in range(len(k))
-            ]
-            weights = softmax(scores)
-            row += [sum(weights[j] * v[j][part][n] for j in range(len(v))) for n in range(d)]
-        rows.append(affine(row, attention.output) if projected else row)
-    return rows
-
-
-def layer_norm(vector, norm):
-    mean = sum(vector) / len(vector)
-    deviation = math.sqrt(sum((x - mean) ** 2 for x in vector) / len(vector) + norm.eps)
-    return [
-        (x - mean) / deviation * w + b for x, w, b in zip(vector, norm.weight.tolist(), norm.bias.tolist(), strict=True)
-    ]
-
-
-def added(a, b):
-    return [x + y for x, y in zip(a, b, strict=True)]
-
-
-def block(query, key, module):
-    rows = []
-    for asked, attended in zip(query, mha(query, key, module.attention, True), strict=True):
-        stream = layer_norm(added(asked, attended), module.after_attention)
-        wide = [0.5 * x * (1 + math.erf(x / math.sqrt(2))) for x in affine(stream, module.widen)]
-        rows.append(layer_norm(added(stream, affine(wide, module.narrow)), module.after_feed_forward))
-    return rows
-
-
-def slow(e_p, e_q, module, *, layers, direction, output_projection, kind):
+def streams_of(e_p, e_q, module, *, layers, direction, output_projection, kind):
     def attend(query, key):
         return (
-            block(query, key, module.attend)
+            slow.transformer_block(query, key, module.attend, heads=HEADS)
             if kind == "transformer"
-            else mha(query, key, module.attend, output_projection)
+            else slow.multi_head(query, key, module.attend, heads=HEADS, projected=output_projection)
         )
 
     for _ in range(layers):
@@ -126,7 +61,7 @@ COMBINATIONS = list(itertools.product(DIRECTIONS, [1, 2], [False, True], ["atten
 
 @pytest.mark.parametrize(("direction", "layers", "output_projection", "kind"), COMBINATIONS)
 def test_it_is_what_the_paper_says(direction, layers, output_projection, kind):
-    given = encoded()
+    given = slow.encoded()
     module = interaction(layers=layers, direction=direction, output_projection=output_projection, block=kind)
     attended = module(given)
     shape, filled = (
@@ -141,7 +76,7 @@ def test_it_is_what_the_paper_says(direction, layers, output_projection, kind):
     for row in range(2):
         e_p = given.passage[row][given.passage_mask[row]].tolist()
         e_q = given.question[row][given.question_mask[row]].tolist()
-        streams = slow(
+        streams = streams_of(
             e_p, e_q, module, layers=layers, direction=direction, output_projection=output_projection, kind=kind
         )
         for name, expected in zip(("passage", "question"), streams, strict=True):
@@ -177,7 +112,7 @@ def test_heads_that_do_not_divide_the_width_are_refused():
 
 
 def test_dropout_acts_in_training_only():
-    module, given = interaction(attention_dropout=0.5), encoded()
+    module, given = interaction(attention_dropout=0.5), slow.encoded()
     assert torch.equal(module(given).passage, module(given).passage)
     module.train()
     assert not torch.equal(module(given).passage, module(given).passage)

@@ -36,7 +36,6 @@ SHIFT_INVARIANT = {
     "key.bias": "adds the same to every score of a query's softmax",
     "layer.1.output.LayerNorm.bias": "ends BERT, so it adds the same to what a linear layer scores every option by",
     "interaction.value.bias": "ends soft attention, whose weights sum to one, so it adds the same to every vector",
-    "block.after_feed_forward.bias": "ends the multi-head block likewise",
     "attend.value.bias": "ends one layer of co-attention likewise, which only adds and scales where nothing follows",
     "attend.after_feed_forward.bias": "ends a transformer block of co-attention likewise",
 }

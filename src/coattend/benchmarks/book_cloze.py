@@ -14,7 +14,7 @@ are the wrong candidates. The rule for words, fixed before anything was measured
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from random import Random
 from typing import Literal
@@ -108,18 +108,18 @@ def _written(passage: list[Words], query: Words, answer: str, candidates: list[s
     return written(sentences_of_passage, asked, answer, candidates)
 
 
-def split_books(books: list[Path], *, dev: float, test: float) -> dict[str, list[Path]]:
+def split_books(digests: Mapping[Path, str], *, dev: float, test: float) -> dict[str, list[Path]]:
     """Books by split, chosen by a hash of their content, so that neither names nor order matter.
 
     Args:
-        books: Files.
+        digests: Files, with hashes of their content.
         dev: Share of the books, at least one.
         test: Share of the books, at least one unless it is 0. One is left to train on.
 
     Returns:
         Split to its books.
     """
-    ordered = sorted(books, key=lambda path: hashlib.sha256(read_bytes(path)).hexdigest())
-    held = min(max(1, round(dev * len(books))), len(books) - (2 if test else 1))
-    kept_back = min(max(1, round(test * len(books))), len(books) - held - 1) if test else 0
+    ordered, count = sorted(digests, key=digests.__getitem__), len(digests)
+    held = min(max(1, round(dev * count)), count - (2 if test else 1))
+    kept_back = min(max(1, round(test * count)), count - held - 1) if test else 0
     return {"dev": ordered[:held], "test": ordered[held : held + kept_back], "train": ordered[held + kept_back :]}

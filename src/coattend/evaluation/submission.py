@@ -42,20 +42,21 @@ def files(
             given = {question: answers.get((seed, question)) for question in asked}
             if not any(given.values()):
                 continue
-            lacking = [question for question, answer in given.items() if answer is None]
             if form == "recam":
-                _check_whole(name, {source_of[passage] for passage in asked.values()}, rejected)
-            if lacking and form == "recam":
-                raise CoattendError(
-                    f"{len(lacking)} of {len(asked)} questions have no answer, the first is {lacking[0]}",
-                    where=f"{name}, seed {seed}",
-                    cure="See the reader's rejected_questions",
-                )
+                _check_read(name, {source_of[passage] for passage in asked.values()}, rejected)
+                _check_answered(f"{name}, seed {seed}", given)
             text = _squad(given) if form == "squad" else _recam(given)
             yield f"{name}-seed{seed}.{'json' if form == 'squad' else 'csv'}", text
 
 
-def _check_whole(name: str, sources: set[str], rejected: Mapping[str, int]) -> None:
+def _check_answered(where: str, given: Mapping[str, dict | None]) -> None:
+    lacking = [question for question, answer in given.items() if answer is None]
+    if lacking:
+        problem = f"{len(lacking)} of {len(given)} questions have no answer, the first is {lacking[0]}"
+        raise CoattendError(problem, where=where, cure="See the reader's rejected_questions")
+
+
+def _check_read(name: str, sources: set[str], rejected: Mapping[str, int]) -> None:
     for source in sorted(sources):
         if rejected.get(source):
             raise CoattendError(
@@ -81,9 +82,9 @@ def _squad(given: dict[str, dict | None]) -> str:
     return json.dumps(texts, ensure_ascii=False, indent=1) + "\n"
 
 
-def _recam(given: dict[str, dict | None]) -> str:
+def _recam(given: dict[str, dict]) -> str:
     file = io.StringIO(newline="")
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["id", "label"])
-    writer.writerows((number, answer["label"]) for number, answer in enumerate(given.values()) if answer is not None)
+    writer.writerows((number, answer["label"]) for number, answer in enumerate(given.values()))
     return file.getvalue()

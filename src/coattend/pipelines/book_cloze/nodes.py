@@ -37,9 +37,10 @@ def make_clozes(benchmark: BenchmarkParameters, tagging: TaggingParameters) -> d
     found = _books(settings, benchmark)
     tagger = resolve(tagging)
     folder = raw_folder(project_folder(), generated=True) / benchmark.name / "clozes"
+    digests = {path: digest_of_file(path) for path in found}
     origin = {
         "settings": settings.model_dump(),
-        "books": {path.name: digest_of_file(path) for path in found},
+        "books": {path.name: digest for path, digest in digests.items()},
         "tagger": tagger.digest,
         "code": digest_of_code([Path(book_cloze.__file__), Path(books.__file__)]),
     }
@@ -47,7 +48,7 @@ def make_clozes(benchmark: BenchmarkParameters, tagging: TaggingParameters) -> d
     if known is not None and written.is_written(folder, origin, known):
         return known
     logger.info("Making questions of %d books, tagged by %s, in %s", len(found), tagger.name, folder)
-    split = split_books(found, dev=settings.dev, test=settings.test)
+    split = split_books(digests, dev=settings.dev, test=settings.test)
     read = partial(_read, tagger.tagger)
     tagged = dict(map_shards(read, found, workers=benchmark.workers, title=f"Reading {benchmark.title}"))
     return written.write(folder, _files(split, tagged, settings), origin)

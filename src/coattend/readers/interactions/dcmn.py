@@ -51,11 +51,8 @@ class DualCoMatching(nn.Module):
     def __init__(self, config: Config, shape: EncoderShape) -> None:
         super().__init__()
         width = shape.hidden_size
-        if config.variant == "released":
-            one = Match.shared(width)
-            self.matches = nn.ModuleList([one])
-        else:
-            self.matches = nn.ModuleList([Match.own(width) for _ in range(3)])
+        released = config.variant == "released"
+        self.matches = nn.ModuleList([Match.shared(width)] if released else [Match.own(width) for _ in range(3)])
 
     def forward(self, encoded: Encoded) -> Attended:
         """Match the three streams.
@@ -100,7 +97,7 @@ class Match(nn.Module):
         compare: W.
         project: W_1 and W_2.
         gate: W_3 and W_4.
-        bias: b, if the gate's maps have none.
+        bias: b; None where the maps have biases, and each direction is compared for itself.
     """
 
     def __init__(

@@ -4,7 +4,7 @@ from pydantic import Field
 from torch import nn
 
 from coattend.readers.attended import Attended, Encoded
-from coattend.readers.multi_head import MultiHeadAttention, TransformerBlock
+from coattend.readers.interactions.dual_multi_head import DualMultiHead
 from coattend.readers.parts import EncoderShape, InteractionConfig
 
 
@@ -28,23 +28,20 @@ class MultiHeadBlock(nn.Module):
 
     def __init__(self, config: Config, shape: EncoderShape) -> None:
         super().__init__()
-        self.turns = config.turns
-        attention = MultiHeadAttention(
-            shape.hidden_size, shape.attention_heads, projected=True, dropout=config.attention_dropout
-        )
-        self.block = TransformerBlock(attention, shape.hidden_size) if config.turns else None
+        self.block: DualMultiHead | None = None
+        if config.turns:
+            applied = DualMultiHead.Config(
+                block="transformer", layers=config.turns, attention_dropout=config.attention_dropout
+            )
+            self.block = DualMultiHead(applied, shape)
 
     def forward(self, encoded: Encoded) -> Attended:
         """Both streams after all turns, [S, P, H] and [S, Q, H]."""
-        passage, question = encoded.passage, encoded.question
-        for _ in range(self.turns):
-            passage, question = (
-                self.block(passage, question, encoded.question_mask),
-                self.block(question, passage, encoded.passage_mask),
-            )
+        if self.block is not None:
+            return self.block(encoded)
         return Attended(
-            passage=passage,
-            question=question,
+            passage=encoded.passage,
+            question=encoded.question,
             passage_mask=encoded.passage_mask,
             question_mask=encoded.question_mask,
         )
