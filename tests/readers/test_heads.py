@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from coattend import readers
 from coattend.readers.attended import Attended
 from coattend.readers.heads.options import OptionsHead
-from coattend.readers.heads.pooling import masked_max, masked_mean
 from coattend.readers.heads.span import SpanHead, best_spans
 from coattend.readers.parts import STREAMS, EncoderShape
+from coattend.readers.pooling import masked_max, masked_mean
 
 SHAPE = EncoderShape(3, 1)
 

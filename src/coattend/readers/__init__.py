@@ -8,7 +8,7 @@ from coattend.readers.assembly import resolve
 from coattend.readers.capability import Capability, capabilities
 from coattend.readers.drawing import architecture
 from coattend.readers.parameter_table import parameter_table
-from coattend.readers.registry import NamedReader, fits, head_for, heads_of, names, task_of
+from coattend.readers.registry import NamedReader, encoder_of, fits, head_for, heads_of, names, task_of
 from coattend.readers.source_files import sources
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ __all__ = [
     "architecture",
     "build",
     "capabilities",
+    "encoder_of",
     "fits",
     "head_for",
     "heads_of",
@@ -43,9 +44,10 @@ def build(
     """Build a reader, in evaluation mode.
 
     Args:
-        name: A name out of `names`.
+        name: A name out of `names`, or an encoder and an interaction, such as ``"recurrent+coattention"``.
         encoder: ``"embedded"`` (MiniLM), a folder, a Hugging Face name, or, for random weights, a configuration of
-            ``transformers`` or what its ``to_dict`` returned.
+            ``transformers`` or what its ``to_dict`` returned. A recurrent reader takes its `Words`; given one of the
+            others, it reads that encoder's word pieces, with its input embeddings as their vectors.
         head: ``"options"``, ``"span"`` ...; None takes the reader's own.
         overrides: Options that differ from the reader's defaults.
 

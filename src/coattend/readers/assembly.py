@@ -54,11 +54,19 @@ class Assembly:
         }
 
     @property
+    def _unasked(self) -> str | None:
+        """Why the head would answer without the question; None if it does not."""
+        together = self.configs["encoder"].reads_together or self.configs["interaction"].brings_together()
+        if together or "passage" not in self.needed or "question" in self.needed:
+            return None
+        return f"the head {self.head!r} reads the passage, which nothing has brought together with the question"
+
+    @property
     def misfit(self) -> str | None:
         """Why the parts do not fit together; None if they do."""
         lacking = self.needed - self.given
         if not lacking:
-            return None
+            return self._unasked
         needs, has = ", ".join(sorted(lacking)), ", ".join(sorted(self.given))
         return f"the head {self.head!r} needs {needs}, and its interaction fills {has or 'nothing'}"
 
@@ -97,7 +105,7 @@ def fitting(name: str, head: str | None, overrides: Options) -> Assembly:
     """
     parts = assemble(name, head, overrides)
     if parts.misfit is not None:
-        changes = [f"{option}={value}" for option, value in _alternatives(parts)]
+        changes = [f"{option}={value}" for option, value in alternatives(parts)]
         raise CoattendError(
             f"the reader {name!r} cannot be built so: {parts.misfit}",
             cure=f"What would fit: {', '.join(changes)}" if changes else None,
@@ -159,8 +167,8 @@ def _configure(reader: str, config: type[PartConfig], options: Options) -> PartC
         ) from None
 
 
-def _alternatives(parts: Assembly) -> Iterator[tuple[str, str]]:
-    """Single changes of the head, or of an option with listed values, that would fit."""
+def alternatives(parts: Assembly) -> Iterator[tuple[str, str]]:
+    """Single changes of the head, or of an option with listed values, with which parts that do not fit would."""
     chosen = {option: value for config in parts.configs.values() for option, value in config.model_dump().items()}
     for head in registry.heads_of(parts.reader):
         kept = {option: value for option, value in chosen.items() if option not in _options_of(parts.head)}

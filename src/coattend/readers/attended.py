@@ -15,6 +15,10 @@ class Encoded:
         passage_mask: True at real tokens [S, P].
         question_mask: True at real tokens [S, Q].
         option_mask: True at the question domain's tokens that are the option [S, Q]; None where nobody told.
+        question_state: One vector of the question domain [S, H]: the last states of a recurrent encoder, or the mean of
+            a transformer's; None where nobody told.
+        blank_mask: True at the question domain's tokens that are its blank [S, Q]; all False where it has none, None
+            where nobody told.
         summary: One vector of the whole sequence [S, H], if a head asked for it.
     """
 
@@ -22,7 +26,9 @@ class Encoded:
     question: Tensor
     passage_mask: Tensor
     question_mask: Tensor
+    question_state: Tensor | None = None
     option_mask: Tensor | None = None
+    blank_mask: Tensor | None = None
     summary: Tensor | None = None
 
 

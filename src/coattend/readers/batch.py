@@ -1,9 +1,13 @@
 """What a reader is given: sequences, and which of their tokens are passage and which are question."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 import torch
 from torch import Tensor
+
+Reward = Callable[[Tensor, Tensor], Tensor]
+"""How good spans are, from 0 to 1: first and last tokens [S] to [S]."""
 
 
 @dataclass(kw_only=True)
@@ -22,10 +26,20 @@ class Batch:
         option_mask: True at the tokens of the option [S, Q], bool, where it stands behind its question; all False where
             it fills the question's blank.
         option_index: Sequence of each option [B, C], long; -1 where a question has fewer options.
-        label: The right option [B], long.
+        label: The right option or candidate [B], long.
         answer_mask: True at tokens that an answer may hold [S, P], bool: the passage, without CLS and SEP.
         start: First token of the answer [S], long, counted in P; 0 where there is no answer.
         end: Last token of the answer [S], long; 0 where there is no answer.
+        reward: How good spans are, from 0 to 1: a function of their first and last tokens [S] that returns [S].
+        word_groups: Number of the distinct word that each passage token lies in [S, P], long; -1 where it is none.
+        candidates: Each candidate's number among those words [B, C], long; -1 where the passage does not hold it, -2
+            where a question has fewer candidates.
+        candidate_ids: The tokens of each candidate [B, C, K], long; -1 is padding.
+        blank_mask: True at the tokens of the question's blank [S, Q], bool.
+        passage_pieces: Subwords of the passage beside its words [S, M], long, with special tokens.
+        passage_piece_words: The word in P that each of them lies in [S, M]; -1 for special tokens, -2 for padding.
+        question_pieces: The same of the question domain [S, M'].
+        question_piece_words: The word in Q that each of them lies in [S, M'].
     """
 
     input_ids: Tensor
@@ -41,8 +55,17 @@ class Batch:
     answer_mask: Tensor | None = None
     start: Tensor | None = None
     end: Tensor | None = None
+    reward: Reward | None = None
+    word_groups: Tensor | None = None
+    candidates: Tensor | None = None
+    candidate_ids: Tensor | None = None
+    blank_mask: Tensor | None = None
+    passage_pieces: Tensor | None = None
+    passage_piece_words: Tensor | None = None
+    question_pieces: Tensor | None = None
+    question_piece_words: Tensor | None = None
 
     def to(self, device: torch.device | str) -> "Batch":
         """The same batch on another device."""
         tensors = {part.name: getattr(self, part.name) for part in fields(self)}
-        return Batch(**{name: None if tensor is None else tensor.to(device) for name, tensor in tensors.items()})
+        return Batch(**{name: one.to(device) if isinstance(one, Tensor) else one for name, one in tensors.items()})

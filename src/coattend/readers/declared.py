@@ -18,6 +18,15 @@ def constant(file: Path, name: str) -> Any:
     return None if value is None else ast.literal_eval(value)
 
 
+def assigns(file: Path, name: str) -> bool:
+    """Whether a module assigns anything to a name.
+
+    Raises:
+        CoattendError: If the file is no Python.
+    """
+    return _assigned(file, name) is not None
+
+
 def keyword(file: Path, name: str, argument: str) -> Any:
     """The literal given as a keyword of the call that a module assigns to a name, or None.
 

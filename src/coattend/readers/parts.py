@@ -2,6 +2,7 @@
 
 from collections.abc import Set
 from dataclasses import dataclass
+from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -16,10 +17,12 @@ class EncoderShape:
     Attributes:
         hidden_size: Width H of its vectors.
         attention_heads: Heads of its self-attention.
+        vocabulary: How many different tokens it knows.
     """
 
     hidden_size: int
     attention_heads: int
+    vocabulary: int = 0
 
 
 class PartConfig(BaseModel):
@@ -28,12 +31,23 @@ class PartConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class EncoderConfig(PartConfig):
+    """Options of an encoder."""
+
+    reads_together: ClassVar[bool]
+    """Whether passage and question see each other in the encoder already."""
+
+
 class InteractionConfig(PartConfig):
     """Options of an interaction."""
 
     def fills(self, given: Set[str]) -> frozenset[str]:
         """Fields of `Attended` that the interaction fills, out of what the encoder gave; here both streams."""
         return STREAMS & given
+
+    def brings_together(self) -> bool:
+        """Whether passage and question see each other in the interaction."""
+        return True
 
     def width(self, shape: EncoderShape) -> int:
         """Width of the vectors that the interaction hands on; here the encoder's."""

@@ -28,10 +28,11 @@ class ReaderOutput:
     Attributes:
         attended: What its interaction made of passage and question.
         loss: Mean over the batch, a scalar; None if the batch has no answers.
-        scores: Score of each option [B, C]; -inf where a question has fewer options.
+        scores: Score of each option or candidate [B, C]; -inf where a question has fewer.
         start: Score of each token as the first of the answer [S, P]; position 0 (CLS) stands for no answer, other
             places where no answer may lie are -inf.
         end: Score of each token as the last of the answer [S, P], likewise.
+        word_mass: Probability of each distinct word of the passage [B, P], by its number in the batch's word groups.
     """
 
     attended: Attended
@@ -39,6 +40,7 @@ class ReaderOutput:
     scores: Tensor | None = None
     start: Tensor | None = None
     end: Tensor | None = None
+    word_mass: Tensor | None = None
 
 
 @dataclass  # Not frozen: transformers.Trainer notes its own settings on a model's `config`.
@@ -105,8 +107,8 @@ class Reader(nn.Module):
             batch: S sequences for B questions.
 
         Returns:
-            Scores [B, C] from an options head; start and end [S, P] from a span head; the loss if the batch has
-            answers.
+            Scores [B, C] from a head of options or words; start and end [S, P] from one of spans; the loss if the batch
+            has answers.
 
         Raises:
             CoattendError: If a sequence is longer than the encoder can read.

@@ -1,4 +1,7 @@
-"""Readers and heads by name, known from files alone."""
+"""Readers and their parts by name, known from files alone.
+
+Beside the named readers there is one for every encoder and interaction, ``recurrent+coattention``, with every head.
+"""
 
 import importlib
 import importlib.util
@@ -14,6 +17,9 @@ from coattend.readers import declared
 
 ENTRY_POINTS = "coattend.readers"
 """Group in which other packages name modules with readers."""
+
+JOIN = "+"
+"""Stands between encoder and interaction in the name of a reader that has no other."""
 
 _FOLDER = Path(__file__).parent
 
@@ -54,6 +60,9 @@ def find(name: str) -> NamedReader:
     Raises:
         CoattendError: If there is no such reader, or its module declares none.
     """
+    if JOIN in name:
+        encoder, interaction = _joined(name)
+        return NamedReader(title=name, encoder=encoder, interaction=interaction, heads=tuple(heads()))
     module = _module(name)
     reader = getattr(importlib.import_module(module), "READER", None)
     if not isinstance(reader, NamedReader):
@@ -67,6 +76,8 @@ def file_of(name: str) -> Path:
     Raises:
         CoattendError: If there is no such reader, or its module is missing.
     """
+    if JOIN in name:
+        return _FOLDER / "interactions" / f"{_joined(name)[1]}.py"
     module = _module(name)
     try:
         found = importlib.util.find_spec(module)
@@ -77,9 +88,19 @@ def file_of(name: str) -> Path:
     return Path(found.origin)
 
 
+def encoders() -> list[str]:
+    """Names of all encoders, sorted."""
+    return _parts("encoders")
+
+
+def interactions() -> list[str]:
+    """Names of all interactions, sorted."""
+    return _parts("interactions")
+
+
 def heads() -> list[str]:
     """Names of all heads, sorted."""
-    return sorted(path.stem for path in (_FOLDER / "heads").glob("*.py") if declared.constant(path, "TASK"))
+    return _parts("heads")
 
 
 def heads_of(name: str) -> tuple[str, ...]:
@@ -88,11 +109,25 @@ def heads_of(name: str) -> tuple[str, ...]:
     Raises:
         CoattendError: If there is no such reader.
     """
+    if JOIN in name:
+        _joined(name)
+        return tuple(heads())
     return tuple(declared.keyword(file_of(name), "READER", "heads") or NamedReader.heads)
 
 
+def encoder_of(name: str) -> str:
+    """The encoder that a reader has: a module of ``readers/encoders``.
+
+    Raises:
+        CoattendError: If there is no such reader.
+    """
+    if JOIN in name:
+        return _joined(name)[0]
+    return declared.keyword(file_of(name), "READER", "encoder") or NamedReader.encoder
+
+
 def task_of(head: str) -> str:
-    """The task that a head answers: ``options`` or ``span``.
+    """The task that a head answers: ``options``, ``span`` or ``word``.
 
     Raises:
         CoattendError: If there is no such head.
@@ -151,6 +186,19 @@ def suggest(word: str, known: Sequence[str]) -> str:
     """The nearest known name and all of them, as the cure of an error."""
     nearest, everything = did_you_mean(word, list(known)), f"Known: {', '.join(sorted(known))}"
     return everything if nearest == everything else f"{nearest} {everything}"
+
+
+def _joined(name: str) -> tuple[str, str]:
+    """Encoder and interaction of a reader that is named by them."""
+    encoder, _, interaction = name.partition(JOIN)
+    for kind, part, known in (("encoder", encoder, encoders()), ("interaction", interaction, interactions())):
+        if part not in known:
+            raise CoattendError(f"there is no {kind} {part!r}", where=f"reader {name!r}", cure=suggest(part, known))
+    return encoder, interaction
+
+
+def _parts(kind: str) -> list[str]:
+    return sorted(path.stem for path in (_FOLDER / kind).glob("*.py") if declared.assigns(path, "PART"))
 
 
 def _module(name: str) -> str:

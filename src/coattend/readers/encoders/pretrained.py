@@ -64,6 +64,15 @@ def load_model(source: Any, *, dropout: float | None, pooler: bool) -> nn.Module
     return model.eval()
 
 
+def position_limit(model: nn.Module) -> int | None:
+    """How many tokens fit a table of absolute positions; None if there is no such table."""
+    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
+    if not isinstance(table, nn.Embedding):
+        return None
+    # RoBERTa and its kin count positions from behind their padding row.
+    return table.num_embeddings - (0 if table.padding_idx is None else table.padding_idx + 1)
+
+
 def _pretrained(source: str | Path, dropout: float | None, pooler: bool) -> nn.Module:
     from transformers import AutoConfig, AutoModel
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from pydantic import Field
@@ -11,9 +11,10 @@ from torch import Tensor, nn
 from coattend.errors import CoattendError
 from coattend.readers.attended import Encoded
 from coattend.readers.batch import Batch
-from coattend.readers.encoders.pretrained import encoder_folder, load_model
+from coattend.readers.encoders.pretrained import encoder_folder, load_model, position_limit
 from coattend.readers.linear import linear
-from coattend.readers.parts import STREAMS, EncoderShape, PartConfig
+from coattend.readers.parts import STREAMS, EncoderConfig, EncoderShape
+from coattend.readers.pooling import masked_mean
 
 __all__ = ["PART", "TransformerEncoder", "encoder_folder"]
 
@@ -40,8 +41,10 @@ class TransformerEncoder(nn.Module):
             the encoder was published without), or, for families that have none, a dense layer and tanh over [CLS].
     """
 
-    class Config(PartConfig):
+    class Config(EncoderConfig):
         """Options of the encoder."""
+
+        reads_together: ClassVar[bool] = True
 
         dropout: float | None = Field(
             None, ge=0, lt=1, description="Dropout of hidden states and attention; null: as the encoder has it."
@@ -74,13 +77,13 @@ class TransformerEncoder(nn.Module):
         if config.hidden_tag_embedding:
             self.hidden_tags = nn.Embedding(config.tag_count, hidden, padding_idx=0)
             nn.init.zeros_(self.hidden_tags.weight)
-        self.shape = EncoderShape(hidden, self.model.config.num_attention_heads)
+        self.shape = EncoderShape(hidden, self.model.config.num_attention_heads, words.num_embeddings)
         self.pooler: nn.Module | None = None
         if summary and getattr(self.model, "pooler", None) is None:
             self.pooler = nn.Sequential(linear(hidden, hidden), nn.Tanh())
         self._summary, self._co_attention = summary, config.co_attention
         self._typed = (getattr(self.model.config, "type_vocab_size", None) or 0) > 1
-        self.max_length = _position_limit(self.model)
+        self.max_length = position_limit(self.model)
 
     def describe(self) -> dict[str, Any]:
         """The encoder's configuration, from which one with random weights can be built."""
@@ -93,7 +96,8 @@ class TransformerEncoder(nn.Module):
             batch: S sequences of N tokens, of which P positions are the passage domain and Q the question domain.
 
         Returns:
-            Passage [S, P, H], question [S, Q, H], and summary [S, H] if it was asked for.
+            Passage [S, P, H], question [S, Q, H], its mean as the question's state [S, H], and summary [S, H] if it was
+            asked for.
 
         Raises:
             CoattendError: If the sequences are longer than the encoder can read, or an id is out of range.
@@ -112,12 +116,15 @@ class TransformerEncoder(nn.Module):
         hidden = output.last_hidden_state  # [S, N, H]
         if self.hidden_tags is not None:
             hidden = hidden + self.hidden_tags(batch.tag_ids)
+        question = hidden.gather(1, batch.question_index.unsqueeze(-1).expand(-1, -1, hidden.shape[-1]))
         return Encoded(
             passage=hidden[:, : batch.passage_mask.shape[1]],
-            question=hidden.gather(1, batch.question_index.unsqueeze(-1).expand(-1, -1, hidden.shape[-1])),
+            question=question,
             passage_mask=batch.passage_mask,
             question_mask=batch.question_mask,
             option_mask=batch.option_mask,
+            blank_mask=batch.blank_mask,
+            question_state=masked_mean([question], [batch.question_mask]),
             summary=self._summarize(output) if self._summary else None,
         )
 
@@ -164,15 +171,6 @@ def co_attention_mask(batch: Batch) -> Tensor:
     passage[:, : batch.passage_mask.shape[1]] = batch.passage_mask
     other = passage.unsqueeze(2) != passage.unsqueeze(1)
     return real.unsqueeze(1) & (other | ~real.unsqueeze(2))
-
-
-def _position_limit(model: nn.Module) -> int | None:
-    """How many tokens fit a table of absolute positions; None if there is no such table."""
-    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
-    if not isinstance(table, nn.Embedding):
-        return None
-    # RoBERTa and its kin count positions from behind their padding row.
-    return table.num_embeddings - (0 if table.padding_idx is None else table.padding_idx + 1)
 
 
 PART = TransformerEncoder

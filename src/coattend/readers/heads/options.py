@@ -11,9 +11,9 @@ from torch.nn.functional import cross_entropy
 
 from coattend.readers.attended import Attended
 from coattend.readers.batch import Batch
-from coattend.readers.heads.pooling import masked_max, masked_mean
 from coattend.readers.linear import linear
 from coattend.readers.parts import STREAMS, EncoderShape, PartConfig
+from coattend.readers.pooling import masked_max, masked_mean
 from coattend.readers.precision import full_precision
 from coattend.readers.reader import ReaderOutput
 

@@ -50,6 +50,10 @@ class IterativeCoAttention(nn.Module):
             "confidence", description="learned: a parameter for each turn after the first, whose beta stays 1."
         )
 
+        def brings_together(self) -> bool:
+            """From the first turn on."""
+            return self.turns > 0
+
     def __init__(self, config: Config, shape: EncoderShape) -> None:
         super().__init__()
         self.turns, self.strategy, self.compared = config.turns, config.strategy, config.compared

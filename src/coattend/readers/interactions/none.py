@@ -23,6 +23,10 @@ class NoInteraction(nn.Module):
             """All that the encoder gave."""
             return frozenset(given)
 
+        def brings_together(self) -> bool:
+            """No."""
+            return False
+
     def __init__(self, config: Config, shape: EncoderShape) -> None:
         super().__init__()
 

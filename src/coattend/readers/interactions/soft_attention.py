@@ -30,7 +30,7 @@ class SoftAttention(nn.Module):
     class Config(InteractionConfig):
         """Options of soft attention."""
 
-        score: Literal["product", "additive"] = Field("product", description="How two tokens are compared.")
+        comparison: Literal["product", "additive"] = Field("product", description="How two tokens are compared.")
 
         def fills(self, given: Set[str]) -> frozenset[str]:
             """The question's stream: as many vectors as it has tokens, made of the passage."""
@@ -40,7 +40,7 @@ class SoftAttention(nn.Module):
         super().__init__()
         width = shape.hidden_size
         self.query, self.key, self.value = linear(width, width), linear(width, width), linear(width, width)
-        self.score = linear(width, 1, bias=False) if config.score == "additive" else None
+        self.score = linear(width, 1, bias=False) if config.comparison == "additive" else None
 
     def forward(self, encoded: Encoded) -> Attended:
         """Look at the passage.

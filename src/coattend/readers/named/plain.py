@@ -5,6 +5,6 @@ from coattend.readers.registry import NamedReader
 READER = NamedReader(
     title="Plain encoder",
     paper="The baseline of both papers; they score the pooled [CLS] (pooling: cls_pooler), this pools the mean.",
-    heads=("options", "span"),
+    heads=("options", "span", "word"),
     defaults={"pooling": "mean"},
 )

@@ -1,0 +1,144 @@
+"""The words that a recurrent encoder knows, and their vectors."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from coattend.errors import CoattendError
+from coattend.parameters import TokenizerParameters
+from coattend.readers.encoders.pretrained import load_model
+from coattend.text.subwords import load_tokenizer
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig
+
+PAD, UNKNOWN, BOUNDARY = 0, 1, 2
+"""Ids of padding, of a word that is not known, and of what stands before a passage where there may be no answer."""
+
+SPECIAL = ("<pad>", "<unknown>", "<boundary>")
+MODEL_TYPE = "words"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Words:
+    """A vocabulary, from which a recurrent encoder can be built.
+
+    Attributes:
+        words: The words, the first of which has the id 3; 0, 1 and 2 are padding, an unknown word and a boundary.
+        encoder: A pretrained encoder, as `coattend.readers.build` takes it, for ``vectors: encoder`` and context
+            vectors. With None, or a configuration, vectors are random.
+        width: Width of those random vectors.
+    """
+
+    words: tuple[str, ...]
+    encoder: "str | Path | PretrainedConfig | Mapping[str, Any] | None" = None
+    width: int = 64
+
+
+@dataclass(frozen=True)
+class VectorTable:
+    """Vectors by id.
+
+    Attributes:
+        vectors: [V, D].
+        words: The vocabulary; None where ids are those of an encoder's own word pieces.
+    """
+
+    vectors: Tensor
+    words: tuple[str, ...] | None
+
+    @property
+    def spellings(self) -> list[str]:
+        """How each id is written; word pieces of which only the configuration is known are spelt as numbers."""
+        if self.words is None:
+            return [f"[{number}]" for number in range(len(self.vectors))]
+        return [*SPECIAL, *self.words]
+
+
+def vector_table(source: Any, *, vectors: str, file: str | None, width: int) -> VectorTable:
+    """The vectors that an encoder begins with.
+
+    Args:
+        source: `Words`; what a recurrent encoder's ``describe`` returned, for an empty table of that size; or a
+            pretrained encoder or its configuration, whose own input rows are taken.
+        vectors: ``encoder``, ``file`` or ``random``.
+        file: A file of vectors as GloVe's.
+        width: Width of random vectors.
+
+    Raises:
+        CoattendError: If the file or the encoder cannot be read.
+    """
+    if isinstance(source, Mapping) and source.get("model_type") == MODEL_TYPE:
+        words = source["words"]
+        return VectorTable(torch.zeros(source["size"], source["width"]), None if words is None else tuple(words))
+    if not isinstance(source, Words):
+        return VectorTable(input_rows(source), None)
+    if vectors == "file":
+        if file is None:
+            raise CoattendError(
+                "is not given", where="option 'vectors_file'", cure="Name a file of vectors, as GloVe's are published"
+            )
+        rows = read_vectors(Path(file), source.words)
+    elif vectors == "random" or not isinstance(source.encoder, str | Path):
+        rows = torch.empty(len(source.words), width if vectors == "random" else source.width).uniform_(-0.05, 0.05)
+    else:
+        rows = mean_of_pieces(source.encoder, source.words)
+    return VectorTable(torch.cat([torch.zeros(len(SPECIAL), rows.shape[1]), rows]), source.words)
+
+
+def input_rows(source: Any) -> Tensor:
+    """The input embeddings of a pretrained encoder [V, D], without positions and types."""
+    table = load_model(source, dropout=0.0, pooler=False).get_input_embeddings()
+    return table.weight.detach().clone()
+
+
+def mean_of_pieces(source: Any, words: Iterable[str]) -> Tensor:
+    """For each word the mean of a pretrained encoder's input rows of its pieces [W, D]; zero if it has none."""
+    rows = input_rows(source)
+    listed = list(words)
+    ids, spans = load_tokenizer(TokenizerParameters(source=str(source))).encode(listed, [False] * len(listed))
+    pieces, offsets = torch.from_numpy(ids).long(), torch.from_numpy(spans.offsets).long()
+    return torch.nn.functional.embedding_bag(pieces, rows, offsets[:-1], mode="mean")
+
+
+def read_vectors(path: Path, words: Iterable[str]) -> Tensor:
+    """Vectors from a text file: a word and its numbers on each line, as GloVe is published.
+
+    Args:
+        path: The file.
+        words: The words to look for: as they are, else in lower case.
+
+    Returns:
+        [W, D]; zero for a word that the file lacks.
+
+    Raises:
+        CoattendError: If the file cannot be read, or a line does not hold as many numbers as the first.
+    """
+    listed = list(words)
+    wanted = set(listed) | {word.lower() for word in listed}
+    found: dict[str, list[float]] = {}
+    width = 0
+    try:
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                word, *values = line.rstrip("\n").split(" ")
+                width = width or len(values)
+                if len(values) != width or not width:
+                    # Some published words hold spaces; what is asked for does not.
+                    if len(values) > width > 0:
+                        continue
+                    raise CoattendError(
+                        f"has {len(values)} numbers and the first line {width}",
+                        where=f"{path}, line {number}",
+                        cure="Each line is a word and its numbers, with single spaces between",
+                    )
+                if word in wanted:
+                    found[word] = [float(value) for value in values]
+    except (OSError, ValueError) as error:
+        raise CoattendError(f"holds no vectors that can be read ({error})", where=str(path)) from None
+    nothing = [0.0] * width
+    return torch.tensor([found.get(word) or found.get(word.lower()) or nothing for word in listed])

@@ -1,0 +1,65 @@
+"""The attention of the Attentive Reader."""
+
+from collections.abc import Set
+
+import torch
+from torch import nn
+
+from coattend.readers.attended import Attended, Encoded
+from coattend.readers.linear import linear
+from coattend.readers.parts import EncoderShape, InteractionConfig
+from coattend.readers.precision import at_least_float32, full_precision
+
+
+class Attentive(nn.Module):
+    """The Attentive Reader (Hermann et al. 2015, section 2.2; AoA Reader's slides).
+
+    m(t) = tanh(W_ym y_d(t) + W_um u), s(t) = softmax_t(w_ms . m(t)), r = sum_t s(t) y_d(t), g = tanh(W_rg r + W_ug u):
+    y_d(t) is the passage's token t, u the question's state, and g what is handed on. The printed maps have no bias.
+
+    Args:
+        config: It has no options.
+        shape: The encoder's.
+    """
+
+    class Config(InteractionConfig):
+        """No options."""
+
+        def fills(self, given: Set[str]) -> frozenset[str]:
+            """The summary g."""
+            return frozenset({"summary"})
+
+    def __init__(self, config: Config, shape: EncoderShape) -> None:
+        super().__init__()
+        width = shape.hidden_size
+        self.of_token, self.of_question = linear(width, width, bias=False), linear(width, width, bias=False)
+        self.score = linear(width, 1, bias=False)
+        self.of_read, self.of_asked = linear(width, width, bias=False), linear(width, width, bias=False)
+        self.keep_maps = False
+
+    def forward(self, encoded: Encoded) -> Attended:
+        """Attend.
+
+        Args:
+            encoded: Passage [S, P, H] and the question's state [S, H].
+
+        Returns:
+            The summary g [S, H]. Map: ``attention`` s [S, P].
+        """
+        state = encoded.question_state
+        mixed = torch.tanh(self.of_token(encoded.passage) + self.of_question(state).unsqueeze(1))
+        with full_precision(encoded.passage):
+            scores = at_least_float32(self.score(mixed.to(self.score.weight.dtype))).squeeze(-1)
+            mass = scores.masked_fill(~encoded.passage_mask, -torch.inf).softmax(-1)  # s [S, P]
+            read = (mass.unsqueeze(1) @ at_least_float32(encoded.passage)).squeeze(1)  # r [S, H]
+        return Attended(
+            passage=None,
+            question=None,
+            passage_mask=encoded.passage_mask,
+            question_mask=encoded.question_mask,
+            summary=torch.tanh(self.of_read(read) + self.of_asked(state)),
+            maps={"attention": mass} if self.keep_maps else {},
+        )
+
+
+PART = Attentive

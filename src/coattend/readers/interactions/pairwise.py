@@ -1,0 +1,38 @@
+"""Pair-wise matching of passage and question tokens, and softmaxes over either side."""
+
+import torch
+from torch import Tensor
+
+from coattend.readers.attended import Encoded
+from coattend.readers.precision import at_least_float32, full_precision
+
+
+def matching(encoded: Encoded) -> Tensor:
+    """M(i, j) = h_doc(i) . h_query(j) (AoA Reader, equation 5), [S, P, Q], in float32 at least.
+
+    Args:
+        encoded: Passage [S, P, H] and question [S, Q, H].
+    """
+    with full_precision(encoded.passage):
+        return at_least_float32(encoded.passage) @ at_least_float32(encoded.question).transpose(1, 2)
+
+
+def over_passage(scores: Tensor, encoded: Encoded) -> Tensor:
+    """Softmax over the passage's real tokens, for each question token: [S, P, Q] to [S, P, Q]."""
+    return scores.masked_fill(~encoded.passage_mask.unsqueeze(2), -torch.inf).softmax(1)
+
+
+def over_question(scores: Tensor, encoded: Encoded) -> Tensor:
+    """Softmax over the question's real tokens, for each passage token: [S, P, Q] to [S, P, Q]."""
+    return scores.masked_fill(~encoded.question_mask.unsqueeze(1), -torch.inf).softmax(2)
+
+
+def weighed(stream: Tensor, mass: Tensor, mask: Tensor) -> Tensor:
+    """Vectors times their probability and the number of real tokens, so that their mean is their expectation.
+
+    Args:
+        stream: [S, L, H].
+        mass: [S, L], zero at padding.
+        mask: True at real tokens [S, L].
+    """
+    return stream * (mass * mask.sum(1, keepdim=True)).unsqueeze(-1)

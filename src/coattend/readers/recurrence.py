@@ -1,0 +1,79 @@
+"""GRU and LSTM over real tokens only."""
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from coattend.readers.precision import at_least_float32, full_precision
+
+Cell = Literal["gru", "lstm"]
+
+
+class Recurrence(nn.Module):
+    """A recurrent layer on packed sequences: padding takes no step, so neither direction sees it.
+
+    Matrices from state to state begin orthogonal, gate by gate, those from input to state as Glorot has them, biases
+    at zero. It computes in float32 even under autocast.
+
+    Args:
+        inputs: Width of what it reads.
+        hidden: Width of a direction's state.
+        cell: ``gru`` or ``lstm``.
+        directions: 2 reads from both ends.
+    """
+
+    def __init__(self, inputs: int, hidden: int, *, cell: Cell = "lstm", directions: int = 2) -> None:
+        super().__init__()
+        made = {"gru": nn.GRU, "lstm": nn.LSTM}[cell]
+        self.layer = made(inputs, hidden, batch_first=True, bidirectional=directions == 2)
+        self.width, self.directions = directions * hidden, directions
+        for name, parameter in self.layer.named_parameters():
+            _begin(name, parameter, hidden)
+
+    def forward(self, stream: Tensor, mask: Tensor) -> Tensor:
+        """Read.
+
+        Args:
+            stream: [S, L, inputs].
+            mask: True at real tokens [S, L], of which each sequence has one at least, and which all stand first.
+
+        Returns:
+            The states of all directions side by side [S, L, ``width``]; zero at padding.
+        """
+        with full_precision(stream):
+            lengths = mask.sum(1).cpu()
+            packed = pack_padded_sequence(at_least_float32(stream), lengths, batch_first=True, enforce_sorted=False)
+            states, _ = pad_packed_sequence(self.layer(packed)[0], batch_first=True, total_length=mask.shape[1])
+        return states
+
+
+def last_states(states: Tensor, mask: Tensor, directions: int) -> Tensor:
+    """What each direction knows at its end.
+
+    Args:
+        states: States of all directions [S, L, H].
+        mask: True at real tokens [S, L].
+        directions: 1 or 2.
+
+    Returns:
+        [S, H]: of the first direction its state at the last token, of the second its state at the first.
+    """
+    rows = torch.arange(len(states), device=states.device)
+    last = states[rows, mask.sum(1) - 1]
+    if directions == 1:
+        return last
+    half = states.shape[-1] // 2
+    return torch.cat([last[:, :half], states[:, 0, half:]], -1)
+
+
+def _begin(name: str, parameter: Tensor, hidden: int) -> None:
+    if "weight_hh" in name:
+        for gate in parameter.data.split(hidden):
+            nn.init.orthogonal_(gate)
+    elif "weight_ih" in name:
+        for gate in parameter.data.split(hidden):
+            nn.init.xavier_uniform_(gate)
+    else:
+        nn.init.zeros_(parameter)
