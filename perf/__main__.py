@@ -7,7 +7,7 @@ import platform
 from datetime import UTC, datetime
 from pathlib import Path
 
-from perf import commands, data_stages, scale, training
+from perf import commands, data_stages, interactions, scale, training
 
 RESULTS = Path(__file__).with_name("results.json")
 
@@ -29,6 +29,7 @@ def main() -> None:
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")
 
     note("commands", commands.main(raw))
+    note("interactions", interactions.main([]))
     if chosen.raw:
         present = [name for name in ("dream", "race") if Path(chosen.raw, name).is_dir()]
         note("data_stages", {name: data_stages.main([*raw, "--benchmark", name]) for name in present})

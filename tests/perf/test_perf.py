@@ -1,6 +1,11 @@
 """What is measured can be run: small sizes, no judgement of speed."""
 
-from perf import data_stages, scale, training
+import pytest
+import torch
+
+from coattend.readers.attended import Attended
+from coattend.readers.parts import EncoderShape
+from perf import data_stages, interactions, kept, scale, training
 
 
 def test_training_finds_its_questions(kedro_run, project):
@@ -24,3 +29,41 @@ def test_the_sample_of_any_size():
     found = scale.main(["--passages", "30", "60"])
     assert set(found["passages"]) == {"30", "60"}
     assert len(found["peak_beside_the_first"]) == 1
+
+
+@pytest.fixture(scope="module")
+def measured():
+    return interactions.main(["--rounds", "1", "--sequences", "1", "--passage", "20", "--question", "6"])
+
+
+def test_every_interaction_has_its_cost(measured):
+    costs = measured["costs"]["transformer"]
+    assert {"encoder", "poi_net", "duma", "recam_duma", "bidaf", "0 turns", "4 turns"} <= costs.keys()
+    assert "plain" not in costs, "it has no interaction"
+    assert costs["encoder"]["layers"] == 6
+    assert all("percent_added" in costs[f"{turns} turns"] for turns in range(1, 5))
+
+
+def test_what_interactions_keep_grows_no_faster_than_their_tokens(measured):
+    memory = measured["memory"]["transformer"]
+    assert memory.keys() == measured["costs"]["transformer"].keys() - {"encoder"}
+    for name, one in memory.items():
+        assert one["passage_doubled"] <= 2 and one["question_doubled"] <= 2 and one["both_doubled"] <= 4, name
+
+
+class Squared(torch.nn.Module):
+    """Keeps every token's likeness to every token of the passage: P x P numbers."""
+
+    def forward(self, encoded):
+        likeness = (encoded.passage @ encoded.passage.transpose(1, 2)).exp()
+        return Attended(
+            passage=likeness.sum(-1, keepdim=True) + encoded.passage,
+            question=encoded.question,
+            passage_mask=encoded.passage_mask,
+            question_mask=encoded.question_mask,
+        )
+
+
+def test_bytes_that_are_kept_are_counted_once():
+    assert kept.kept_bytes(Squared(), kept.vectors(30, 5, 8)) == 30 * 30 * 4
+    assert kept.growth(Squared(), EncoderShape(8, 2))["passage_doubled"] == 4

@@ -1,22 +1,25 @@
 """Iterative co-attention against a slow reading of the paper's equations (POI-Net, sections 2.2 and 2.3)."""
 
-import math
-
 import pytest
+import tiny
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from slow_turns import slow
 
 from coattend.readers.attended import Encoded
 from coattend.readers.interactions.iterative_co_attention import IterativeCoAttention
 from coattend.readers.parts import EncoderShape
 
-STRATEGIES = ["average", "weighted", "forgetting", "intuition"]
+STRATEGIES = ["average", "weighted", "forgetting", "intuition", "gate"]
 
 
 def interaction(turns, strategy="forgetting", **options):
     config = IterativeCoAttention.Config(turns=turns, strategy=strategy, **options)
-    return IterativeCoAttention(config, EncoderShape(5, 1))
+    module = IterativeCoAttention(config, EncoderShape(5, 1)).double()
+    if module.gate is not None:
+        tiny.scatter(module.gate, deviation=1.0)
+    return module
 
 
 def encoded(passages, questions, *, dtype=torch.float64, noise=1e3):
@@ -40,72 +43,13 @@ def draw(lengths, width=5, seed=0):
     return [torch.randn(n, width, generator=generator, dtype=torch.float64).tolist() for n in lengths]
 
 
-# The slow reading: lists, loops, one sequence at a time.
-
-
-def max_pooling(vectors):
-    return [max(vector[h] for vector in vectors) for h in range(len(vectors[0]))]
-
-
-def cosine(a, b):
-    if not any(a):  # A token that the turn before took away.
-        return 0.0
-    dot = sum(x * y for x, y in zip(a, b, strict=True))
-    return dot / (math.sqrt(sum(x * x for x in a)) * math.sqrt(sum(y * y for y in b)))
-
-
-def min_max(scores):
-    low, high = min(scores), max(scores)
-    if high - low <= 16 * torch.finfo(torch.float64).eps:
-        return [1.0] * len(scores)
-    return [(score - low) / (high - low) for score in scores]
-
-
-def scaled(scores, vectors):
-    return [[score * x for x in vector] for score, vector in zip(scores, vectors, strict=True)]
-
-
-def slow(e_p, e_q, turns, strategy, compared="original", learned=None):
-    if turns == 0:
-        return e_p, e_q
-    last_p, last_q = e_p, e_q  # E^0 = E
-    s_p, s_q = [[1.0] * len(e_p)], [[1.0] * len(e_q)]  # s^0 = 1
-    hat_p, hat_q, beta_p, beta_q = [], [], [], []
-    for t in range(1, turns + 1):
-        ce_p, ce_q = max_pooling(last_p), max_pooling(last_q)
-        beta_p.append((max(s_q[t - 1]) + 1) / 2 if learned is None or t == 1 else learned[0][t - 2])
-        beta_q.append((max(s_p[t - 1]) + 1) / 2 if learned is None or t == 1 else learned[1][t - 2])
-        from_p, from_q = (last_p, last_q) if compared == "attended" else (e_p, e_q)
-        s_p.append([cosine(e, ce_q) for e in from_p])
-        s_q.append([cosine(e, ce_p) for e in from_q])
-        hat_p.append(min_max(s_p[t]))
-        hat_q.append(min_max(s_q[t]))
-        last_p, last_q = scaled(hat_p[-1], from_p), scaled(hat_q[-1], from_q)
-    return scaled(merged(hat_p, beta_p, strategy), e_p), scaled(merged(hat_q, beta_q, strategy), e_q)
-
-
-def merged(hats, betas, strategy):
-    tokens, turns = range(len(hats[0])), range(len(hats))
-    if strategy == "forgetting":
-        attention = list(hats[0])
-        for t in turns[1:]:
-            attention = [(attention[i] + betas[t] * hats[t][i]) / (1 + betas[t]) for i in tokens]
-        return attention
-    weights = {
-        "average": [1.0 for _ in turns],
-        "weighted": betas,
-        "intuition": [math.prod(betas[: t + 1]) for t in turns],
-    }[strategy]
-    return [sum(weights[t] * hats[t][i] for t in turns) / sum(weights) for i in tokens]
-
-
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("turns", [1, 2, 4])
 @pytest.mark.parametrize("compared", ["original", "attended"])
 @pytest.mark.parametrize("beta", ["confidence", "learned"])
 def test_its_side_remarks_are_options(turns, strategy, compared, beta):
     passages, questions = draw([7, 2, 11]), draw([3, 5, 4], seed=1)
-    module = interaction(turns, strategy, compared=compared, beta=beta).double()
+    module = interaction(turns, strategy, compared=compared, beta=beta)
     learned = None
     if module.betas is not None:
         torch.nn.init.normal_(module.betas, generator=torch.Generator().manual_seed(0))
@@ -113,7 +57,7 @@ def test_its_side_remarks_are_options(turns, strategy, compared, beta):
     assert (module.betas is None) == (beta == "confidence" or turns == 1 or strategy == "average")
     attended = module(encoded(passages, questions))
     for row, (e_p, e_q) in enumerate(zip(passages, questions, strict=True)):
-        expected = slow(e_p, e_q, turns, strategy, compared, learned)
+        expected = slow(e_p, e_q, turns, strategy, compared, learned, module.gate)
         for stream, rows in zip((attended.passage, attended.question), expected, strict=True):
             torch.testing.assert_close(
                 stream[row, : len(rows)], torch.tensor(rows, dtype=torch.float64), rtol=0, atol=1e-9
@@ -124,11 +68,11 @@ def test_its_side_remarks_are_options(turns, strategy, compared, beta):
 @pytest.mark.parametrize("turns", [0, 1, 2, 3, 5])
 def test_it_is_what_the_paper_says(turns, strategy):
     passages, questions = draw([7, 2, 11]), draw([3, 5, 4], seed=1)
-    attended = interaction(turns, strategy)(encoded(passages, questions))
+    module = interaction(turns, strategy)
+    attended = module(encoded(passages, questions))
     for row, (e_p, e_q) in enumerate(zip(passages, questions, strict=True)):
-        for stream, expected in zip(
-            (attended.passage, attended.question), slow(e_p, e_q, turns, strategy), strict=True
-        ):
+        of_row = slow(e_p, e_q, turns, strategy, gate=module.gate)
+        for stream, expected in zip((attended.passage, attended.question), of_row, strict=True):
             found = stream[row, : len(expected)]
             torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-9)
 
@@ -157,8 +101,10 @@ def test_any_shape_gives_numbers_of_that_shape_and_padding_never_enters(lengths,
             stream = getattr(alone, side)[0]
             assert stream.isfinite().all()
             torch.testing.assert_close(getattr(attended, side)[row, : len(stream)], stream, rtol=0, atol=1e-9)
+    highest = turns if strategy == "gate" else 1  # Gates may add all turns up.
     for name, values in attended.maps.items():
-        assert ((values >= 0) & (values <= 1 + 1e-12)).all(), name
+        limit = highest if name.endswith("_attention") else 1
+        assert ((values >= 0) & (values <= limit + 1e-12)).all(), name
 
 
 def test_where_all_scores_are_equal_every_token_counts():
@@ -233,3 +179,15 @@ def test_autocast_does_not_coarsen_it():
 
 def test_it_has_no_parameter():
     assert list(interaction(3).parameters()) == []
+
+
+@pytest.mark.parametrize(("turns", "count"), [(0, 0), (1, 0), (2, 8), (4, 8)])
+def test_gates_have_eight_parameters_where_there_is_a_turn_to_forget(turns, count):
+    assert sum(one.numel() for one in interaction(turns, "gate").parameters()) == count
+
+
+def test_gates_begin_near_the_mean_of_the_turns_before_and_this_one():
+    module = IterativeCoAttention(IterativeCoAttention.Config(turns=2, strategy="gate"), EncoderShape(5, 1)).double()
+    given_ = encoded(draw([7, 2]), draw([3, 5], seed=1), noise=0.0)
+    expected = interaction(2, "average")(given_).passage
+    torch.testing.assert_close(module(given_).passage, expected, rtol=0.1, atol=0)

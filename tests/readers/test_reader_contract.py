@@ -20,6 +20,7 @@ VARIANTS = [
     ("poi_net", "options", {"strategy": "weighted", "fuse": "multiply"}),
     ("poi_net", "span", {"turns": 2, "strategy": "intuition"}),
     ("poi_net", "options", {"beta": "learned", "compared": "attended"}),
+    ("poi_net", "options", {"strategy": "gate", "pooling": "mean"}),
     ("duma", "options", {"fuse": "multiply", "layers": 2, "output_projection": True, "heads": 2}),
     ("duma", "options", {"direction": "passage_to_question", "fuse": "joint", "pooling": "max"}),
     ("duma", "options", {"direction": "question_to_passage"}),

@@ -44,7 +44,8 @@ class Attended:
         option: Vectors of the option alone, where an interaction keeps it apart.
         token_mass: Probability of each passage token [S, P].
         summary: One vector of the whole sequence [S, H].
-        maps: What there is to look at, by name, such as the scores of each turn [S, T, P].
+        maps: What there is to look at, by name, such as the scores of each turn [S, T, P]; filled only where the
+            interaction's ``keep_maps`` is true.
     """
 
     passage: Tensor | None

@@ -1,5 +1,7 @@
 """Multi-head attention of one stream to another, and the transformer block around it."""
 
+import math
+
 from torch import Tensor, nn
 from torch.nn.functional import gelu, scaled_dot_product_attention
 
@@ -55,6 +57,21 @@ class MultiHeadAttention(nn.Module):
         )
         return self.output(heads.transpose(1, 2).flatten(2))
 
+    def weights(self, asking: Tensor, asked: Tensor, mask: Tensor) -> Tensor:
+        """What `forward` weighs the values by, to look at; its own kernel never holds it as a whole.
+
+        Args:
+            asking: The queries' stream [S, L, H].
+            asked: The stream of keys [S, M, H].
+            mask: True at its real tokens [S, M].
+
+        Returns:
+            softmax(Q K^T / sqrt(d_k)), without dropout [S, heads, L, M].
+        """
+        query, key = self._split(self.query(asking)), self._split(self.key(asked))
+        scores = query @ key.transpose(2, 3) / math.sqrt(query.shape[-1])
+        return scores.masked_fill(~mask[:, None, None], -math.inf).softmax(-1)
+
     def _split(self, stream: Tensor) -> Tensor:
         return stream.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
@@ -77,3 +94,7 @@ class TransformerBlock(nn.Module):
         """Attend, as `MultiHeadAttention` does: [S, L, H], [S, M, H], [S, M] to [S, L, H]."""
         stream = self.after_attention(asking + self.attention(asking, asked, mask))
         return self.after_feed_forward(stream + self.narrow(gelu(self.widen(stream))))
+
+    def weights(self, asking: Tensor, asked: Tensor, mask: Tensor) -> Tensor:
+        """Its attention's weights, as `MultiHeadAttention.weights` gives them: [S, heads, L, M]."""
+        return self.attention.weights(asking, asked, mask)

@@ -115,6 +115,14 @@ class Reader(nn.Module):
         """
         return self.head(self.interaction(self.encoder(batch)), batch)
 
+    def keep_maps(self, keep: bool = True) -> None:
+        """Ask for attention maps, which are not computed otherwise: find them in ``output.attended.maps``.
+
+        Args:
+            keep: Whether they are wanted from now on. Which there are, the docstring of its interaction says.
+        """
+        self.interaction.keep_maps = keep
+
     def save(self, folder: Path | str) -> None:
         """Write ``model.safetensors`` and ``reader.json``. Weights that are shared are written once."""
         folder = Path(folder)

@@ -21,6 +21,9 @@ class BidirectionalAttentionFlow(nn.Module):
     H = 768: hence ``narrow``, with a tanh behind it, without which it would be one with the classifier. What is padding
     is filled before the maximum over the question is taken, as in the literature of BiDAF.
 
+    With ``keep_maps`` the maps are ``passage_attention`` [S, P, Q], softmax_j(S_ij), and ``question_attention``
+    [S, 1, P], softmax_i(max_j S_ij).
+
     Args:
         config: Its options.
         shape: The encoder's.
@@ -46,6 +49,7 @@ class BidirectionalAttentionFlow(nn.Module):
         self.of_passage, self.of_question = linear(width, 1, bias=False), linear(width, 1, bias=False)
         self.of_both = nn.Parameter(torch.empty(width).normal_(std=0.02))
         self.map = nn.Sequential(linear(4 * width, config.narrow), nn.Tanh()) if config.narrow else nn.Identity()
+        self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:
         """Let both streams flow into the passage.
@@ -54,21 +58,23 @@ class BidirectionalAttentionFlow(nn.Module):
             encoded: Passage [S, P, H] and question [S, Q, H].
 
         Returns:
-            The question-aware passage [S, P, ``width``]; the map ``similarity`` is S [S, P, Q].
+            The question-aware passage [S, P, ``width``].
         """
         passage, question = encoded.passage, encoded.question
         similarity = self._similarity(passage, question)
         real = similarity.masked_fill(~encoded.question_mask.unsqueeze(1), -torch.inf)  # [S, P, Q]
-        seen = real.softmax(-1) @ question  # u [S, P, H]
+        to_question = real.softmax(-1)
+        seen = to_question @ question  # u [S, P, H]
         highest = real.amax(-1).masked_fill(~encoded.passage_mask, -torch.inf)  # [S, P]
-        looked_at = highest.softmax(-1).unsqueeze(1) @ passage  # h [S, 1, H]
+        to_passage = highest.softmax(-1).unsqueeze(1)
+        looked_at = to_passage @ passage  # h [S, 1, H]
         aware = torch.cat([passage, seen, passage * seen, passage * looked_at], -1)  # G [S, P, 4H]
         return Attended(
             passage=self.map(aware),
             question=None,
             passage_mask=encoded.passage_mask,
             question_mask=encoded.question_mask,
-            maps={"similarity": similarity},
+            maps={"passage_attention": to_question, "question_attention": to_passage} if self.keep_maps else {},
         )
 
     def _similarity(self, passage: Tensor, question: Tensor) -> Tensor:

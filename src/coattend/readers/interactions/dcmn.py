@@ -28,6 +28,9 @@ class DualCoMatching(nn.Module):
     six directions, and one gate map for W_3 and W_4, as the authors' code has it; of its 6,507,270 parameters those
     that its forward pass uses.
 
+    With ``keep_maps`` there is a map for each direction: ``passage_option_attention`` [S, P, Q] is G_po, what passage
+    tokens see in the option, and so on with ``question``, whose tokens and the option's stand in the same Q places.
+
     Args:
         config: Its options.
         shape: The encoder's.
@@ -53,6 +56,7 @@ class DualCoMatching(nn.Module):
         width = shape.hidden_size
         released = config.variant == "released"
         self.matches = nn.ModuleList([Match.shared(width)] if released else [Match.own(width) for _ in range(3)])
+        self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:
         """Match the three streams.
@@ -64,19 +68,25 @@ class DualCoMatching(nn.Module):
             The three matches as the summary [S, 3H].
         """
         asked, option = _apart(encoded)
-        streams = (
-            (encoded.passage, encoded.passage_mask),
-            (encoded.question, asked),
-            (encoded.question, option),
-        )
-        pairs = list(combinations(streams, 2))
-        matches = [self.matches[number % len(self.matches)](*one, *other) for number, (one, other) in enumerate(pairs)]
+        streams = {
+            "passage": (encoded.passage, encoded.passage_mask),
+            "question": (encoded.question, asked),
+            "option": (encoded.question, option),
+        }
+        matches, maps = [], {}
+        for number, (one, other) in enumerate(combinations(streams, 2)):
+            match = self.matches[number % len(self.matches)]
+            matched, to_other, to_one = match(*streams[one], *streams[other])
+            matches.append(matched)
+            if self.keep_maps:
+                maps |= {f"{one}_{other}_attention": to_other, f"{other}_{one}_attention": to_one}
         return Attended(
             passage=None,
             question=None,
             passage_mask=encoded.passage_mask,
             question_mask=encoded.question_mask,
             summary=torch.cat(matches, -1),
+            maps=maps,
         )
 
 
@@ -125,17 +135,19 @@ class Match(nn.Module):
         one, gate = linear(width, width), linear(width, width)
         return cls(one, (one, one), (gate, gate), None)
 
-    def forward(self, one: Tensor, one_mask: Tensor, other: Tensor, other_mask: Tensor) -> Tensor:
-        """Match [S, L, H] with [S, M, H], given their masks, to [S, H]."""
+    def forward(
+        self, one: Tensor, one_mask: Tensor, other: Tensor, other_mask: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Match [S, L, H] with [S, M, H], given their masks, to [S, H]; what each sees in the other is beside it."""
         scores = self.compare(one) @ other.transpose(1, 2)  # [S, L, M]
         back = self.compare(other) @ one.transpose(1, 2) if self.bias is None else scores.transpose(1, 2)
-        sees_other = scores.masked_fill(~other_mask.unsqueeze(1), -torch.inf).softmax(-1) @ other
-        sees_one = back.masked_fill(~one_mask.unsqueeze(1), -torch.inf).softmax(-1) @ one
-        first = masked_maximum(relu(self.project_one(sees_other)), one_mask)
-        second = masked_maximum(relu(self.project_other(sees_one)), other_mask)
+        to_other = scores.masked_fill(~other_mask.unsqueeze(1), -torch.inf).softmax(-1)  # [S, L, M]
+        to_one = back.masked_fill(~one_mask.unsqueeze(1), -torch.inf).softmax(-1)  # [S, M, L]
+        first = masked_maximum(relu(self.project_one(to_other @ other)), one_mask)
+        second = masked_maximum(relu(self.project_other(to_one @ one)), other_mask)
         gated = self.gate_one(first) + self.gate_other(second)
         gate = torch.sigmoid(gated if self.bias is None else gated + self.bias)
-        return gate * first + (1 - gate) * second
+        return gate * first + (1 - gate) * second, to_other, to_one
 
 
 PART = DualCoMatching

@@ -26,6 +26,9 @@ class DualMultiHead(nn.Module):
     The bias of the keys adds the same to every score of a softmax: it is part of the paper's parameter count and
     cannot get a gradient.
 
+    With ``keep_maps`` the maps ``passage_attention`` [S, heads, P, Q] and ``question_attention`` [S, heads, Q, P] say
+    what the tokens of each stream looked at in the last layer.
+
     Args:
         config: Its options.
         shape: The encoder's.
@@ -68,6 +71,7 @@ class DualMultiHead(nn.Module):
         )
         self.attend = TransformerBlock(attention, shape.hidden_size) if whole else attention
         self.layers, self.direction = config.layers, config.direction
+        self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:
         """Let passage and question attend to each other.
@@ -78,10 +82,14 @@ class DualMultiHead(nn.Module):
         Returns:
             MHA_1 [S, P, H] as the passage and MHA_2 [S, Q, H] as the question, as far as the direction keeps them.
         """
-        passage, question = encoded.passage, encoded.question
+        passage, question, maps = encoded.passage, encoded.question, {}
         asks = self.direction != "question_to_passage"
         answers = self.direction != "passage_to_question"
         for _ in range(self.layers):
+            if self.keep_maps and asks:
+                maps["passage_attention"] = self.attend.weights(passage, question, encoded.question_mask)
+            if self.keep_maps and answers:
+                maps["question_attention"] = self.attend.weights(question, passage, encoded.passage_mask)
             passage, question = (
                 self.attend(passage, question, encoded.question_mask) if asks else passage,
                 self.attend(question, passage, encoded.passage_mask) if answers else question,
@@ -91,6 +99,7 @@ class DualMultiHead(nn.Module):
             question=question if answers else None,
             passage_mask=encoded.passage_mask,
             question_mask=encoded.question_mask,
+            maps=maps,
         )
 
 

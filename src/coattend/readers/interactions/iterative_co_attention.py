@@ -1,4 +1,4 @@
-"""POI-Net's iterative co-attention: passage and question look at each other in turns, without a parameter."""
+"""POI-Net's iterative co-attention: passage and question look at each other in turns, as a rule without parameters."""
 
 import math
 from typing import Literal
@@ -8,11 +8,10 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from coattend.readers.attended import Attended, Encoded
+from coattend.readers.integration import Gate, Strategy, integrate
 from coattend.readers.maximum import masked_maximum
 from coattend.readers.parts import EncoderShape, InteractionConfig
 from coattend.readers.precision import at_least_float32, full_precision
-
-Strategy = Literal["average", "weighted", "forgetting", "intuition"]
 
 
 class IterativeCoAttention(nn.Module):
@@ -25,9 +24,9 @@ class IterativeCoAttention(nn.Module):
     maximum nor minimum; without a turn R is E. Cosines are taken in float32 even under autocast, as the min-max
     magnifies their rounding.
 
-    Two of the paper's side remarks are options: ``compared`` puts the attended E^(t-1) into the place of E (section
-    2.2, "no further significant performance improvement"), and ``beta`` learns the betas (footnote 2), each between 0
-    and 2 and the same for every example.
+    Three of the paper's side remarks are options: ``compared`` puts the attended E^(t-1) into the place of E (section
+    2.2, "no further significant performance improvement"), ``beta`` learns the betas (footnote 2), each between 0 and 2
+    and the same for every example, and the strategy ``gate`` lets gates like those of an LSTM forget (footnote 3).
 
     Set ``keep_maps`` to find in ``Attended.maps`` the scores of each turn, ``passage_scores`` [S, T, P] and
     ``question_scores`` [S, T, Q], and what they were integrated into, ``passage_attention`` [S, P] and
@@ -60,6 +59,8 @@ class IterativeCoAttention(nn.Module):
         self.betas: nn.Parameter | None = None
         if config.beta == "learned" and config.turns > 1 and config.strategy != "average":
             self.betas = nn.Parameter(torch.zeros(2, config.turns - 1))
+        # One turn leaves nothing to forget, and a gate without a gradient.
+        self.gate = Gate() if config.strategy == "gate" and config.turns > 1 else None
         self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:
@@ -97,10 +98,13 @@ class IterativeCoAttention(nn.Module):
             passage.look_at(of_question, trust_in_question)
             question.look_at(of_passage, trust_in_passage)
         for name, domain in (("passage", passage), ("question", question)):
-            attention = integrate(domain.scores, domain.betas, self.strategy)
+            attention = self._integrate(domain.scores, domain.betas)
             setattr(attended, name, domain.embedding * attention.unsqueeze(-1))
             if self.keep_maps:
                 attended.maps |= {f"{name}_scores": torch.stack(domain.scores, 1), f"{name}_attention": attention}
+
+    def _integrate(self, scores: list[Tensor], betas: list[Tensor]) -> Tensor:
+        return integrate(scores, betas, self.strategy) if self.gate is None else self.gate(scores, betas)
 
 
 class _Domain:
@@ -153,30 +157,6 @@ class _Domain:
 
     def _masked(self, values: Tensor, filler: float) -> Tensor:
         return values.masked_fill(~self.mask, filler)
-
-
-def integrate(scores: list[Tensor], betas: list[Tensor], strategy: Strategy) -> Tensor:
-    """One attention from the scores of all turns (POI-Net, 2.3).
-
-    Args:
-        scores: s-hat of each turn, [S, L] each.
-        betas: Confidence of each turn, [S, 1] each.
-        strategy: How.
-
-    Returns:
-        The attention [S, L].
-    """
-    if strategy == "forgetting":
-        attention = scores[0]
-        for score, beta in zip(scores[1:], betas[1:], strict=True):
-            attention = (attention + beta * score) / (1 + beta)
-        return attention
-    of_turns = torch.stack(betas)  # [T, S, 1]
-    if strategy == "average":
-        of_turns = torch.ones_like(of_turns)
-    elif strategy == "intuition":
-        of_turns = of_turns.cumprod(0)
-    return (of_turns * torch.stack(scores)).sum(0) / of_turns.sum(0)
 
 
 def _norm(vectors: Tensor) -> Tensor:

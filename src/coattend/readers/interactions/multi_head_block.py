@@ -14,6 +14,7 @@ class MultiHeadBlock(nn.Module):
     The paper does not say what the block holds. Its parameters are those of one whole transformer layer, so it is one
     here: attention of one stream to the other, norms and a feed-forward layer. Every turn applies it again to what came
     of the last, so that its parameters are the same at every number of turns, as a single row of table 7 suggests.
+    With ``keep_maps`` there are the maps of `DualMultiHead`, of the last turn.
 
     Args:
         config: Its options.
@@ -28,6 +29,7 @@ class MultiHeadBlock(nn.Module):
 
     def __init__(self, config: Config, shape: EncoderShape) -> None:
         super().__init__()
+        self.keep_maps = False
         self.block: DualMultiHead | None = None
         if config.turns:
             applied = DualMultiHead.Config(
@@ -38,6 +40,7 @@ class MultiHeadBlock(nn.Module):
     def forward(self, encoded: Encoded) -> Attended:
         """Both streams after all turns, [S, P, H] and [S, Q, H]."""
         if self.block is not None:
+            self.block.keep_maps = self.keep_maps
             return self.block(encoded)
         return Attended(
             passage=encoded.passage,

@@ -17,6 +17,9 @@ class SequentialMultiHead(nn.Module):
     looks at what came of it: P' = Norm(P + MHA(P, Q', Q')). Both use one attention, without biases, whose heads need
     not fill the encoder's width; before it the encoder's vectors pass a dropout and a norm.
 
+    With ``keep_maps`` the maps ``passage_attention`` [S, heads, P, Q] and ``question_attention`` [S, heads, Q, P] say
+    what the tokens of each stream looked at in the last layer.
+
     Args:
         config: Its options.
         shape: The encoder's.
@@ -43,7 +46,10 @@ class SequentialMultiHead(nn.Module):
         self.norm = nn.LayerNorm(shape.hidden_size, eps=1e-6)
         made = [Attend(config, shape.hidden_size) for _ in range(1 if config.share_layers else config.layers)]
         self.attend = nn.ModuleList(made)
-        self.layers, self.question_first = config.layers, config.order == "question_first"
+        self.layers = config.layers
+        first = "question" if config.order == "question_first" else "passage"
+        self.order = (first, "passage" if first == "question" else "question")
+        self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:
         """Let one stream attend to the other, and then the other to it.
@@ -54,20 +60,22 @@ class SequentialMultiHead(nn.Module):
         Returns:
             Both streams, attended [S, P, H] and [S, Q, H].
         """
-        passage, question = (self.norm(self.dropout(stream)) for stream in (encoded.passage, encoded.question))
+        streams = {name: self.norm(self.dropout(getattr(encoded, name))) for name in ("passage", "question")}
+        masks = {"passage": encoded.passage_mask, "question": encoded.question_mask}
+        maps = {}
         for layer in range(self.layers):
             attend = self.attend[layer % len(self.attend)]
-            if self.question_first:
-                question = attend(question, passage, encoded.passage_mask)
-                passage = attend(passage, question, encoded.question_mask)
-            else:
-                passage = attend(passage, question, encoded.question_mask)
-                question = attend(question, passage, encoded.passage_mask)
+            for asking, asked in (self.order, self.order[::-1]):
+                given = streams[asking], streams[asked], masks[asked]
+                if self.keep_maps:
+                    maps[f"{asking}_attention"] = attend.attention.weights(*given)
+                streams[asking] = attend(*given)
         return Attended(
-            passage=passage,
-            question=question,
+            passage=streams["passage"],
+            question=streams["question"],
             passage_mask=encoded.passage_mask,
             question_mask=encoded.question_mask,
+            maps=maps,
         )
 
 

@@ -22,6 +22,8 @@ class SoftAttention(nn.Module):
     v . tanh(W^Q q_i + W^K p_j), which takes memory for P x Q x H numbers; with ``product``, the default, it is their
     scaled product.
 
+    With ``keep_maps`` the map ``question_attention`` [S, Q, P] is what the question's tokens looked at.
+
     Args:
         config: Its options.
         shape: The encoder's.
@@ -41,6 +43,7 @@ class SoftAttention(nn.Module):
         width = shape.hidden_size
         self.query, self.key, self.value = linear(width, width), linear(width, width), linear(width, width)
         self.score = linear(width, 1, bias=False) if config.comparison == "additive" else None
+        self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:
         """Look at the passage.
@@ -49,7 +52,7 @@ class SoftAttention(nn.Module):
             encoded: Passage [S, P, H] and question [S, Q, H].
 
         Returns:
-            As the question's stream what its tokens see [S, Q, H]; the attention [S, Q, P] as the map ``attention``.
+            As the question's stream what its tokens see [S, Q, H].
         """
         query, key = self.query(encoded.question), self.key(encoded.passage)
         scores = self._scores(query, key).masked_fill(~encoded.passage_mask.unsqueeze(1), -torch.inf)  # [S, Q, P]
@@ -59,7 +62,7 @@ class SoftAttention(nn.Module):
             question=attention @ self.value(encoded.passage),
             passage_mask=encoded.passage_mask,
             question_mask=encoded.question_mask,
-            maps={"attention": attention},
+            maps={"question_attention": attention} if self.keep_maps else {},
         )
 
     def _scores(self, query: Tensor, key: Tensor) -> Tensor:

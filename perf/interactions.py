@@ -1,0 +1,188 @@
+"""What each interaction costs on top of its encoder: time, and the memory that it keeps for the backward pass.
+
+An encoder of MiniLM's shape with random weights makes vectors of 8 sequences (400 tokens of the passage's domain, 40 of
+the question's); interactions take them, forward and backward, without dropout. All take their turns round by round in
+one run, so that ratios to the encoder's own step (forward and backward, without the optimizer) stand even where other
+work goes on. Goals: a turn of iterative co-attention adds at most 2 % of that step, DUMA at most one layer's share.
+"""
+
+import argparse
+import json
+import random
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import BertConfig
+
+from coattend import readers
+from coattend.parameters import TrainingParameters
+from coattend.readers import registry
+from coattend.readers.assembly import assemble
+from coattend.readers.attended import Attended, Encoded
+from coattend.readers.batch import Batch
+from coattend.readers.encoders.transformer import TransformerEncoder
+from coattend.readers.interactions.iterative_co_attention import IterativeCoAttention
+from coattend.readers.interactions.none import NoInteraction
+from coattend.readers.parts import EncoderShape
+from coattend.training.devices import uses_bf16
+from perf import kept
+
+HEADS = ("options", "span")
+ENCODER = "encoder"
+LAYERS = 6
+WARM_UP = 2
+
+Step = Callable[[], float]
+"""Does its work once and says how many seconds that took."""
+
+
+def minilm(batch: Batch) -> TransformerEncoder:
+    """An encoder of MiniLM's shape, with as many positions as a batch needs."""
+    shape = {"hidden_size": 384, "num_hidden_layers": LAYERS, "num_attention_heads": 12, "intermediate_size": 1536}
+    config = BertConfig(**shape, max_position_embeddings=max(512, batch.input_ids.shape[1]))
+    return TransformerEncoder(TransformerEncoder.Config(dropout=0.0), config).eval()
+
+
+ENCODERS: Mapping[str, tuple[Callable[[Batch], nn.Module], int]] = {"transformer": (minilm, LAYERS)}
+"""What stands for each encoder, and its layers; readers whose encoder is not here are left out."""
+
+
+def interactions(encoder: str, shape: EncoderShape) -> dict[str, nn.Module]:
+    """Every interaction that readers have on an encoder, by the first reader that has it with these options."""
+    found: dict[str, tuple[type, Any]] = {}
+    for one in readers.capabilities():
+        if one.reason or one.head not in HEADS or registry.find(one.reader).encoder != encoder:
+            continue
+        parts = assemble(one.reader, one.head, {})
+        part = parts.classes["interaction"], parts.configs["interaction"]
+        if part[0] is not NoInteraction and part not in found.values():
+            found[one.reader] = part
+    return {reader: made(config, shape).eval() for reader, (made, config) in found.items()}
+
+
+def turns(shape: EncoderShape, most: int = 4) -> dict[str, nn.Module]:
+    """Iterative co-attention at each number of turns."""
+    configs = [IterativeCoAttention.Config(turns=count) for count in range(most + 1)]
+    return {f"{config.turns} turns": IterativeCoAttention(config, shape).eval() for config in configs}
+
+
+def batch_of(sequences: int, passage: int, question: int) -> Batch:
+    """Sequences of random tokens, all as long, of whose question the second half is the option."""
+    length = passage + question
+    asked = torch.arange(passage, length).expand(sequences, -1)
+    return Batch(
+        input_ids=torch.randint(1000, 30000, (sequences, length)),
+        attention_mask=torch.ones(sequences, length, dtype=torch.bool),
+        token_type_ids=(torch.arange(length) >= passage).long().expand(sequences, -1),
+        tag_ids=torch.ones(sequences, length, dtype=torch.long),
+        passage_mask=torch.ones(sequences, passage, dtype=torch.bool),
+        question_index=asked,
+        question_mask=torch.ones_like(asked, dtype=torch.bool),
+        option_mask=asked >= passage + question // 2,
+    )
+
+
+def step(forward: Callable[[], Encoded | Attended], learned: Sequence[Tensor], *, bf16: bool) -> Step:
+    """A pass forward, and one back from random gradients of all that came out to all that learns."""
+
+    def run() -> list[Tensor]:
+        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+            made = forward()
+        return [one for one in (made.passage, made.question, made.summary) if one is not None]
+
+    gradients = [torch.randn_like(one) for one in run()]
+
+    def timed() -> float:
+        began = time.perf_counter()
+        torch.autograd.grad(run(), learned, gradients, allow_unused=True)
+        return time.perf_counter() - began
+
+    return timed
+
+
+def steps_on(encoder: nn.Module, parts: Mapping[str, nn.Module], batch: Batch, *, bf16: bool) -> dict[str, Step]:
+    """The encoder's step, and that of each interaction on the vectors that the encoder makes."""
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+        encoded = encoder(batch)
+    encoded.passage.requires_grad_()
+    encoded.question.requires_grad_()
+    made = {ENCODER: step(lambda: encoder(batch), list(encoder.parameters()), bf16=bf16)}
+    for name, part in parts.items():
+        learned = [encoded.passage, encoded.question, *part.parameters()]
+        made[name] = step(lambda part=part: part(encoded), learned, bf16=bf16)
+    return made
+
+
+def alternate(steps: Mapping[str, Step], rounds: int) -> dict[str, list[float]]:
+    """Seconds of each step, round by round, each round in another order: what comes before may leave caches cold."""
+    seconds: dict[str, list[float]] = {name: [] for name in steps}
+    for number in range(-WARM_UP, rounds):
+        for name in random.Random(number).sample(list(steps), len(steps)):
+            taken = steps[name]()
+            if number >= 0:
+                seconds[name].append(taken)
+    return seconds
+
+
+def costs(seconds: Mapping[str, list[float]], layers: int) -> dict[str, dict[str, float]]:
+    """Medians: milliseconds, percent of the encoder's step of the same round, and the same in layers of it.
+
+    For a number of turns also what it adds to one turn fewer.
+    """
+    result, fewer = {}, None
+    for name, taken in seconds.items():
+        share = [mine / whole for mine, whole in zip(taken, seconds[ENCODER], strict=True)]
+        result[name] = {
+            "ms": round(1000 * statistics.median(taken), 2),
+            "percent_of_step": round(100 * statistics.median(share), 2),
+            "layers": round(layers * statistics.median(share), 3),
+        }
+        if name.endswith(" turns"):
+            if fewer is not None:
+                added = statistics.median(mine - less for mine, less in zip(share, fewer, strict=True))
+                result[name]["percent_added"] = round(100 * added, 2)
+            fewer = share
+    return result
+
+
+def show(result: Mapping[str, Any]) -> None:
+    """Print the table."""
+    heads = ("ms", "% of step", "layers", "% added", "MiB kept", "P x 2", "P, Q x 2")
+    print(f"{result['precision']:<24}" + "".join(f"{head:>10}" for head in heads))
+    for encoder, rows in result["costs"].items():
+        for name, row in rows.items():
+            memory = result["memory"][encoder].get(name, {})
+            cells = [row["ms"], row["percent_of_step"], row["layers"], row.get("percent_added", "")]
+            cells += [memory.get(key, "") for key in ("mib", "passage_doubled", "both_doubled")]
+            print(f"{name:<24}" + "".join(f"{cell:>10}" for cell in cells))
+
+
+def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
+    """Measure, print and return."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=11, help="how often each is timed")
+    parser.add_argument("--sequences", type=int, default=8, help="sequences of a batch")
+    parser.add_argument("--passage", type=int, default=400, help="tokens of the passage's domain")
+    parser.add_argument("--question", type=int, default=40, help="tokens of the question's domain")
+    chosen = parser.parse_args(arguments)
+    torch.manual_seed(0)
+    bf16 = uses_bf16(TrainingParameters(), "cpu")
+    batch = batch_of(chosen.sequences, chosen.passage, chosen.question)
+    result: dict[str, Any] = {"precision": "bf16" if bf16 else "fp32", "costs": {}, "memory": {}}
+    for name, (made, layers) in ENCODERS.items():
+        encoder = made(batch)
+        parts = interactions(name, encoder.shape) | turns(encoder.shape)
+        seconds = alternate(steps_on(encoder, parts, batch, bf16=bf16), chosen.rounds)
+        result["costs"][name] = costs(seconds, layers)
+        result["memory"][name] = {part: kept.growth(parts[part], encoder.shape) for part in parts}
+    show(result)
+    print(json.dumps(result, indent=1))
+    return result
+
+
+if __name__ == "__main__":
+    main()
