@@ -100,7 +100,7 @@ def test_training_on_another_benchmark_is_not_offered(add, run):
         run("training", "shifts.plain")
 
 
-def test_words_as_options(add, run, project):
+def test_words_as_options_are_ranked_again(add, run, project):
     files = {"train": ["cbtest_*_train-*.txt"], "dev": ["cbtest_*_valid-*.txt"]}
     source = {"format": "cbt", "folder": "sample/cbt", "files": files}
     training = TRAINING | {"max_length": 128, "held_out": 0.2}
@@ -120,6 +120,21 @@ def test_words_as_options(add, run, project):
     filled = {row["text"] for row in texts if row["kind"] == "filled"}
     one = questions[0]
     assert {one["question"].replace("_", option) for option in one["options"]} <= filled
+
+    run("reranking", "gaps.plain")
+    again = pq.read_table(folder / "reranked.parquet").to_pylist()
+    assert [row["question_id"] for row in again] == [row["question_id"] for row in rows]
+    assert [row["scores"] for row in again] != [row["scores"] for row in rows]
+    for before, after in zip(rows, again, strict=True):
+        best = sorted(range(len(before["scores"])), key=lambda k: -before["scores"][k])[:5]
+        assert after["label"] in best
+    changed = json.loads((folder / "reranking.json").read_text())
+    for group, metrics in found["splits"]["dev"].items():
+        (seed,) = changed["splits"]["dev"][group]["seeds"].values()
+        assert seed["before"] == pytest.approx(metrics["accuracy"]["mean"])
+        assert seed["before"] <= seed["right_among_n_best"]
+        assert seed["after"] <= seed["right_among_n_best"]
+    assert {part["subset"] for part in changed["weights"]} == {"NE", "CN"}
 
 
 ODD = {

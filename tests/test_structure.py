@@ -62,6 +62,13 @@ def test_readers_stand_only_where_they_can_answer(pipelines):
     assert "dream.poi_net_span.train" not in names
 
 
+def test_ranking_again_is_run_on_request_where_words_are_missing(pipelines):
+    names = {node.name for node in pipelines["reranking"].nodes}
+    assert "cbt.plain.rerank" in names
+    assert not {"sample.plain.rerank", "dream.plain.rerank"} & names
+    assert not names & {node.name for name in ("cbt", "__default__") for node in pipelines[name].nodes}
+
+
 def test_registration_imports_nothing_heavy():
     code = (
         "import sys; from coattend.pipeline_registry import register_pipelines; register_pipelines(); "

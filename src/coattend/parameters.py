@@ -112,6 +112,17 @@ class TrainingParameters(Parameters):
         return seeds
 
 
+class RerankingParameters(Parameters):
+    """How the best candidates of a cloze reader are ranked again with language models."""
+
+    n_best: int = Field(5, ge=2, description="So many of a question's candidates are ranked again.")
+    order: int = Field(3, ge=1, le=8, description="Words of the longest n-gram of the language models.")
+    max_words: int = Field(3_000_000, ge=1, description="The language models learn from so many words at most.")
+    class_bands: int = Field(16, ge=1, description="Bands of frequency that divide the words of a tag into classes.")
+    epochs: int = Field(10, ge=1, description="Passes of MIRA over the questions that weights are tuned on.")
+    aggressiveness: float = Field(0.01, gt=0, description="Largest step of MIRA, its C.")
+
+
 class BenchmarkParameters(Parameters):
     """A benchmark: where its files are, how its text is processed, how readers train on it."""
 
@@ -153,6 +164,7 @@ class BenchmarkParameters(Parameters):
     workers: int | None = Field(None, ge=1, description="Processes that tag and tokenise; null: one a core.")
     max_characters: int = Field(100_000, ge=100, description="Longer texts are rejected and listed.")
     training: TrainingParameters = Field(TrainingParameters(), description="How readers train on it.")
+    reranking: RerankingParameters = Field(RerankingParameters(), description="How cloze answers are ranked again.")
 
     @property
     def is_written(self) -> bool:

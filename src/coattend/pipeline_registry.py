@@ -12,26 +12,29 @@ from coattend.pipelines import (
     ingestion,
     profile,
     reporting,
+    reranking,
     submission,
     tagging,
     tokenization,
     training,
 )
 
+ON_REQUEST = ("download", "reranking")
+"""Stages that are run by their names only: no benchmark's pipeline has them."""
 DEFAULT_BENCHMARK = "sample"
 DEFAULT_READERS = ("plain", "plain_span", "poi_net", "poi_net_span", "duma")
 """What `kedro run` trains; the sample's other readers are run by their names."""
 
 
 def register_pipelines() -> dict[str, Pipeline]:
-    """The stages (all benchmarks), the benchmarks (all stages but download), and ``__default__``: the sample with some
-    readers of every task."""
+    """The stages (all benchmarks), the benchmarks (all stages but those on request), and ``__default__``: the sample
+    with some readers of every task."""
     stages: dict[str, list[Pipeline]] = {}
     benchmarks: dict[str, list[Pipeline]] = {}
     for benchmark in configuration.benchmark_names():
         for stage, pipeline in _pipelines_of(benchmark):
             stages.setdefault(stage, []).append(pipeline)
-            if stage != "download":
+            if stage not in ON_REQUEST:
                 benchmarks.setdefault(benchmark, []).append(pipeline)
     named = {name: _joined(pipelines) for name, pipelines in (stages | benchmarks).items()}
     return named | {"__default__": _of_readers(named[DEFAULT_BENCHMARK], DEFAULT_BENCHMARK, DEFAULT_READERS)}
@@ -77,7 +80,19 @@ def _pipelines_of(benchmark: str) -> list[tuple[str, Pipeline]]:
     ]
     if entry.get("submission"):
         pipelines += [("submission", submission.create_pipeline(benchmark, name)) for name in profiles]
+    pipelines += [
+        ("reranking", reranking.create_pipeline(benchmark, name, trained_on=trained_on, tagging=one["tagging"]))
+        for name, one in profiles.items()
+        if _looks_for_words(name, benchmark)
+    ]
     return [*pipelines, ("reporting", reporting.create_pipeline(benchmark, list(profiles)))]
+
+
+def _looks_for_words(reader: str, benchmark: str) -> bool:
+    """Whether a reader answers a benchmark's questions with a missing word, be it that these are read as options."""
+    tasks, entry = configuration.benchmark_entry(benchmark)["tasks"], configuration.reader_entry(reader)
+    head = readers.head_for(entry["reader"], configuration.answerable_tasks(benchmark), entry.get("head"))
+    return "word" in tasks and readers.task_of(head) not in set(tasks) - {"word"}
 
 
 def _profiles(reader: str) -> dict[str, str]:

@@ -1,0 +1,119 @@
+"""A question's candidates as a reader scored them, with what language models say of the best ones."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+_FLOOR = 1e-6  # What a candidate without any probability is taken to have.
+_SLACK = 1e-4  # By so much may probabilities sum to more than 1.
+
+Row = Mapping[str, Any]
+Fit = Callable[[Row, Sequence[int]], np.ndarray]
+"""Features of some candidates of a question, given by their numbers [candidates, features]."""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """A question's candidates as one trial scored them.
+
+    Attributes:
+        question: Its row of the questions table.
+        prediction: The trial's row of the predictions table.
+        log_scores: The reader's log probability of each candidate [candidates].
+        best: The best candidates, the very best first [n_best].
+        features: The reader's log probability of these, and how they fit [n_best, features].
+    """
+
+    question: Row
+    prediction: Row
+    log_scores: np.ndarray
+    best: np.ndarray
+    features: np.ndarray
+
+    @property
+    def right(self) -> int | None:
+        """The right one's place among the best; None where it is not among them, or not known."""
+        places = np.flatnonzero(self.best == self.question["label"])
+        return int(places[0]) if len(places) else None
+
+    def answer(self, weights: np.ndarray) -> Row:
+        """The row of the predictions table with which weights replace that of the reader.
+
+        The candidates that are not among the best stay behind these, in the reader's order. Where another word is as
+        good as the right one the answer is wrong, as always in cloze questions.
+
+        Args:
+            weights: Of the features [features].
+        """
+        ranked = self.features @ weights
+        scores = ranked.min() - 1 + self.log_scores - self.log_scores[self.best].min()
+        scores[self.best] = ranked
+        # Rounding can make a tie, so that what is stored decides.
+        stored = scores.astype(np.float32)
+        options, choice = self.question["options"], int(np.argmax(stored))
+        others = [score for word, score in zip(options, stored, strict=True) if word != options[choice]]
+        correct = choice == self.question["label"] and all(score < stored[choice] for score in others)
+        answer = {"prediction": options[choice], "label": choice, "scores": stored.tolist()}
+        return {**self.prediction, **answer, "correct": correct, "f1": float(correct)}
+
+
+def log_scores(scores: Sequence[Sequence[float]]) -> list[np.ndarray]:
+    """The log probabilities of one trial's candidates.
+
+    Args:
+        scores: Each question's scores. If they all are from 0 to 1 and no question's sum to more than 1, they are
+            probabilities, as a head for words gives them; otherwise logits, of which the softmax is taken.
+
+    Returns:
+        For each question those of its candidates. A probability is taken to be at least one in a million.
+    """
+    rows = [np.asarray(row, dtype=float) for row in scores]
+    if all(row.min() >= 0 and row.sum() <= 1 + _SLACK for row in rows):
+        return [np.log(np.maximum(row, _FLOOR)) for row in rows]
+    return [row - np.logaddexp.reduce(row) for row in rows]
+
+
+def rankings(predictions: Iterable[Row], questions: Mapping[str, Row], fit: Fit, *, n_best: int) -> list[Ranking]:
+    """Lay out what trials predicted.
+
+    Args:
+        predictions: Rows of a predictions table, all of these questions.
+        questions: Rows of the questions table, by id.
+        fit: How candidates fit into a question. It is asked once for each question.
+        n_best: So many of the best candidates are kept.
+
+    Returns:
+        The predictions' rankings, trial by trial.
+    """
+    by_trial: dict[str, list[Row]] = {}
+    for row in predictions:
+        by_trial.setdefault(row["trial_id"], []).append(row)
+    scored = [
+        (row, found, np.argsort(-found, kind="stable")[:n_best])
+        for rows in by_trial.values()
+        for row, found in zip(rows, log_scores([row["scores"] for row in rows]), strict=True)
+    ]
+    wanted: dict[str, set[int]] = {}
+    for row, _, best in scored:
+        wanted.setdefault(row["question_id"], set()).update(best.tolist())
+    known = {name: _fit_of(fit, questions[name], sorted(numbers)) for name, numbers in wanted.items()}
+    return [
+        Ranking(
+            question=questions[row["question_id"]],
+            prediction=row,
+            log_scores=found,
+            best=best,
+            features=np.column_stack([found[best], known[row["question_id"]][best]]),
+        )
+        for row, found, best in scored
+    ]
+
+
+def _fit_of(fit: Fit, question: Row, numbers: list[int]) -> np.ndarray:
+    """How candidates fit, in the rows of their numbers [options, features]; NaN in those that were not asked for."""
+    given = fit(question, numbers)
+    rows = np.full((len(question["options"]), given.shape[1]), np.nan)
+    rows[numbers] = given
+    return rows

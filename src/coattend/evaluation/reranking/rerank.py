@@ -1,0 +1,107 @@
+"""A cloze reader's predictions, ranked again."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
+
+from coattend.errors import CoattendError
+from coattend.evaluation import answers, groups
+from coattend.evaluation.reranking import features
+from coattend.evaluation.reranking.rankings import Ranking, Row, rankings
+from coattend.evaluation.reranking.report import changes
+from coattend.evaluation.reranking.tuning import Tuned, tuned_apart, tuning_part
+from coattend.parameters import RerankingParameters
+
+FEATURES = ("reader", *features.NAMES)
+
+
+def rerank(
+    predictions: pa.Table,
+    questions: pa.Table,
+    passages: pads.Dataset,
+    tags: pads.Dataset,
+    *,
+    trials: Mapping[str, int],
+    parameters: RerankingParameters,
+) -> tuple[pa.Table, dict[str, Any]]:
+    """Rank the best candidates of each prediction again.
+
+    Args:
+        predictions: What a reader answered. What is no answer to one of the questions is left out.
+        questions: The benchmark's questions with a missing word.
+        passages: The benchmark's passages.
+        tags: The tags of its texts.
+        trials: The reader's finished trials: id to seed.
+        parameters: How to rank.
+
+    Returns:
+        The predictions in the same order, none of them by weights that were tuned on its question; and what changed,
+        with the weights, what they were tuned on and what the language models learned from.
+
+    Raises:
+        CoattendError: If the predictions are of another trial, or there is nothing to learn from or to tune on.
+    """
+    predictions = predictions.filter(pc.is_in(predictions["question_id"], questions["question_id"].combine_chunks()))
+    # Predictions of other trials are refused before anything takes its time.
+    answers.align(predictions.select(answers.COLUMNS), questions["question_id"], list(trials))
+    language = _language(questions, passages, tags, parameters)
+    ranked = _rankings(predictions, questions, passages, language, parameters.n_best)
+    rows: dict[tuple[str, str], Row] = {}
+    within_reach, weights = [], []
+    for tuned, group in tuned_apart(ranked, parameters):
+        weights.append(_described(tuned))
+        for ranking in group:
+            row = ranking.answer(tuned.weights)
+            rows[row["trial_id"], row["question_id"]] = row
+            within_reach.append({**row, "correct": ranking.right is not None})
+    keys = zip(predictions["trial_id"].to_pylist(), predictions["question_id"].to_pylist(), strict=True)
+    reranked = pa.Table.from_pylist([rows[key] for key in keys], predictions.schema)
+    tables = (predictions, reranked, pa.Table.from_pylist(within_reach, predictions.schema))
+    before, after, reachable = (table.select(answers.COLUMNS) for table in tables)
+    splits = changes(before, after, reachable, questions.select(groups.COLUMNS), trials)
+    return reranked, {
+        "parameters": parameters.model_dump(),
+        "splits": splits,
+        "tuned_on": {split: tuning_part(split) for split in splits},
+        "weights": weights,
+        "learned_from": language.learned_from,
+    }
+
+
+def _language(
+    questions: pa.Table, passages: pads.Dataset, tags: pads.Dataset, parameters: RerankingParameters
+) -> features.LanguageFeatures:
+    training = questions.filter(pc.equal(questions["split"].cast(pa.string()), groups.TRAINING_SPLIT))
+    if not len(training):
+        cure = "Add a training split to the benchmark's files"
+        raise CoattendError("there are no training passages to learn from", where="questions table", cure=cure)
+    return features.train(passages, tags, pc.unique(training["passage_id"]), parameters)
+
+
+def _rankings(
+    predictions: pa.Table,
+    questions: pa.Table,
+    passages: pads.Dataset,
+    language: features.LanguageFeatures,
+    n_best: int,
+) -> list[Ranking]:
+    asked = questions.filter(pc.is_in(questions["question_id"], pc.unique(predictions["question_id"])))
+    wanted = pc.field("passage_id").isin(pc.unique(asked["passage_id"]))
+    read = passages.to_table(columns=["passage_id", "text"], filter=wanted).to_pydict()
+    texts = dict(zip(read["passage_id"], read["text"], strict=True))
+
+    def fit(question: Row, numbers: Sequence[int]) -> np.ndarray:
+        candidates = [question["options"][number] for number in numbers]
+        return language.of(question["question"], texts[question["passage_id"]], candidates)
+
+    by_id = {row["question_id"]: row for row in asked.to_pylist()}
+    return rankings(predictions.to_pylist(), by_id, fit, n_best=n_best)
+
+
+def _described(tuned: Tuned) -> dict[str, Any]:
+    weights = dict(zip(FEATURES, tuned.weights.tolist(), strict=True))
+    return {**vars(tuned), "weights": weights}
