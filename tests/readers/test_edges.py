@@ -7,54 +7,55 @@ import tiny
 import torch
 
 from coattend import readers
+from coattend.readers.recurrence import Recurrence
 
 LONG = 512
 
 
-def questions(head, lengths):
+def questions(task, lengths):
     """Questions with passages and asked texts of the given lengths; with options there are two of each."""
     return [
-        tiny.question(n, passage=passage, options=(asked,) if head == "span" else (asked, asked))
+        tiny.question(n, passage=passage, options=(asked, asked) if task == "options" else (asked,))
         for n, (passage, asked) in enumerate(lengths)
     ]
 
 
-def together(of_questions):
+def together(of_questions, task):
     """One batch, in which all that is asked but its first token is the option."""
-    batch = tiny.batch(of_questions)
+    batch = tiny.batch(of_questions, task=task)
     batch.option_mask = batch.question_mask.clone()
     batch.option_mask[:, 0] = False
     return batch
 
 
-def one_passage_token(head):
-    return together(questions(head, [(1, 4)]))
+def one_passage_token(task):
+    return together(questions(task, [(1, 4)]), task)
 
 
-def one_question_token(head):
-    return together(questions(head, [(9, 1)]))
+def one_question_token(task):
+    return together(questions(task, [(9, 1)]), task)
 
 
-def nothing_asked(head):
+def nothing_asked(task):
     """An option, or a question, of no tokens: its domain is the last SEP alone."""
-    return together(questions(head, [(9, 0)]))
+    return together(questions(task, [(9, 0)]), task)
 
 
-def no_passage(head):
+def no_passage(task):
     """The passage's domain is CLS and SEP."""
-    return together([replace(one, passage=[], span=None) for one in questions(head, [(1, 4)])])
+    return together([replace(one, passage=[], span=None) for one in questions(task, [(1, 4)])], task)
 
 
-def nearly_all_padding(head):
-    return together(questions(head, [(1, 0), (40, 9)]))
+def nearly_all_padding(task):
+    return together(questions(task, [(1, 0), (40, 9)]), task)
 
 
-def one_word_about_a_long_passage(head):
-    return together(questions(head, [(LONG, 1)]))
+def one_word_about_a_long_passage(task):
+    return together(questions(task, [(LONG, 1)]), task)
 
 
-def all_tokens_equal(head):
-    batch = together(questions(head, [(9, 4), (9, 4)]))
+def all_tokens_equal(task):
+    batch = together(questions(task, [(9, 4), (9, 4)]), task)
     return replace(
         batch,
         input_ids=torch.full_like(batch.input_ids, tiny.FIRST_WORD),
@@ -74,16 +75,26 @@ EDGES = [
 ]
 
 
-@pytest.fixture(
-    params=[pytest.param((one.reader, one.head), id=f"{one.reader}-{one.head}") for one in readers.capabilities()],
-    scope="module",
-)
+BUILT = [
+    ("words" if one.encoder == "recurrent" else "bert", one.reader, one.head, one.options)
+    for one in readers.capabilities()
+    if one.reason is None
+]
+
+
+@pytest.fixture(params=[pytest.param(one, id="-".join(one[:3])) for one in BUILT], scope="module")
 def reader(request):
-    name, head = request.param
-    encoder = tiny.encoder()
-    encoder.max_position_embeddings = LONG + 88
+    family, name, head, options = request.param
+    encoder = tiny.encoder(family)
+    encoder = encoder if family == "words" else tiny.reaching(encoder, LONG + 88)
     torch.manual_seed(0)
-    return readers.build(name, encoder=encoder, head=head, dropout=0.0)
+    small = {"hidden": 6} if name.startswith("recurrent") else {}
+    return readers.build(name, encoder=encoder, head=head, dropout=0.0, **small, **options)
+
+
+@pytest.fixture(scope="module")
+def task(reader):
+    return readers.task_of(reader.config.head)
 
 
 def learn(reader, batch):
@@ -96,32 +107,36 @@ def learn(reader, batch):
 
 def assert_gradients_are_numbers(reader):
     for name, parameter in reader.named_parameters():
-        assert parameter.grad.isfinite().all(), name
+        assert not parameter.requires_grad or parameter.grad.isfinite().all(), name
 
 
 @pytest.mark.parametrize("bf16", [False, True], ids=["float32", "bf16"])
 @pytest.mark.parametrize("edge", EDGES)
-def test_scores_losses_and_gradients_are_numbers(reader, edge, bf16):
-    batch = edge(reader.config.head)
+def test_scores_losses_and_gradients_are_numbers(reader, task, edge, bf16):
+    batch = edge(task)
     with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
         output = learn(reader, batch)
     allowed = batch.answer_mask.clone()
     allowed[:, 0] = True  # "no answer"
-    found = [(output.scores, batch.option_index >= 0), (output.start, allowed), (output.end, allowed)]
+    of_task = batch.option_index >= 0 if task == "options" else batch.candidates > -2
+    found = [(output.scores, of_task), (output.start, allowed), (output.end, allowed)]
     assert all(one is None or one[places].isfinite().all() for one, places in found)
     assert output.loss.isfinite()
     assert_gradients_are_numbers(reader)
 
 
-def test_tokens_that_are_alike_get_equal_scores(reader):
+def test_tokens_that_are_alike_get_equal_scores(reader, task):
     """Without positions nothing is left to tell them apart."""
+    if any(isinstance(module, Recurrence) for module in reader.modules()):
+        pytest.skip("a recurrent layer knows where a token stands")
     positions = reader.encoder.model.embeddings.position_embeddings.weight
     kept = positions.detach().clone()
     with torch.no_grad():
         positions.zero_()
-    output = learn(reader, all_tokens_equal(reader.config.head))
+    output = learn(reader, all_tokens_equal(task))
     with torch.no_grad():
         positions.copy_(kept)
-    for found in (output.scores, output.start, output.end):
+    of_words = [] if output.scores is None or task == "word" else [output.scores]
+    for found in (*of_words, output.start, output.end):
         assert found is None or found[found > -torch.inf].std() < 1e-5
     assert_gradients_are_numbers(reader)

@@ -15,7 +15,7 @@ SHAPE = EncoderShape(slow.WIDTH, 2)
 
 @pytest.mark.parametrize("score", ["product", "additive"])
 def test_soft_attention(score):
-    module = tiny.scatter(SoftAttention(SoftAttention.Config(score=score), SHAPE), deviation=0.5)
+    module = tiny.scatter(SoftAttention(SoftAttention.Config(comparison=score), SHAPE), deviation=0.5)
     given = slow.encoded()
     attended = module(given)
     assert attended.passage is None

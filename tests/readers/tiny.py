@@ -39,6 +39,12 @@ def encoder(family: str = "bert") -> transformers.PretrainedConfig | Words:
     return made[family]()
 
 
+def reaching(config: transformers.PretrainedConfig, length: int) -> transformers.PretrainedConfig:
+    """The same with more positions."""
+    config.max_position_embeddings = length
+    return config
+
+
 @dataclass(frozen=True)
 class Question:
     """Token and tag ids of a passage and of its options (for a span: one, the question), and the answer.

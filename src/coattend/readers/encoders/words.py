@@ -9,9 +9,7 @@ import torch
 from torch import Tensor
 
 from coattend.errors import CoattendError
-from coattend.parameters import TokenizerParameters
-from coattend.readers.encoders.pretrained import load_model
-from coattend.text.subwords import load_tokenizer
+from coattend.readers.encoders.pretrained import load_model, load_tokenizer
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
@@ -99,10 +97,10 @@ def input_rows(source: Any) -> Tensor:
 def mean_of_pieces(source: Any, words: Iterable[str]) -> Tensor:
     """For each word the mean of a pretrained encoder's input rows of its pieces [W, D]; zero if it has none."""
     rows = input_rows(source)
-    listed = list(words)
-    ids, spans = load_tokenizer(TokenizerParameters(source=str(source))).encode(listed, [False] * len(listed))
-    pieces, offsets = torch.from_numpy(ids).long(), torch.from_numpy(spans.offsets).long()
-    return torch.nn.functional.embedding_bag(pieces, rows, offsets[:-1], mode="mean")
+    ids = load_tokenizer(source)(list(words), add_special_tokens=False)["input_ids"]
+    lengths = torch.tensor([len(pieces) for pieces in ids])
+    pieces = torch.tensor([piece for of_word in ids for piece in of_word], dtype=torch.long)
+    return torch.nn.functional.embedding_bag(pieces, rows, lengths.cumsum(0) - lengths, mode="mean")
 
 
 def read_vectors(path: Path, words: Iterable[str]) -> Tensor:
