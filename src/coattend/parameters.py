@@ -164,6 +164,9 @@ class BenchmarkParameters(Parameters):
     workers: int | None = Field(None, ge=1, description="Processes that tag and tokenise; null: one a core.")
     max_characters: int = Field(100_000, ge=100, description="Longer texts are rejected and listed.")
     training: TrainingParameters = Field(TrainingParameters(), description="How readers train on it.")
+    recurrent: dict[str, Any] = Field(
+        {}, description="Differences from `training` for readers with a recurrent encoder, whose tokens are words."
+    )
     reranking: RerankingParameters = Field(RerankingParameters(), description="How cloze answers are ranked again.")
 
     @property
@@ -230,19 +233,22 @@ class ReaderParameters(Parameters):
         return own | {"options": {**own.get("options", {}), **rest}}
 
 
-def training_of(benchmark: BenchmarkParameters, reader: ReaderParameters) -> TrainingParameters:
-    """The benchmark's training parameters with the reader's differences.
+def training_of(benchmark: BenchmarkParameters, reader: ReaderParameters, *, recurrent: bool) -> TrainingParameters:
+    """The benchmark's training parameters with the differences of recurrent readers and then the reader's own.
 
     Raises:
         CoattendError: If a difference names no such parameter, or has a wrong value.
     """
+    of_encoder = benchmark.recurrent if recurrent else {}
     try:
-        return TrainingParameters.model_validate({**benchmark.training.model_dump(), **reader.training})
+        return TrainingParameters.model_validate({**benchmark.training.model_dump(), **of_encoder, **reader.training})
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
+        own = field.partition(".")[0] in reader.training
+        where = f"readers.{reader.name}.training" if own else f"benchmarks.{benchmark.name}.recurrent"
         raise CoattendError(
             first["msg"],
-            where=f"readers.{reader.name}.training.{field}",
+            where=f"{where}.{field}",
             cure=did_you_mean(field, list(TrainingParameters.model_fields)),
         ) from None

@@ -1,6 +1,7 @@
 """Every pipeline by name: the stages, one pipeline a benchmark, and the default."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from kedro.pipeline import Pipeline
 
@@ -95,12 +96,14 @@ def _looks_for_words(reader: str, benchmark: str) -> bool:
     return "word" in tasks and readers.task_of(head) not in set(tasks) - {"word"}
 
 
-def _profiles(reader: str) -> dict[str, str]:
-    """Names of the profiles that decide which tables a reader reads."""
+def _profiles(reader: str) -> dict[str, Any]:
+    """What decides which tables a reader reads: names of profiles, and whether it reads words."""
     entry = configuration.reader_entry(reader)
     encoder = entry.get("encoder", "minilm")
     tokenizer = configuration.encoder_entry(encoder).get("tokenizer", "minilm")
-    return {"tagging": entry.get("tagging", "nltk_penn"), "encoder": encoder, "tokenizer": tokenizer}
+    return {"tagging": entry.get("tagging", "nltk_penn"), "encoder": encoder, "tokenizer": tokenizer} | {
+        "reads_words": readers.encoder_of(entry["reader"]) == "recurrent"
+    }
 
 
 def _joined(pipelines: list[Pipeline]) -> Pipeline:

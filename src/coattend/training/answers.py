@@ -20,7 +20,9 @@ class Answer:
 
     Attributes:
         example: The question.
-        scores: Score of each option.
+        scores: Score of each option or candidate.
+        word: The word of the passage that was chosen, out of all.
+        tied: Whether another of them is as probable.
         start: First character of the best span in the passage.
         end: Character after its last.
         span_score: Score of that span.
@@ -33,10 +35,12 @@ class Answer:
     end: int | None = None
     span_score: float | None = None
     null_score: float | None = None
+    word: str | None = None
+    tied: bool = False
 
     @property
     def choice(self) -> int:
-        """The option with the best score."""
+        """The option or candidate with the best score."""
         return max(range(len(self.scores)), key=self.scores.__getitem__)
 
 
@@ -53,7 +57,7 @@ def answer(
     """Answer every example, in batches of like length; gradients are off and dropout too.
 
     Args:
-        reader: A reader with an options or a span head, on the device to use.
+        reader: A reader, on the device to use.
         examples: The questions.
         collator: Makes a batch's tensors.
         tokens: The benchmark's tokens, for the characters of a span.
@@ -76,7 +80,11 @@ def answer(
             output = reader(batch)
         if output.scores is not None:
             for example, scores in zip(chosen, output.scores.float().tolist(), strict=True):
-                yield Answer(example, scores=tuple(scores[: len(example.sequences)]))
+                yield Answer(example, scores=tuple(scores[: len(example.candidates) or len(example.sequences)]))
+            continue
+        if output.word_mass is not None:
+            for example, mass in zip(chosen, output.word_mass.float(), strict=True):
+                yield _of_words(example, collator.words(example), mass)
             continue
         spans = best_spans(output.start.float(), output.end.float(), batch.answer_mask, max_length=max_answer_length)
         row = 0
@@ -84,6 +92,13 @@ def answer(
             yield _of_windows(example, spans, row, collator.passage_start, tokens)
             row += len(example.windows)
     reader.train(training)
+
+
+def _of_words(example: Example, words: Sequence[str], mass: torch.Tensor) -> Answer:
+    """The most probable word of the passage."""
+    best = int(mass.argmax())
+    tied = int((mass == mass[best]).sum()) > 1
+    return Answer(example, word=words[best] if words else "", tied=tied)
 
 
 def _of_windows(example: Example, spans: Spans, row: int, before: int, tokens: Tokens) -> Answer:

@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from coattend.training.cloze import ClozeArrays
 from coattend.training.examples import Example, token_span
+from coattend.training.pieces import Pieces, padded
 from coattend.training.tokens import Tokens
 
 if TYPE_CHECKING:
-    import torch
-
+    from coattend.readers.batch import Reward
     from coattend.text.subwords import SpecialLayout
 
 PAD_TAG, SPECIAL_TAG = 0, 1
@@ -25,22 +26,31 @@ class Collator:
     Args:
         tokens: The benchmark's tokens.
         layout: Special tokens of the tokenizer.
-        head: ``"options"`` makes a row for each option, ``"span"`` one for each window of a passage.
+        task: ``"options"`` makes a row for each option, ``"span"`` one for each window of a passage, ``"word"`` one.
         multiple: Sequences are padded to a multiple of this, so that few different shapes occur.
         permute: Gives each example's entities other names; None: they keep theirs.
+        lookup: A reader's own id of each token; None: they are its own already.
+        cloze: Makes what a batch holds of words and candidates.
+        pieces: Subwords beside words, for vectors of words in their context.
+        reward: Makes the reward of a batch's spans.
     """
 
     def __init__(
         self,
         tokens: Tokens,
         layout: "SpecialLayout",
-        head: str,
+        task: str,
         *,
         multiple: int = 8,
         permute: Callable[[Example], Rename] | None = None,
+        lookup: np.ndarray | None = None,
+        cloze: ClozeArrays | None = None,
+        pieces: Pieces | None = None,
+        reward: Callable[[Sequence[Example]], "Reward"] | None = None,
     ) -> None:
-        self._tokens, self._layout, self._head, self._multiple = tokens, layout, head, multiple
-        self._permute = permute
+        self._tokens, self._layout, self._task, self._multiple = tokens, layout, task, multiple
+        self._permute, self._lookup = permute, lookup
+        self._cloze, self._pieces, self._reward = cloze, pieces, reward
 
     @property
     def passage_start(self) -> int:
@@ -57,7 +67,11 @@ class Collator:
         length = example.longest + self._layout.count
         return -(-length // self._multiple) * self._multiple
 
-    def __call__(self, examples: Sequence[Example]) -> dict[str, "torch.Tensor"]:
+    def words(self, example: Example) -> list[str]:
+        """The distinct words of an example's passage, by their numbers in a batch."""
+        return list(self._cloze.words(example)[0]) if self._cloze else []
+
+    def __call__(self, examples: Sequence[Example]) -> dict[str, Any]:
         """Build a batch.
 
         Args:
@@ -65,16 +79,21 @@ class Collator:
 
         Returns:
             The fields of `coattend.readers.batch.Batch` by name: sequences [S, N], passage domain [S, P], question
-            domain [S, Q], options [B, C].
+            domain [S, Q], options or candidates [B, C].
         """
         import torch
 
         arrays = self._sequences(examples)
-        if self._head == "options":
+        if self._task == "options":
             arrays |= _options(examples)
-        else:
+        elif self._task == "span":
             arrays |= self._spans(examples, arrays["passage_mask"].shape[1])
-        return {name: torch.from_numpy(array) for name, array in arrays.items()}
+        elif self._cloze is not None:
+            arrays |= self._cloze(examples, arrays, self.passage_start)
+        if self._pieces is not None:
+            arrays |= self._of_pieces(examples, self._pieces)
+        rewarded = {"reward": self._reward(examples)} if self._reward else {}
+        return {name: torch.from_numpy(array) for name, array in arrays.items()} | rewarded
 
     def _sequences(self, examples: Sequence[Example]) -> dict[str, np.ndarray]:
         layout = self._layout
@@ -97,7 +116,7 @@ class Collator:
         for example in examples:
             rename = self._permute(example) if self._permute else _same
             where = self._tokens.slice(example.passage)
-            passage = rename(self._tokens.input_ids[where]), self._tokens.tag_ids[where]
+            passage = self._known(rename(self._tokens.input_ids[where])), self._tokens.tag_ids[where]
             for texts, size, window in zip(example.sequences, example.lengths, example.windows, strict=True):
                 held = tuple(of_all[window[0] : window[0] + window[1]] for of_all in passage)
                 self._write(arrays, row, texts, size, held, rename)
@@ -127,7 +146,7 @@ class Collator:
         for text in texts:
             where = tokens.slice(text)
             stop = at + where.stop - where.start
-            ids[at:stop], tags[at:stop] = rename(tokens.input_ids[where]), tokens.tag_ids[where]
+            ids[at:stop], tags[at:stop] = self._known(rename(tokens.input_ids[where])), tokens.tag_ids[where]
             at = stop
         ids[at:end] = layout.suffix
         arrays["attention_mask"][row, :end] = True
@@ -138,6 +157,22 @@ class Collator:
         arrays["question_mask"][row, : end - split] = True
         if len(texts) > 1:  # The option stands behind the question; the last special token goes with it.
             arrays["option_mask"][row, tokens.length(texts[0]) : end - split] = True
+
+    def _known(self, ids: np.ndarray) -> np.ndarray:
+        return ids if self._lookup is None else self._lookup[ids]
+
+    def _of_pieces(self, examples: Sequence[Example], pieces: Pieces) -> dict[str, np.ndarray]:
+        before, tokens = self.passage_start, self._tokens
+        passages, questions = [], []
+        for example in examples:
+            length = tokens.length(example.passage)
+            for texts, size, window in zip(example.sequences, example.lengths, example.windows, strict=True):
+                passages.append(pieces.text([example.passage], [length], window, before))
+                questions.append(pieces.text(texts, [tokens.length(row) for row in texts], (0, size), 0))
+        sides = {"passage": padded(passages, pieces.layout.pad_id), "question": padded(questions, pieces.layout.pad_id)}
+        return {f"{side}_pieces": ids for side, (ids, _) in sides.items()} | {
+            f"{side}_piece_words": words for side, (_, words) in sides.items()
+        }
 
     def _spans(self, examples: Sequence[Example], passage: int) -> dict[str, np.ndarray]:
         before = len(self._layout.prefix)

@@ -59,7 +59,8 @@ class Source:
     def training(self, training: TrainingParameters) -> tuple[QuestionSet, QuestionSet]:
         """The questions to train on and those that choose the checkpoint.
 
-        A training question whose answer no window of its passage holds is left out: it would teach that there is none.
+        A training question whose answer what is read of its passage does not hold is left out: it would teach that
+        there is none.
 
         Raises:
             CoattendError: If there are none of one of the two.
@@ -92,11 +93,20 @@ class Source:
         return asked
 
     def _answers_in_sight(self, questions: QuestionSet) -> QuestionSet:
-        cut = {e.question_id for e in questions.examples if e.spans and not is_in_sight(e, self.tokens)}
+        cut = {e.question_id for e in questions.examples if not self._holds_answer(e, questions.texts[e.question_id])}
         kept = [example for example in questions.examples if example.question_id not in cut]
-        reason = "no window of the passage holds its answer"
+        reason = "what is read of the passage does not hold its answer"
         left_out = [Unreadable(e.question_id, reason) for e in questions.examples if e.question_id in cut]
         return replace(questions, examples=kept, unreadable=[*questions.unreadable, *left_out])
+
+    def _holds_answer(self, example: Example, passage: str) -> bool:
+        if example.spans:
+            return is_in_sight(example, self.tokens)
+        if not example.candidates:
+            return True
+        where, (first, count) = self.tokens.slice(example.passage), example.windows[0]
+        end = int(self.tokens.ends[where][first + count - 1])
+        return example.candidates[example.label] in passage[:end].split()
 
     def _none(self, purpose: str, unreadable: Sequence[Unreadable]) -> CoattendError:
         why = f"; {len(unreadable)} are left out, the first because {unreadable[0].reason}" if unreadable else ""

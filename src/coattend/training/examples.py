@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
 from coattend.text.identity import text_id
-from coattend.text.questions import question_domains
+from coattend.text.questions import BLANK, question_domains
 from coattend.training.layout import Layout
 from coattend.training.tokens import Tokens
 
@@ -32,6 +32,8 @@ class Example:
             hold the whole passage.
         label: The right option.
         spans: Gold answers as character spans of the passage; empty if there is none.
+        candidates: Words to choose from, where the passage is searched for one.
+        blank: Tokens of the question that are its blank, counted in the question domain.
     """
 
     question_id: str
@@ -41,6 +43,8 @@ class Example:
     windows: tuple[tuple[int, int], ...]
     label: int | None
     spans: tuple[tuple[int, int], ...]
+    candidates: tuple[str, ...] = ()
+    blank: tuple[int, ...] = ()
 
     @property
     def longest(self) -> int:
@@ -111,6 +115,7 @@ def _example(question: dict[str, Any], passage: int, tokens: Tokens, layout: Lay
         sequences, lengths = sequences * len(windows), lengths * len(windows)
     else:
         windows = windows[:1] * len(sequences)
+    for_a_word = question["task"] == "word" and not layout.words_as_options
     return Example(
         question_id=question["question_id"],
         passage=passage,
@@ -119,7 +124,19 @@ def _example(question: dict[str, Any], passage: int, tokens: Tokens, layout: Lay
         windows=tuple(windows),
         label=question["label"],
         spans=tuple((a["start"], a["start"] + len(a["text"])) for a in question["answers"] or ()),
+        candidates=tuple(question["options"] or ()) if for_a_word else (),
+        blank=_blank(question["question"], tokens, sequences[0][0]) if for_a_word else (),
     )
+
+
+def _blank(question: str, tokens: Tokens, row: int) -> tuple[int, ...]:
+    """The tokens of a question that are its blank."""
+    found = BLANK.search(question)
+    if found is None:
+        return ()
+    where = tokens.slice(row)
+    inside = (tokens.ends[where] > found.start()) & (tokens.starts[where] < found.end())
+    return tuple(np.flatnonzero(inside).tolist())
 
 
 def token_span(example: Example, window: tuple[int, int], tokens: Tokens) -> tuple[int, int] | None:
@@ -167,6 +184,7 @@ def digest(examples: Iterable[Example], tokens: Tokens) -> str:
     for example in examples:
         rows = [example.passage, *(row for rows in example.sequences for row in rows)]
         head = [example.question_id, example.label, example.spans, example.windows]
+        head += [example.candidates] if example.candidates else []
         content.update(json.dumps(head).encode())
         content.update(tokens.digest(rows).encode())
     return content.hexdigest()

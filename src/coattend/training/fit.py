@@ -10,7 +10,9 @@ from typing import Any
 import torch
 
 from coattend import readers
+from coattend.errors import CoattendError
 from coattend.parameters import TrainingParameters
+from coattend.text.identity import file_digest
 from coattend.training.batching import LengthBuckets
 from coattend.training.callbacks import Measure, callbacks_of
 from coattend.training.collation import Collator
@@ -66,12 +68,23 @@ def _content(plan: Plan, seed: int, data: str) -> dict[str, Any]:
         "reader": plan.reader,
         "head": plan.head,
         "options": plan.options,
-        "encoder": {"digest": encoder_digest(plan.encoder.source), "dropout": plan.encoder.dropout},
+        "encoder": {"digest": encoder_digest(plan.encoder.source), "dropout": plan.encoder.dropout} | _vectors(plan),
         "training": training | {"precision": "bf16" if bf16 else "fp32"},
         "seed": seed,
         "data": data,
         "source": digest_of_code(readers.sources(plan.reader, plan.head)),
     }
+
+
+def _vectors(plan: Plan) -> dict[str, str]:
+    """What a file of word vectors holds, where one is read."""
+    file = plan.options.get("vectors_file")
+    if file is None:
+        return {}
+    try:
+        return {"vectors": file_digest(Path(file))}
+    except OSError as error:
+        raise CoattendError(f"cannot be read ({error.strerror})", where=f"vectors_file {file}") from None
 
 
 def _train(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet) -> dict[str, Any]:
@@ -92,18 +105,18 @@ def _train(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet) 
 
 def _fit(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet, checkpoint: str | None) -> dict[str, Any]:
     device, bf16 = plan.precision()
-    seed, training, collator = trial.content["seed"], plan.training, plan.collator()
+    seed, training = trial.content["seed"], plan.training
     torch.manual_seed(seed)
     # Adam's moments of words that a batch lacks fade into denormal numbers, on which processors are ten times slower.
     torch.set_flush_denormal(True)
-    buckets = _buckets(train.examples, collator, training, seed)
-    reader = plan.build()
+    reader = plan.build(train)
+    buckets = _buckets(train.examples, plan.collator(reader, train), training, seed)
     measure = Measure(trial.id, device)
     trainer = ReaderTrainer(
         reader,
         train.examples,
         buckets=buckets,
-        collator=plan.collator(permute=plan.permutation(seed, lambda: buckets.epoch)),
+        collator=plan.collator(reader, train, permute=plan.permutation(seed, lambda: buckets.epoch)),
         score=lambda: held_out_score(plan.ask(reader, held_out), held_out),
         arguments=arguments_of(
             training, folder=trial.checkpoints, seed=seed, device=device, bf16=bf16, quiet=not sys.stderr.isatty()

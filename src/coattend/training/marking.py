@@ -39,7 +39,9 @@ def mark(
         answer = by_id.get(question["question_id"])
         if answer is None:
             continue
-        if question["task"] != "span":
+        if answer.word is not None:
+            row = _mark_word(question, answer)
+        elif question["task"] != "span":
             row = _mark_option(question, answer)
         else:
             row = _mark_span(question, answer, asked.texts[question["question_id"]], threshold, version)
@@ -95,6 +97,11 @@ def _mark_option(question: dict[str, Any], answer: Answer) -> dict[str, Any]:
         "correct": correct,
         "f1": float(correct),
     }
+
+
+def _mark_word(question: dict[str, Any], answer: Answer) -> dict[str, Any]:
+    correct = answer.word == question["options"][question["label"]] and not answer.tied
+    return {"prediction": answer.word, "correct": correct, "f1": float(correct)}
 
 
 def _tied(question: dict[str, Any], answer: Answer) -> bool:

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import pyarrow.dataset as pads
 
@@ -16,14 +17,19 @@ from coattend.parameters import (
     TrainingParameters,
     training_of,
 )
+from coattend.readers.encoders.words import UNKNOWN, Words
 from coattend.readers.reader import Reader
 from coattend.text.subwords import SpecialLayout, load_tokenizer, special_layout
 from coattend.training.answers import Answer, answer
+from coattend.training.cloze import ClozeArrays
 from coattend.training.collation import Collator
 from coattend.training.data import QuestionSet, Source
 from coattend.training.devices import device_of, uses_bf16
 from coattend.training.entities import EntityNames, Permutation
+from coattend.training.pieces import Pieces
+from coattend.training.rewards import SpanReward
 from coattend.training.tokens import Tokens
+from coattend.training.words import ONLY_WORDS, WITH_BOUNDARY, LexiconTokenizer, WordTokens
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,7 @@ class Plan:
         training: How it is trained.
         source: Where its questions come from.
         layout: Special tokens of its tokenizer.
+        pieces: Subwords beside words, where it reads words and asks for vectors of their context.
     """
 
     benchmark: str
@@ -51,26 +58,55 @@ class Plan:
     training: TrainingParameters
     source: Source
     layout: SpecialLayout
+    pieces: Pieces | None = None
 
-    def collator(self, *, permute: Permutation | None = None) -> Collator:
-        """Makes this plan's batches; to train on, with permuted entities."""
-        return Collator(self.source.tokens, self.layout, self.head, permute=permute)
+    @property
+    def task(self) -> str:
+        """What its head answers."""
+        return readers.task_of(self.head)
+
+    def collator(self, reader: Reader, asked: QuestionSet, *, permute: Permutation | None = None) -> Collator:
+        """Makes this plan's batches.
+
+        Args:
+            reader: Who reads them.
+            asked: The questions that they are made of.
+            permute: How entities change their names, in training.
+        """
+        tokens, before = self.source.tokens, len(self.layout.prefix)
+        lookup = None
+        if isinstance(tokens, WordTokens):
+            lookup = tokens.lookup(reader.encoder.words, lowercase=reader.encoder.lowercase)
+        cloze = ClozeArrays(tokens, asked.texts, unknown=UNKNOWN) if self.task == "word" else None
+        rewarded = self.options.get("objective", "cross_entropy") != "cross_entropy"
+        reward = partial(SpanReward, passages=asked.texts, tokens=tokens, before=before) if rewarded else None
+        extras = {"lookup": lookup, "cloze": cloze, "pieces": self.pieces, "reward": reward}
+        return Collator(tokens, self.layout, self.task, permute=permute, **extras)
 
     def permutation(self, seed: int, epoch: Callable[[], int]) -> Permutation | None:
         """How entities change their names in training, if they do."""
         if not self.training.permute_entities:
             return None
-        names = EntityNames(load_tokenizer(TokenizerParameters(source=self.encoder.source)))
-        return Permutation(names, self.source.tokens, seed=seed, epoch=epoch)
+        tokens = self.source.tokens
+        words = isinstance(tokens, WordTokens)
+        tokenizer = LexiconTokenizer(tokens.lexicon) if words else load_tokenizer(self._tokenizer)
+        return Permutation(EntityNames(tokenizer), tokens, seed=seed, epoch=epoch)
 
-    def build(self) -> Reader:
+    @property
+    def _tokenizer(self) -> TokenizerParameters:
+        return TokenizerParameters(source=self.encoder.source)
+
+    def build(self, train: QuestionSet) -> Reader:
         """A fresh reader of this plan.
+
+        Args:
+            train: What it will be trained on: a vocabulary comes from there.
 
         Raises:
             CoattendError: If the encoder cannot read sequences as long as they may become.
         """
         options = {"dropout": self.encoder.dropout} | self.options
-        reader = readers.build(self.reader, encoder=self.encoder.source, head=self.head, **options)
+        reader = readers.build(self.reader, encoder=self._encoder(train), head=self.head, **options)
         longest = reader.encoder.max_length
         if longest is not None and self.training.max_length > longest:
             raise CoattendError(
@@ -80,6 +116,14 @@ class Plan:
             )
         return reader
 
+    def _encoder(self, train: QuestionSet) -> "str | Words":
+        """What the reader's encoder is made from: the pretrained one, or the words of what it is trained on."""
+        tokens = self.source.tokens
+        if not isinstance(tokens, WordTokens):
+            return self.encoder.source
+        how = {"most": self.options["most_words"], "lowercase": self.options["lowercase"]}
+        return Words(words=tokens.vocabulary(train.examples, **how), encoder=self.encoder.source)
+
     def ask(self, reader: Reader, asked: QuestionSet) -> list[Answer]:
         """What a reader of this plan answers to questions."""
         _, bf16 = self.precision()
@@ -87,7 +131,7 @@ class Plan:
             answer(
                 reader,
                 asked.examples,
-                collator=self.collator(),
+                collator=self.collator(reader, asked),
                 tokens=self.source.tokens,
                 tokens_per_batch=self.training.tokens_per_batch,
                 bf16=bf16,
@@ -105,6 +149,7 @@ def plan_of(
     questions: pads.Dataset,
     passages: pads.Dataset,
     tokens: pads.Dataset,
+    tags: pads.Dataset | None,
     benchmark: BenchmarkParameters,
     reader: ReaderParameters,
     encoder: EncoderParameters,
@@ -112,33 +157,67 @@ def plan_of(
 ) -> Plan:
     """Bring a reader and a benchmark together.
 
+    Args:
+        questions: The benchmark's questions.
+        passages: Its passages.
+        tokens: Its subwords.
+        tags: Its words; None for readers of subwords.
+        benchmark: What it is.
+        reader: Which reader, and how it is set.
+        encoder: The reader's pretrained encoder.
+        tokenizer: Where the subwords come from.
+
     Raises:
         CoattendError: If a parameter names nothing that exists, or the reader has no head for the benchmark.
     """
     head = readers.head_for(reader.reader, _asked_for(questions, benchmark), reader.head)
-    stored = Tokens.from_table(tokens)
-    _check_tokenizer(stored, tokenizer, encoder)
-    layout = special_layout(load_tokenizer(tokenizer))
+    task = readers.task_of(head)
+    options = readers.resolve(reader.reader, head=head, **reader.options)
+    read = _subwords(tokens, tokenizer, encoder) if tags is None else _words(tags, task)
+    pieces = None
+    if isinstance(read.tokens, WordTokens) and options.get("context"):
+        of_words = _subwords(tokens, tokenizer, encoder, of_words=True)
+        pieces = Pieces.beside(read.tokens, *of_words)
     return Plan(
         benchmark=benchmark.name,
         name=reader.name,
         reader=reader.reader,
         head=head,
-        options=readers.resolve(reader.reader, head=head, **reader.options),
+        options=options,
         encoder=encoder,
-        training=training_of(benchmark, reader),
+        training=training_of(benchmark, reader, recurrent=tags is not None),
         source=Source(
             benchmark.name,
             questions,
             passages,
-            stored,
-            _task(head, benchmark),
-            layout.count,
+            read.tokens,
+            task if task in benchmark.tasks else "word",
+            read.layout.count,
             fill_blanks=benchmark.fill_blanks,
-            words_as_options=benchmark.words_as_options,
+            words_as_options=benchmark.words_as_options and task == "options",
         ),
-        layout=layout,
+        layout=read.layout,
+        pieces=pieces,
     )
+
+
+class _Read(NamedTuple):
+    """What a reader reads: tokens, and the special ones around them."""
+
+    tokens: Tokens
+    layout: SpecialLayout
+
+
+def _subwords(
+    tokens: pads.Dataset, tokenizer: TokenizerParameters, encoder: EncoderParameters, *, of_words: bool = False
+) -> _Read:
+    stored = Tokens.from_table(tokens, of_words=of_words)
+    _check_tokenizer(stored, tokenizer, encoder)
+    return _Read(stored, special_layout(load_tokenizer(tokenizer)))
+
+
+def _words(tags: pads.Dataset, task: str) -> _Read:
+    return _Read(WordTokens.from_tags(tags), WITH_BOUNDARY if task == "span" else ONLY_WORDS)
 
 
 def _asked_for(questions: pads.Dataset, benchmark: BenchmarkParameters) -> tuple[str, ...]:
@@ -147,12 +226,6 @@ def _asked_for(questions: pads.Dataset, benchmark: BenchmarkParameters) -> tuple
     if benchmark.words_as_options and "word" in tasks:
         tasks.add("options")
     return tuple(task for task in benchmark.answerable if task in tasks) or benchmark.answerable
-
-
-def _task(head: str, benchmark: BenchmarkParameters) -> str:
-    """The task of the questions that a head is given."""
-    task = readers.task_of(head)
-    return task if task in benchmark.tasks else "word"
 
 
 def _check_tokenizer(tokens: Tokens, tokenizer: TokenizerParameters, encoder: EncoderParameters) -> None:

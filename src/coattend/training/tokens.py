@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +25,7 @@ class Tokens:
         ends: Character after each subword's last.
         tagger: Name of the tagger that the tags come from.
         tokenizer: Digest of the tokenizer that the tokens come from.
+        word_index: Place of the word that each subword lies in within its text, -1 for none; empty if not asked for.
     """
 
     rows: dict[str, int]
@@ -35,12 +36,19 @@ class Tokens:
     ends: np.ndarray
     tagger: str
     tokenizer: str
+    word_index: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32), kw_only=True)
 
     @classmethod
-    def from_table(cls, data: pads.Dataset) -> "Tokens":
-        """Read the stored tokens of a benchmark."""
-        table = data.to_table(columns=["text_id", "input_ids", "tag_ids", "starts", "ends"]).combine_chunks()
-        flat = {name: _flatten(table.column(name)) for name in ("input_ids", "tag_ids", "starts", "ends")}
+    def from_table(cls, data: pads.Dataset, *, of_words: bool = False) -> "Tokens":
+        """Read the stored tokens of a benchmark.
+
+        Args:
+            data: Its tokens table.
+            of_words: Whether to read which word each lies in.
+        """
+        columns = ["input_ids", "tag_ids", "starts", "ends", *(["word_index"] if of_words else [])]
+        table = data.to_table(columns=["text_id", *columns]).combine_chunks()
+        flat = {name: flatten(table.column(name)) for name in columns}
         lengths = pa.compute.list_value_length(table.column("input_ids")).to_numpy()
         metadata = data.schema.metadata or {}
         return cls(
@@ -84,6 +92,7 @@ class Tokens:
         return content.hexdigest()
 
 
-def _flatten(column: pa.ChunkedArray) -> np.ndarray:
+def flatten(column: pa.ChunkedArray) -> np.ndarray:
+    """The values of all lists of a column, one after the other."""
     chunks = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
     return np.concatenate(chunks) if chunks else np.zeros(0, np.int32)

@@ -19,6 +19,7 @@ def predict(
     reader: ReaderParameters,
     encoder: EncoderParameters,
     tokenizer: TokenizerParameters,
+    tags: pads.Dataset | None = None,
 ) -> tuple[pa.Table, pa.Table]:
     """Ask every trial of a model the questions of every split but train.
 
@@ -28,7 +29,7 @@ def predict(
     from coattend.training.plans import plan_of
     from coattend.training.predict import predict_all
 
-    plan = plan_of(questions, passages, tokens, benchmark, reader, encoder, tokenizer)
+    plan = plan_of(questions, passages, tokens, tags, benchmark, reader, encoder, tokenizer)
     return predict_all(plan, model, trials)
 
 

@@ -5,14 +5,14 @@ import warnings
 from kedro.pipeline import Pipeline, node
 
 from coattend.pipelines.evaluation.nodes import predict, score
-from coattend.pipelines.training.pipeline import SHARED, model_parameters
+from coattend.pipelines.training.pipeline import SHARED, model_parameters, named, texts_of
 
 # A benchmark without training questions is scored with the readers of another, whose names begin with that one's.
 warnings.filterwarnings("ignore", message="One or more dataset names contain")
 
 
 def create_pipeline(
-    benchmark: str, reader: str, *, trained_on: str, tagging: str, encoder: str, tokenizer: str
+    benchmark: str, reader: str, *, trained_on: str, tagging: str, encoder: str, tokenizer: str, reads_words: bool
 ) -> Pipeline:
     """Answer and score: nodes ``<benchmark>.<reader>.predict`` and ``<benchmark>.<reader>.score``.
 
@@ -23,13 +23,15 @@ def create_pipeline(
         tagging: Tagging profile of its tags.
         encoder: Its encoder.
         tokenizer: Tokenizer profile of its tokens.
+        reads_words: Whether it reads the tagging stage's words, and subwords at most beside them.
     """
-    tokens = f"{benchmark}.{tagging}.{tokenizer}.tokens"
+    texts = texts_of(benchmark, tagging, tokenizer, reads_words=reads_words)
+    parameters = model_parameters(benchmark, reader, encoder, tokenizer)
     return Pipeline(
         [
             node(
                 predict,
-                ["model", *SHARED, "tokens", "trials", *model_parameters(benchmark, reader, encoder, tokenizer)],
+                named(["model", *SHARED, *texts, "trials", *parameters]),
                 ["predictions", "rejected_questions"],
                 name="predict",
                 tags="gpu",
@@ -38,6 +40,7 @@ def create_pipeline(
         ],
         namespace=f"{benchmark}.{reader}",
         inputs={name: f"{benchmark}.{name}" for name in SHARED}
-        | {"tokens": tokens, "trials": "trials", "model": f"{trained_on}.{reader}.model"},
-        parameters=model_parameters(benchmark, reader, encoder, tokenizer),
+        | texts
+        | {"trials": "trials", "model": f"{trained_on}.{reader}.model"},
+        parameters=parameters,
     )

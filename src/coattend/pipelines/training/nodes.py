@@ -17,6 +17,7 @@ def train(
     reader: ReaderParameters,
     encoder: EncoderParameters,
     tokenizer: TokenizerParameters,
+    tags: pads.Dataset | None = None,
 ) -> dict[str, Any]:
     """Train a reader's trials, or find them done.
 
@@ -26,6 +27,6 @@ def train(
     from coattend.training.fit import train_all
     from coattend.training.plans import plan_of
 
-    plan = plan_of(questions, passages, tokens, benchmark, reader, encoder, tokenizer)
+    plan = plan_of(questions, passages, tokens, tags, benchmark, reader, encoder, tokenizer)
     outcomes = train_all(plan, trials)
     return {"benchmark": plan.benchmark, "reader": plan.name, "task": plan.source.task, "trials": outcomes}

@@ -15,7 +15,9 @@ SHARED = ("questions", "passages")
 """Tables of the benchmark that its readers share."""
 
 
-def create_pipeline(benchmark: str, reader: str, *, tagging: str, encoder: str, tokenizer: str) -> Pipeline:
+def create_pipeline(
+    benchmark: str, reader: str, *, tagging: str, encoder: str, tokenizer: str, reads_words: bool
+) -> Pipeline:
     """Train a reader: node ``<benchmark>.<reader>.train``.
 
     Args:
@@ -24,21 +26,15 @@ def create_pipeline(benchmark: str, reader: str, *, tagging: str, encoder: str, 
         tagging: Tagging profile of its tags.
         encoder: Its encoder.
         tokenizer: Tokenizer profile of its tokens.
+        reads_words: Whether it reads the tagging stage's words, and subwords at most beside them.
     """
-    tokens = f"{benchmark}.{tagging}.{tokenizer}.tokens"
+    texts = texts_of(benchmark, tagging, tokenizer, reads_words=reads_words)
+    parameters = model_parameters(benchmark, reader, encoder, tokenizer)
     return Pipeline(
         [
             node(
                 train,
-                [
-                    *SHARED,
-                    "tokens",
-                    "trials",
-                    "params:benchmark",
-                    "params:reader",
-                    "params:encoder",
-                    "params:tokenizer",
-                ],
+                named([*SHARED, *texts, "trials", *parameters]),
                 "model",
                 name="train",
                 tags="gpu",
@@ -46,9 +42,20 @@ def create_pipeline(benchmark: str, reader: str, *, tagging: str, encoder: str, 
             )
         ],
         namespace=f"{benchmark}.{reader}",
-        inputs={name: f"{benchmark}.{name}" for name in SHARED} | {"tokens": tokens, "trials": "trials"},
-        parameters=model_parameters(benchmark, reader, encoder, tokenizer),
+        inputs={name: f"{benchmark}.{name}" for name in SHARED} | texts | {"trials": "trials"},
+        parameters=parameters,
     )
+
+
+def texts_of(benchmark: str, tagging: str, tokenizer: str, *, reads_words: bool) -> dict[str, str]:
+    """The tables of texts that a reader reads, by the name of the argument."""
+    tags, tokens = f"{benchmark}.{tagging}.tags", f"{benchmark}.{tagging}.{tokenizer}.tokens"
+    return {"tokens": tokens} | ({"tags": tags} if reads_words else {})
+
+
+def named(inputs: list[str]) -> dict[str, str]:
+    """A node's inputs by the name of the argument that takes them."""
+    return {name.removeprefix("params:"): name for name in inputs}
 
 
 def model_parameters(benchmark: str, reader: str, encoder: str, tokenizer: str) -> dict[str, str]:
