@@ -35,7 +35,7 @@ class Checks:
                 continue
             benchmark, reader = (_parameter(node, kind, catalog) for kind in ("benchmarks", "readers"))
             _check_wiring(node, reader, _parameter(node, "encoders", catalog))
-            training_of(benchmark, reader)
+            training_of(benchmark, reader, recurrent=readers.encoder_of(reader.reader) == "recurrent")
             head = readers.head_for(reader.reader, benchmark.answerable, reader.head)
             readers.resolve(reader.reader, head=head, **reader.options)
 

@@ -4,7 +4,6 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from coattend.readers.precision import at_least_float32, full_precision
 
@@ -12,7 +11,10 @@ Cell = Literal["gru", "lstm"]
 
 
 class Recurrence(nn.Module):
-    """A recurrent layer on packed sequences: padding takes no step, so neither direction sees it.
+    """A recurrent layer in which padding is never seen, in either direction.
+
+    The second direction reads each sequence from its own last token, turned round. That gives what packed sequences
+    give, and on a processor their backward pass takes three to four times as long.
 
     Matrices from state to state begin orthogonal, gate by gate, those from input to state as Glorot has them, biases
     at zero. It computes in float32 even under autocast.
@@ -27,10 +29,11 @@ class Recurrence(nn.Module):
     def __init__(self, inputs: int, hidden: int, *, cell: Cell = "lstm", directions: int = 2) -> None:
         super().__init__()
         made = {"gru": nn.GRU, "lstm": nn.LSTM}[cell]
-        self.layer = made(inputs, hidden, batch_first=True, bidirectional=directions == 2)
+        self.layers = nn.ModuleList([made(inputs, hidden, batch_first=True) for _ in range(directions)])
         self.width, self.directions = directions * hidden, directions
-        for name, parameter in self.layer.named_parameters():
-            _begin(name, parameter, hidden)
+        for layer in self.layers:
+            for name, parameter in layer.named_parameters():
+                _begin(name, parameter, hidden)
 
     def forward(self, stream: Tensor, mask: Tensor) -> Tensor:
         """Read.
@@ -43,10 +46,23 @@ class Recurrence(nn.Module):
             The states of all directions side by side [S, L, ``width``]; zero at padding.
         """
         with full_precision(stream):
-            lengths = mask.sum(1).cpu()
-            packed = pack_padded_sequence(at_least_float32(stream), lengths, batch_first=True, enforce_sorted=False)
-            states, _ = pad_packed_sequence(self.layer(packed)[0], batch_first=True, total_length=mask.shape[1])
-        return states
+            stream = at_least_float32(stream)
+            states = [self.layers[0](stream)[0]]
+            if self.directions == 2:
+                turned = _turned(mask)
+                backwards, _ = self.layers[1](_taken(stream, turned))
+                states.append(_taken(backwards, turned))
+            return torch.cat(states, -1) * mask.unsqueeze(-1)
+
+
+def _turned(mask: Tensor) -> Tensor:
+    """Where each place lies when real tokens stand in their opposite order and padding where it was [S, L]."""
+    places = torch.arange(mask.shape[1], device=mask.device).expand_as(mask)
+    return torch.where(mask, mask.sum(1, keepdim=True) - 1 - places, places)
+
+
+def _taken(stream: Tensor, places: Tensor) -> Tensor:
+    return stream.gather(1, places.unsqueeze(-1).expand_as(stream))
 
 
 def last_states(states: Tensor, mask: Tensor, directions: int) -> Tensor:

@@ -8,5 +8,5 @@ READER = NamedReader(
     encoder="recurrent",
     interaction="attention_sum",
     heads=("word",),
-    defaults={"cell": "gru", "hidden": 256},
+    defaults={"cell": "gru", "shared": True, "hidden": 256},
 )

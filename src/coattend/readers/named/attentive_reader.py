@@ -8,5 +8,5 @@ READER = NamedReader(
     encoder="recurrent",
     interaction="attentive",
     heads=("vocabulary",),
-    defaults={"cell": "lstm", "hidden": 256},
+    defaults={"cell": "lstm", "shared": True, "hidden": 256},
 )

@@ -8,5 +8,5 @@ READER = NamedReader(
     encoder="recurrent",
     interaction="consensus_attention",
     heads=("word",),
-    defaults={"cell": "gru", "hidden": 256, "merge": "sum"},
+    defaults={"cell": "gru", "shared": True, "hidden": 256, "merge": "sum"},
 )

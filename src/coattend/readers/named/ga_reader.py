@@ -8,5 +8,5 @@ READER = NamedReader(
     encoder="recurrent",
     interaction="gated",
     heads=("word",),
-    defaults={"cell": "gru", "hidden": 128, "hops": 3, "hop_dropout": 0.2, "normalise": "candidates"},
+    defaults={"cell": "gru", "shared": True, "hidden": 128, "hops": 3, "hop_dropout": 0.2, "normalise": "candidates"},
 )

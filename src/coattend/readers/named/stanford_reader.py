@@ -8,5 +8,5 @@ READER = NamedReader(
     encoder="recurrent",
     interaction="bilinear",
     heads=("vocabulary",),
-    defaults={"cell": "gru", "hidden": 128, "dropout": 0.2},
+    defaults={"cell": "gru", "shared": True, "hidden": 128, "dropout": 0.2},
 )
