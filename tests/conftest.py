@@ -20,7 +20,25 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 @pytest.fixture
 def project(tmp_path, monkeypatch) -> Path:
     """An empty project with this one's configuration; the working folder is inside it."""
-    folder = tmp_path / "project"
+    return enter_new_project(tmp_path / "project", monkeypatch)
+
+
+@pytest.fixture
+def kedro_run(project) -> Callable[..., Any]:
+    """Runs pipelines in this process, in the tiny test environment."""
+    return runner_in(project)
+
+
+@pytest.fixture(scope="session")
+def sample_tables(tmp_path_factory) -> Path:
+    """The folder of the tiny sample's tables, which its pipelines make once for all tests: they only read it."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        project = enter_new_project(tmp_path_factory.mktemp("sample") / "project", monkeypatch)
+        runner_in(project)("ingestion,tagging,tokenization", "sample")
+    return project / "data" / "test"
+
+
+def enter_new_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     shutil.copytree(ROOT / "conf", folder / "conf")
     for name in ("pyproject.toml", ".telemetry"):
@@ -31,9 +49,7 @@ def project(tmp_path, monkeypatch) -> Path:
     return folder
 
 
-@pytest.fixture
-def kedro_run(project) -> Callable[..., Any]:
-    """Runs pipelines in this process, in the tiny test environment."""
+def runner_in(project: Path) -> Callable[..., Any]:
     from kedro.framework.project import settings
     from kedro.framework.startup import bootstrap_project
 

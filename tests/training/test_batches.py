@@ -1,7 +1,6 @@
 """Batches from stored tables, against the tokenizer of transformers as an independent second way."""
 
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -23,17 +22,11 @@ from coattend.training.layout import Layout
 from coattend.training.tokens import Tokens
 
 
-@pytest.fixture
-def stored(kedro_run, project) -> Path:
-    kedro_run("ingestion,tagging,tokenization", "sample")
-    return project / "data" / "test"
-
-
-@pytest.fixture
-def tables(stored):
+@pytest.fixture(scope="module")
+def tables(sample_tables):
     names = ("questions", "passages")
-    found = {name: pads.dataset(stored / f"02_intermediate/sample/{name}.parquet") for name in names}
-    tokens = pads.dataset(stored / "05_model_input/sample/nltk_penn/minilm/tokens", format="parquet")
+    found = {name: pads.dataset(sample_tables / f"02_intermediate/sample/{name}.parquet") for name in names}
+    tokens = pads.dataset(sample_tables / "05_model_input/sample/nltk_penn/minilm/tokens", format="parquet")
     return found | {"tokens": Tokens.from_table(tokens)}
 
 
@@ -213,8 +206,7 @@ def test_an_answer_that_no_window_holds_teaches_nothing(tables, layout):
     whole, _ = source.training(TrainingParameters(max_length=256))
     cut, _ = source.training(TrainingParameters(max_length=24, stride=0))
     assert not whole.unreadable
-    reasons = {one.reason.split(" ")[0] for one in cut.unreadable}
-    assert "no" in reasons
+    assert "what is read of the passage does not hold its answer" in {one.reason for one in cut.unreadable}
     assert len(cut.unreadable) + len(cut.examples) == len(whole.examples)
     assert all(is_in_sight(example, tables["tokens"]) for example in cut.examples if example.spans)
 
