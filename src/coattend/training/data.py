@@ -1,5 +1,6 @@
 """A benchmark's questions as a reader is trained on them and asked them."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -13,6 +14,8 @@ from coattend.text.identity import text_id
 from coattend.training.examples import Example, Unreadable, build_examples, hold_out, is_in_sight, passage_texts
 from coattend.training.layout import Layout
 from coattend.training.tokens import Tokens
+
+_REST_OF_WORD = re.compile(r"\S*")
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,9 @@ class Source:
         if not example.candidates:
             return True
         where, (first, count) = self.tokens.slice(example.passage), example.windows[0]
-        end = int(self.tokens.ends[where][first + count - 1])
+        last = int(self.tokens.ends[where][first + count - 1]) - 1
+        # A word of which only some subwords are read is in sight, as it is in a batch; its first letters are no word.
+        end = _REST_OF_WORD.match(passage, last).end()
         return example.candidates[example.label] in passage[:end].split()
 
     def _none(self, purpose: str, unreadable: Sequence[Unreadable]) -> CoattendError:
