@@ -5,17 +5,21 @@ from functools import partial
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
-from coattend.parameters import TokenizerParameters
+from coattend.parameters import BenchmarkParameters, EncoderParameters, ReaderParameters, TokenizerParameters
+from coattend.readers.encoders.words import SPECIAL
 from coattend.text.identity import text_id
 from coattend.text.subwords import load_tokenizer, special_layout
 from coattend.training.collation import Collator
 from coattend.training.entities import EntityNames, Permutation
 from coattend.training.examples import Example
+from coattend.training.plans import plan_of
 from coattend.training.tokens import Tokens
+from coattend.training.words import LexiconTokenizer
 
 TEXTS = [
     "@entity3 met @entity12 , and @entity3 's friend @entity0 saw entity3 and @entity1999 .",
@@ -138,3 +142,77 @@ def test_renaming_there_and_back(minilm, words):
     swapped = {"@entity1": "@entity2", "@entity2": "@entity30", "@entity30": "@entity1"}
     expected, _ = minilm.encode([" ".join(swapped.get(word, word) for word in words)], [False])
     assert np.array_equal(there, expected)
+
+
+@pytest.fixture(scope="module")
+def words():
+    """A lexicon, and its tokenizer, of a text with entities whose numbers have one or several digits."""
+    names = [f"@entity{number}" for number in (0, 3, 7, 12, 1999)]
+    tokenizer = LexiconTokenizer(["@", "a", "met", ",", "and", *(name[1:] for name in names)])
+    return tokenizer, names
+
+
+def test_entities_are_two_words_and_any_two_can_change_names(words):
+    tokenizer, names = words
+    entities = EntityNames(tokenizer)
+    text = f"{names[1]} met {names[3]} , {names[4]} and @ , entity3"
+    ids, spans = tokenizer.encode([text], [False])
+    found = list(entities.find(ids))
+    assert [(int(spans.starts[one.first]), one.number) for one in found] == [(0, 3), (13, 12), (25, 1999)]
+    assert len({entities.length(number) for number in (0, 3, 7, 12, 1999)}) == 1
+    renamed = entities.renamed(ids, {3: 1999, 1999: 12, 12: 3})
+    expected, _ = tokenizer.encode(["@entity1999 met @entity3 , @entity12 and @ , entity3"], [False])
+    assert np.array_equal(renamed, expected)
+    assert -1 not in renamed
+
+
+def test_texts_without_entities_have_none():
+    assert not list(EntityNames(LexiconTokenizer(["a", "met"])).find(np.array([0, 1, 0])))
+
+
+@pytest.mark.parametrize("head", ["word", "vocabulary"])
+def test_batches_of_words_have_other_names_for_the_same_candidates(sample, head):
+    """Passage, question and candidates get the same new names; which candidate is right, and where, stays."""
+    benchmark = BenchmarkParameters(
+        name="sample",
+        title="Sample",
+        tasks=("word",),
+        sources=[{"format": "cnn", "folder": "sample", "files": {}}],
+        training={"permute_entities": True, "train_on": {"sample": "news"}, "selection": "dev"},
+    )
+    interaction = {"word": "attention_sum", "vocabulary": "attentive"}[head]
+    options = {"vectors": "random", "vector_width": 2, "hidden": 2}
+    reader = ReaderParameters(name="mine", reader=f"recurrent+{interaction}", head=head, **options)
+    tables = (sample.questions, sample.passages, sample.stored_tokens, sample.tags)
+    plan = plan_of(*tables, benchmark, reader, EncoderParameters(), TokenizerParameters())
+    train, _ = plan.source.training(plan.training)
+    built = plan.build(train)
+    spelling = [*SPECIAL, *built.encoder.words]
+    plain = plan.collator(built, train)(train.examples)
+    drawn = []
+    for epoch in (*range(6), 2):
+        permute = plan.permutation(1, partial(int, epoch))
+        batch = plan.collator(built, train, permute=permute)(train.examples)
+        for name in plain.keys() - {"input_ids", "candidate_ids"}:
+            assert torch.equal(batch[name], plain[name]), name
+        pairs = set()
+        for row in range(len(plain["input_ids"])):
+            old, new = (names_in(spelling, one["input_ids"][row]) for one in (plain, batch))
+            names = dict(zip(old, new, strict=True))
+            assert len(set(names.values())) == len(names)
+            assert set(names) == set(names.values())
+            assert all(names[before] == after for before, after in zip(old, new, strict=True))
+            of_candidates = [names_in(spelling, one["candidate_ids"][row].flatten()) for one in (plain, batch)]
+            assert [names[name] for name in of_candidates[0]] == of_candidates[1]
+            assert sorted(of_candidates[0]) == sorted(name[1:] for name in train.examples[row].candidates)
+            pairs |= {(row, *pair) for pair in names.items()}
+        same = batch["input_ids"] == plain["input_ids"]
+        changed = {spelling[number] for number in plain["input_ids"][~same].tolist()}
+        assert all(re.fullmatch(r"entity\d+", word) for word in changed)
+        drawn.append(tuple(sorted(pairs)))
+    assert drawn[2] == drawn[-1]
+    assert len(set(drawn)) > 1
+
+
+def names_in(spelling, ids):
+    return [spelling[number] for number in ids.tolist() if number >= 0 and spelling[number].startswith("entity")]
