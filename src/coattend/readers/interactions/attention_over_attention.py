@@ -8,6 +8,7 @@ from torch import nn
 from coattend.readers.attended import Attended, Encoded
 from coattend.readers.interactions.pairwise import matching, over_passage, over_question, weighed
 from coattend.readers.parts import EncoderShape, InteractionConfig
+from coattend.readers.precision import full_precision
 
 
 class AttentionOverAttention(nn.Module):
@@ -56,7 +57,8 @@ class AttentionOverAttention(nn.Module):
         of_passage, of_question = over_passage(match, encoded), over_question(match, encoded)
         real = encoded.passage_mask.unsqueeze(-1)
         worth = (of_question * real).sum(1) / real.sum(1)  # beta [S, Q]
-        mass = (of_passage @ worth.unsqueeze(-1)).squeeze(-1)  # s [S, P]
+        with full_precision(match):  # Rounded masses tie, and a tie is no answer.
+            mass = (of_passage @ worth.unsqueeze(-1)).squeeze(-1)  # s [S, P]
         passage, question = (stream.to(match.dtype) for stream in (encoded.passage, encoded.question))
         sees_question, sees_passage = of_question @ question, of_passage.transpose(1, 2) @ passage
         return Attended(
