@@ -34,8 +34,9 @@ class Checks:
             if "gpu" not in node.tags:
                 continue
             benchmark, reader = (_parameter(node, kind, catalog) for kind in ("benchmarks", "readers"))
-            _check_wiring(node, reader, _parameter(node, "encoders", catalog))
-            training_of(benchmark, reader, recurrent=readers.encoder_of(reader.reader) == "recurrent")
+            recurrent = readers.encoder_of(reader.reader) == "recurrent"
+            _check_wiring(node, reader, _parameter(node, "encoders", catalog), reads_words=recurrent)
+            training_of(benchmark, reader, recurrent=recurrent)
             head = readers.head_for(reader.reader, benchmark.answerable, reader.head)
             readers.resolve(reader.reader, head=head, **reader.options)
 
@@ -44,14 +45,17 @@ def _parameter(node: Any, kind: str, catalog: Any) -> Any:
     return next(catalog.load(name) for name in node.inputs if name.startswith(f"params:{kind}."))
 
 
-def _check_wiring(node: Any, reader: ReaderParameters, encoder: EncoderParameters) -> None:
+def _check_wiring(node: Any, reader: ReaderParameters, encoder: EncoderParameters, *, reads_words: bool) -> None:
     """A run cannot change which tables and parameters a node reads: that is known when pipelines are built."""
+    kinds = ("a reader of subwords", "a reader of words")
+    has_words = any(name.endswith(".tags") for name in node.inputs)
     _, tagging, tokenizer, _ = next(name for name in node.inputs if name.endswith(".tokens")).split(".")
     profile = next(name for name in node.inputs if name.startswith("params:encoders.")).rpartition(".")[2]
     wired = {
         f"readers.{reader.name}.encoder": (reader.encoder, profile),
         f"readers.{reader.name}.tagging": (reader.tagging, tagging),
         f"encoders.{profile}.tokenizer": (encoder.tokenizer, tokenizer),
+        f"readers.{reader.name}.reader": (kinds[reads_words], kinds[has_words]),
     }
     for where, (asked, built) in wired.items():
         if asked != built:
