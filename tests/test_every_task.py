@@ -61,17 +61,19 @@ def results(project, benchmark, reader="plain"):
     return json.loads((folder / "metrics.json").read_text()), folder
 
 
-def test_spans_in_windows_and_another_benchmark(add, run, project):
+@pytest.mark.parametrize("reader", ["plain", "dcn"])
+def test_spans_in_windows_and_another_benchmark(add, run, project, reader):
+    """The other benchmark numbers its words otherwise; readers of words know those that they were trained on."""
     files = {"train": ["train-*.json"], "dev": ["dev-*.json"]}
     add("stories", tasks=["span"], sources=[SQUAD | {"files": files}], submission="squad")
     tests = SQUAD | {"files": {"test": ["dev-*.json"]}, "subset": "again"}
     add("shifts", tasks=["span"], sources=[tests], trained_on="stories", submission="squad")
     run(DATA, "stories", "shifts")
-    run("training", "stories.plain")
-    run("evaluation,submission", "stories.plain", "shifts.plain")
+    run("training", f"stories.{reader}")
+    run("evaluation,submission", f"stories.{reader}", f"shifts.{reader}")
 
-    own, folder = results(project, "stories")
-    other, elsewhere = results(project, "shifts")
+    own, folder = results(project, "stories", reader)
+    other, elsewhere = results(project, "shifts", reader)
     assert (own["benchmark"], other["benchmark"]) == ("stories", "shifts")
     assert own["trials"][0]["trial_id"] == other["trials"][0]["trial_id"]
     for metric in ("exact", "f1"):
@@ -89,8 +91,17 @@ def test_spans_in_windows_and_another_benchmark(add, run, project):
     assert official["f1"] == pytest.approx(own["splits"]["dev"]["all"]["f1"]["mean"])
     assert official["exact"] == pytest.approx(own["splits"]["dev"]["all"]["exact"]["mean"])
     passages = pq.read_table(project / "data/test/02_intermediate/stories/passages.parquet").to_pylist()
-    for row in pq.read_table(folder / "predictions.parquet").to_pylist():
+    rows = pq.read_table(folder / "predictions.parquet").to_pylist()
+    again = {row["question_id"]: row for row in pq.read_table(elsewhere / "predictions.parquet").to_pylist()}
+    assert len({row["null_score"] for row in rows}) > len(rows) / 2
+    for row in rows:
         assert any(row["prediction"] in passage["text"] for passage in passages)
+        same = again[row["question_id"]]
+        assert (same["start"], same["end"]) == (row["start"], row["end"])
+        assert same["null_score"] == pytest.approx(row["null_score"], abs=1e-6)
+    words = [pq.read_table(project / f"data/test/04_feature/{name}/nltk_penn/tags") for name in ("stories", "shifts")]
+    lexicons = [list(dict.fromkeys(table.column("words").combine_chunks().flatten().to_pylist())) for table in words]
+    assert lexicons[0] != lexicons[1], "words have the same numbers in both: the test shows nothing"
 
 
 def test_training_on_another_benchmark_is_not_offered(add, run):

@@ -14,10 +14,11 @@ pytestmark = pytest.mark.slow
 
 TRAIN = ("--pipelines", "training,evaluation", "--namespaces", "sample.plain", "--env", "test")
 LONGER = "benchmarks.sample.training.epochs=3,benchmarks.sample.training.evaluations=6"
+SMALL_DCN_PLUS = "readers.dcn_plus.hidden=16,readers.dcn_plus.pool=4,readers.dcn_plus.training.epochs=6"
 
 
-def metrics(folder):
-    found = json.loads((folder / "07_model_output/sample/plain/metrics.json").read_text())
+def metrics(folder, reader):
+    found = json.loads((folder / f"07_model_output/sample/{reader}/metrics.json").read_text())
     trial = found["trials"][0]
     points = [(point["step"], point["loss"], point["held_out"]) for point in trial["curve"]]
     return found["splits"], trial["trial_id"], trial["held_out"], points
@@ -29,8 +30,14 @@ def data(kedro):
     assert done.returncode == 0, done.stderr
 
 
-def test_a_killed_training_ends_with_the_same_metrics(kedro, project, data):
-    command = [Path(sys.executable).parent / "kedro", "run", *TRAIN, "--params", LONGER]
+@pytest.mark.parametrize(
+    ("reader", "more"), [("plain", ""), ("dcn_plus", f",{SMALL_DCN_PLUS}")], ids=["plain", "dcn_plus"]
+)
+def test_a_killed_training_ends_with_the_same_metrics(kedro, project, data, reader, more):
+    """DCN+ draws answers by lot in training and drops words: those go on as they would have, too."""
+    options = ["--pipelines", "training,evaluation", "--namespaces", f"sample.{reader}", "--env", "test"]
+    options += ["--params", LONGER + more]
+    command = [Path(sys.executable).parent / "kedro", "run", *options]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "200", "PYTHONUNBUFFERED": "1"}
     scored = 0
     with subprocess.Popen(
@@ -47,16 +54,16 @@ def test_a_killed_training_ends_with_the_same_metrics(kedro, project, data):
     experiment = client.get_experiment_by_name("sample").experiment_id
     assert {run.info.status for run in client.search_runs([experiment])} == {"RUNNING"}
 
-    resumed = kedro("run", *TRAIN, "--params", LONGER)
+    resumed = kedro("run", *options)
     assert resumed.returncode == 0, resumed.stderr
     assert "goes on from checkpoint-" in resumed.stdout + resumed.stderr
     assert {run.info.status for run in client.search_runs([experiment])} == {"KILLED", "FINISHED"}
-    killed = metrics(results)
+    killed = metrics(results, reader)
 
     (results / "06_models").rename(project / "killed")
-    undisturbed = kedro("run", *TRAIN, "--params", LONGER)
+    undisturbed = kedro("run", *options)
     assert undisturbed.returncode == 0, undisturbed.stderr
-    assert metrics(results) == killed
+    assert metrics(results, reader) == killed
 
 
 @pytest.mark.parametrize("stage", ["ingestion", "tagging", "tokenization"])
