@@ -178,6 +178,23 @@ def test_the_architecture_is_drawn_from_the_parts():
     assert "answer([" in readers.architecture("plain", head="span")
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "read"),
+    [
+        ("plain", {}, "subword tokens"),
+        ("poi_net", {}, "subword tokens, POS tags"),
+        ("plain", {"hidden_tag_embedding": True}, "subword tokens, POS tags"),
+        ("aoa_reader", {}, "words"),
+        ("aoa_reader", {"tag_embedding": True}, "words, POS tags"),
+        ("dcn_context", {}, "words, context vectors"),
+        ("dcn_plus", {"tag_embedding": True}, "words, character n-grams, POS tags, context vectors"),
+        ("recurrent+coattention", {"head": "span"}, "words"),
+    ],
+)
+def test_the_architecture_says_what_is_read(name, options, read):
+    assert f'tokens(["{read}"]) --> encoder' in readers.architecture(name, **options)
+
+
 READER_FILE = '''
 """A reader in one file."""
 

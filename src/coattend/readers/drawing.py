@@ -6,6 +6,14 @@ from typing import Any
 from coattend.readers import registry
 from coattend.readers.assembly import Assembly, fitting, resolve
 
+_FEATURES = {
+    "character_width": "character n-grams",
+    "tag_embedding": "POS tags",
+    "hidden_tag_embedding": "POS tags",
+    "context": "context vectors",
+}
+"""Options of encoders that ask for more of a token than what it is."""
+
 
 def architecture(name: str, head: str | None = None, **overrides: Any) -> str:
     """Draw a reader, from what its parts fill and need.
@@ -28,10 +36,7 @@ def architecture(name: str, head: str | None = None, **overrides: Any) -> str:
 def _lines(parts: Assembly) -> Iterator[str]:
     encoded = parts.configs["encoder"].fills()
     task = registry.task_of(parts.head)
-    tokens = (
-        "subword tokens, POS tags" if getattr(parts.configs["encoder"], "tag_embedding", False) else "subword tokens"
-    )
-    yield f'tokens(["{tokens}"]) --> encoder'
+    yield f'tokens(["{_read(parts)}"]) --> encoder'
     yield f'encoder["{_label(parts, "encoder")}"]'
     yield f'interaction["{_label(parts, "interaction")}"]'
     yield f'head["{_label(parts, "head")}"]'
@@ -42,6 +47,14 @@ def _lines(parts: Assembly) -> Iterator[str]:
     for field in sorted(parts.needed):
         yield f"interaction -->|{field}| head"
     yield "head --> answer"
+
+
+def _read(parts: Assembly) -> str:
+    """What the encoder is given of a text."""
+    config = parts.configs["encoder"].model_dump()
+    asked_for = [what for option, what in _FEATURES.items() if config.get(option)]
+    tokens = "words" if registry.encoder_of(parts.reader) == "recurrent" else "subword tokens"
+    return ", ".join(dict.fromkeys([tokens, *asked_for]))
 
 
 def _label(parts: Assembly, role: str) -> str:
