@@ -3,7 +3,7 @@
 import pytest
 
 from coattend import readers
-from coattend.readers.parameter_table import TABLE_7, TABLE_8
+from coattend.readers.parameter_table import TABLE_7, TABLE_8, dcn_parameters
 
 
 @pytest.fixture(scope="module")
@@ -26,3 +26,18 @@ def test_the_counts_behind_the_digits(table):
     assert of_block == table[TABLE_7, "POI-Net on ALBERT-base"].parameters + block + 39 * 768
     duma, plain = table[TABLE_8, "+ DUMA"].parameters, table[TABLE_8, "ALBERT-base"].parameters
     assert duma - plain == 1_771_776 + 768
+
+
+def test_dcn_counts_what_its_equations_do():
+    """At l = 200 and pools of 16; PyTorch's LSTM has two biases, and both networks begin from 2l-wide vectors."""
+    width, pool = 200, 16
+
+    def lstm(read, kept):
+        return 4 * kept * (read + kept) + 8 * kept
+
+    network = width * 5 * width + (3 * width * pool * width + pool * width) + (width * pool * width + pool * width)
+    network += 2 * width * pool + pool
+    encoders = lstm(300, width) + width * width + width + 2 * width + 2 * lstm(3 * width, width)
+    decoder = lstm(4 * width, width)
+    assert dcn_parameters() == {"DCN": 8_072_632, "one highway maxout network": 2_772_816}
+    assert (encoders + decoder + 2 * network, network) == (8_072_632, 2_772_816)

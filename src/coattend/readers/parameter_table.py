@@ -57,6 +57,22 @@ def parameter_table() -> list[CountedRow]:
     ]
 
 
+def dcn_parameters() -> dict[str, int]:
+    """Parameters of DCN at the sizes that its paper prints, in all and of one of its two highway maxout networks.
+
+    Word vectors, 300 wide, are not trained and do not count.
+    """
+    import torch
+
+    from coattend.readers.encoders.words import Words
+    from coattend.readers.reader import Reader
+
+    with torch.device("meta"):
+        made = Reader.build("dcn", encoder=Words(words=()), vectors="random", vector_width=300)
+    parts = {"DCN": made, "one highway maxout network": made.head.start}
+    return {name: sum(parameter.numel() for parameter in part.parameters()) for name, part in parts.items()}
+
+
 def _row(table: str, name: str, printed: float, albert: "AlbertConfig", reader: str, reason: str = "") -> CountedRow:
     """Table 7 counts a span head and prints two digits, table 8 an options head and one."""
     import torch
