@@ -76,6 +76,8 @@ def test_readers_of_every_task_from_raw_text_to_the_page(results, kedro_run):
     assert weights(results) == before
     assert {name: model(results, name)["trial_id"] for name in ENTRIES} == ids
     assert len(set(ids.values())) == len(ENTRIES)
+    with pytest.raises(CoattendError, match=r"sample\.aoa_document: chose from all words.*choose: candidates"):
+        kedro_run("reranking", "sample.aoa_document")
 
 
 def _check(name, row, question, passage):

@@ -32,8 +32,8 @@ def rerank(
         The new predictions, and what changed.
 
     Raises:
-        CoattendError: If the reader was not evaluated or answers no questions with a missing word, or as
-            `coattend.evaluation.reranking.rerank.rerank` says.
+        CoattendError: If the reader was not evaluated, answers no questions with a missing word or chose from all
+            words, or as `coattend.evaluation.reranking.rerank.rerank` says.
     """
     from coattend.evaluation.reranking.rerank import rerank as rank_again
 
@@ -43,8 +43,10 @@ def rerank(
     asked = questions.to_table(filter=pc.field("task").cast(pa.string()) == "word")
     if model["task"] != "word" or not len(asked):
         raise CoattendError("answers no questions with a missing word", where=where, cure="Leave it out")
+    answered = predictions.to_table()
+    if answered.column("scores").null_count:
+        problem = "chose from all words of the passage, so there are no scores of candidates to go on"
+        raise CoattendError(problem, where=where, cure="Train it with `choose: candidates`, or leave it out")
     finished = {trial["trial_id"]: trial["seed"] for trial in model["trials"] if not trial.get("failure")}
-    table, changes = rank_again(
-        predictions.to_table(), asked, passages, tags, trials=finished, parameters=benchmark.reranking
-    )
+    table, changes = rank_again(answered, asked, passages, tags, trials=finished, parameters=benchmark.reranking)
     return table, {"benchmark": benchmark.name, "reader": model["reader"]} | changes
