@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -125,6 +126,24 @@ def _check_models(results, questions, texts):
     trained = model(results, "aoa")["training"]
     assert (trained["epochs"], trained["learning_rate"]) == (2, 2e-3)
     assert model(results, "poi_net_word")["training"]["epochs"] == 1
+
+
+def test_another_file_of_word_vectors_is_another_trial(results, kedro_run, project, sample_tables):
+    shutil.copytree(sample_tables, results)
+    options = {"hidden": 4, "vectors": "file", "vectors_file": "vectors.txt"}
+    with pytest.raises(CoattendError, match=r"vectors_file vectors\.txt: cannot be read"):
+        kedro_run("training", "sample.aoa", readers={"aoa": options})
+    ids, rows = [], []
+    for first in ("1 0", "1 0", "0 1"):
+        (project / "vectors.txt").write_text(f"the {first}\nfound 2 3\n")
+        kedro_run("training", "sample.aoa", readers={"aoa": options})
+        trial = model(results, "aoa")
+        ids.append(trial["trial_id"])
+        encoder = Reader.load(results / "06_models/trials" / trial["folder"] / "model").encoder
+        rows.append([encoder.vectors.weight[3 + encoder.words.index(word)].tolist() for word in ("the", "found", ".")])
+    assert ids[0] == ids[1] != ids[2]
+    assert rows[0] == rows[1] == [[1, 0], [2, 3], [0, 0]]
+    assert rows[2] == [[0, 1], [2, 3], [0, 0]]
 
 
 @pytest.mark.parametrize(
