@@ -8,8 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
+from coattend import readers
 from coattend.benchmarks import custom
+from coattend.configuration import complete_reader
+from coattend.parameters import ReaderParameters
 from coattend.pipeline_registry import register_pipelines
 
 ROOT = Path(__file__).parents[1]
@@ -51,6 +55,30 @@ def pipelines():
     return register_pipelines()
 
 
+def test_every_reader_has_its_line():
+    table = README.partition("## Readers\n\n")[2].partition("\n\n")[0]
+    own = {file.stem for file in (Path(readers.__file__).parent / "named").glob("[!_]*.py")}
+    first = [line.split("|")[1] for line in table.splitlines()]
+    assert own == set(re.findall(r"`(\w+)`", "".join(first)))
+
+
+def entries():
+    """Readers of the YAML blocks, and of the page of readers, by name."""
+    for block in [
+        *blocks("yaml"),
+        *re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/readers.md").read_text(), re.DOTALL),
+    ]:
+        _, mark, of_readers = block.partition("readers:\n")
+        yield from (yaml.safe_load(mark + of_readers) or {}).get("readers", {}).items()
+
+
+def test_readers_with_entries_of_their_own_can_be_built():
+    found = {name: ReaderParameters.model_validate(complete_reader(name, entry)) for name, entry in entries()}
+    assert {"duma_albert", "poi_net_word", "mine"} <= set(found)
+    for entry in found.values():
+        assert readers.resolve(entry.reader, head=entry.head, **entry.options)
+
+
 def commands():
     lines = [line.split("#")[0].strip() for block in blocks("bash") for line in block.splitlines()]
     return [line for line in lines if line.startswith("kedro run")] + re.findall(r"`(kedro run [^`]+)`", README)
@@ -63,7 +91,7 @@ def test_every_command_names_what_exists(command, pipelines):
     known = set(pipelines) | {"mine"}
     assert set(options.get("--pipelines", "__default__").split(",")) <= known
     namespaces = {node.namespace for pipeline in pipelines.values() for node in pipeline.nodes}
-    namespaces |= {name.split(".")[0] for name in namespaces} | {"dream.look_once"}
+    namespaces |= {name.split(".")[0] for name in namespaces} | {"dream.look_once", "cbt.poi_net_word"}
     assert set(filter(None, options.get("--namespaces", "").split(","))) <= namespaces
 
 
