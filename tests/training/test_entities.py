@@ -19,7 +19,7 @@ from coattend.training.entities import EntityNames, Permutation
 from coattend.training.examples import Example
 from coattend.training.plans import plan_of
 from coattend.training.tokens import Tokens
-from coattend.training.words import LexiconTokenizer
+from coattend.training.words import ONLY_WORDS, LexiconTokenizer
 
 TEXTS = [
     "@entity3 met @entity12 , and @entity3 's friend @entity0 saw entity3 and @entity1999 .",
@@ -27,6 +27,8 @@ TEXTS = [
     "@entity12",
     "Nobody met @entity 3 or user@entity .",
 ]
+WORDS = ["", *sorted({word for text in TEXTS for word in re.findall(r"@|[\w']+|[.,]", text)})]
+"""The first stands for padding."""
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +61,13 @@ def subwords(request):
     return request.getfixturevalue(request.param)
 
 
+@pytest.fixture(params=["minilm", "bpe", "words"])
+def tokenizer(request):
+    if request.param == "words":
+        return LexiconTokenizer(WORDS)
+    return request.getfixturevalue(request.param)
+
+
 def tokens_of(subwords, texts):
     ids, spans = subwords.encode(texts, [False] * len(texts))
     rows = {text_id(text): row for row, text in enumerate(texts)}
@@ -66,8 +75,10 @@ def tokens_of(subwords, texts):
     return Tokens(rows, spans.offsets, ids, none, spans.starts, spans.ends, "", "")
 
 
-def decode(subwords, ids):
-    return subwords.tokenizer.decode(list(ids)).replace(" ", "")
+def decode(tokenizer, ids):
+    if isinstance(tokenizer, LexiconTokenizer):
+        return "".join(WORDS[place] for place in ids)
+    return tokenizer.tokenizer.decode(list(ids)).replace(" ", "")
 
 
 def test_entities_are_found_where_the_text_has_them(subwords):
@@ -89,13 +100,13 @@ def example(tokens, passage, domains):
     return Example("q", tokens.row(passage), tuple(rows), lengths, windows, 0, ())
 
 
-def test_a_batch_has_the_same_text_with_other_names(subwords):
+def test_a_batch_has_the_same_text_with_other_names(tokenizer):
     """All texts of a question get the same names, in every epoch others, and the same ones again if it is repeated."""
     passage, *options = TEXTS[0], TEXTS[1], TEXTS[1].replace("12", "0")
-    tokens = tokens_of(subwords, [passage, *options])
-    names = EntityNames(subwords)
+    tokens = tokens_of(tokenizer, [passage, *options])
+    names = EntityNames(tokenizer)
     one = example(tokens, passage, [[option] for option in options])
-    layout = special_layout(subwords)
+    layout = ONLY_WORDS if isinstance(tokenizer, LexiconTokenizer) else special_layout(tokenizer)
     drawn = []
     for epoch in (*range(12), 3):
         permute = Permutation(names, tokens, seed=1, epoch=partial(int, epoch))
@@ -104,14 +115,14 @@ def test_a_batch_has_the_same_text_with_other_names(subwords):
         plain = Collator(tokens, layout, "options")([one])["input_ids"].numpy()
         assert ids.shape == plain.shape
         for row, before in zip(ids, plain, strict=True):
-            shape = re.sub(r"@entity\d+", "@entity", decode(subwords, row))
-            assert shape == re.sub(r"@entity\d+", "@entity", decode(subwords, before))
+            shape = re.sub(r"@entity\d+", "@entity", decode(tokenizer, row))
+            assert shape == re.sub(r"@entity\d+", "@entity", decode(tokenizer, before))
         pairs = {
             pair
             for row, before in zip(ids, plain, strict=True)
             for pair in zip(
-                re.findall(r"@entity(\d+)", decode(subwords, before)),
-                re.findall(r"@entity(\d+)", decode(subwords, row)),
+                re.findall(r"@entity(\d+)", decode(tokenizer, before)),
+                re.findall(r"@entity(\d+)", decode(tokenizer, row)),
                 strict=True,
             )
         }
