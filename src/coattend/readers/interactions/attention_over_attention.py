@@ -1,8 +1,10 @@
 """Attention over attention: how much each question token's attention to the passage is worth (AoA Reader)."""
 
+import math
 from collections.abc import Set
 
 import torch
+from pydantic import Field
 from torch import nn
 
 from coattend.readers.attended import Attended, Encoded
@@ -15,20 +17,24 @@ class AttentionOverAttention(nn.Module):
 
     M(i, j) = h_doc(i) . h_query(j) is ``match``; alpha(j), the softmax over the passage for question token j, is
     ``of_passage``; beta(i), the softmax over the question for passage token i, is ``of_question``, and beta their mean
-    over the passage's real tokens, ``worth``; s = alpha^T beta is the token mass. There is no second softmax and no
-    parameter.
+    over the passage's real tokens, ``worth``; s = alpha^T beta is the token mass. There is no second softmax, no
+    parameter and, as printed, no scale.
 
     The slides name an "interactive" AoA for spans without an equation. Heads that read streams are given, for each
     token, its own vector, what it sees on the other side by alpha or beta, and its own vector times its probability
     (s, or beta for the question) and the number of tokens, so that the mean of this third part is the expectation.
 
     Args:
-        config: It has no options.
+        config: Its options.
         shape: The encoder's.
     """
 
     class Config(InteractionConfig):
-        """No options."""
+        """Options of attention over attention."""
+
+        scaled: bool = Field(
+            False, description="Whether M is divided by sqrt(H): wide vectors of a transformer saturate its softmaxes."
+        )
 
         def fills(self, given: Set[str]) -> frozenset[str]:
             """Both streams and the token mass."""
@@ -40,6 +46,7 @@ class AttentionOverAttention(nn.Module):
 
     def __init__(self, config: Config, shape: EncoderShape) -> None:
         super().__init__()
+        self.scale = 1 / math.sqrt(shape.hidden_size) if config.scaled else 1.0
         self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:
@@ -52,7 +59,7 @@ class AttentionOverAttention(nn.Module):
             The token mass s [S, P]; passage [S, P, 3H] and question [S, Q, 3H]. Maps: ``matching`` [S, P, Q],
             ``question_worth`` [S, Q].
         """
-        match = matching(encoded)
+        match = matching(encoded) * self.scale
         of_passage, of_question = over_passage(match, encoded), over_question(match, encoded)
         real = encoded.passage_mask.unsqueeze(-1)
         worth = (of_question * real).sum(1) / real.sum(1)  # beta [S, Q]
