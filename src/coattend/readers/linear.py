@@ -31,3 +31,17 @@ def glorot(inputs: int, outputs: int, *, bias: bool = True) -> nn.Linear:
     if bias:
         nn.init.zeros_(layer.bias)
     return layer
+
+
+def identity(width: int, *, bias: bool = True) -> nn.Linear:
+    """A linear layer that begins by handing on what it is given, so that what matched before it matches behind it.
+
+    Args:
+        width: Width of what it is given and returns.
+        bias: Whether it has a bias, which begins at zero.
+    """
+    layer = nn.Linear(width, width, bias=bias)
+    nn.init.eye_(layer.weight)
+    if bias:
+        nn.init.zeros_(layer.bias)
+    return layer
