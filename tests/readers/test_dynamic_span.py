@@ -84,7 +84,7 @@ def by_place(scores):
 @pytest.mark.parametrize("answers", [False, True])
 def test_it_returns_the_scores_of_the_proposal_at_which_each_sequence_stops(experts, answers):
     stops = set()
-    for seed in range(2):
+    for seed in range(8):
         head = slow_decoder.decoder(seed=seed, experts=experts)
         attended, batch = slow_decoder.passages(answers=answers, padding=1)
         output = head(attended, batch)

@@ -233,9 +233,9 @@ def test_the_policys_gradient_is_that_of_the_slow_decoder():
     head = soft(objective="policy", iterations=2).train()
     attended, batch = slow_decoder.passages((4, 3, 6))
     calls = []
-    torch.manual_seed(2)
+    torch.manual_seed(7)
     head(attended, rewarded(batch, calls)).loss.backward()
-    _, places = drawn(head, attended, batch, 2)
+    _, places = drawn(head, attended, batch, 7)
     rewards = [worth(*s) - worth(*g) for s, g in zip(*calls, strict=True)]
     assert all(rewards)
 
@@ -256,7 +256,7 @@ def test_the_policys_gradient_is_that_of_the_slow_decoder():
 
 
 def test_a_policy_alone_learns_what_it_is_rewarded_for():
-    head = slow_decoder.decoder(objective="policy", iterations=2)
+    head = soft(objective="policy", iterations=2)
     attended, batch = slow_decoder.passages((6,) * 16)
     batch = replace(batch, reward=lambda first, last: ((first == 3).double() + (last == 5).double()) / 2)
 
@@ -265,9 +265,9 @@ def test_a_policy_alone_learns_what_it_is_rewarded_for():
         return output.start.softmax(-1)[0, 3].item(), output.end.softmax(-1)[0, 5].item()
 
     before = probabilities()
-    optimizer = torch.optim.Adam(head.parameters(), lr=0.02)
+    optimizer = torch.optim.Adam(head.parameters(), lr=0.01)
     torch.manual_seed(0)
-    for _ in range(200):
+    for _ in range(300):
         optimizer.zero_grad()
         head.train()(attended, batch).loss.backward()
         optimizer.step()
