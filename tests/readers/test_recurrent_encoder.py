@@ -283,6 +283,7 @@ def test_the_context_does_not_learn_and_is_the_same_in_training(pretrained):
     assert not evaluated.requires_grad
     assert not any(one.requires_grad for one in module.parameters())
     assert torch.equal(module.train()(pieces, words, 9), evaluated)
+    assert not module.requires_grad_(True)(pieces, words, 9).requires_grad  # Not even where all is told to learn.
     encoder = build(Words(words=tiny.WORDS, encoder=str(pretrained)), context=True)
     batch = batch_of(*LENGTHS)
     batch.input_ids %= len(PIECES)
