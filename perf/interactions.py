@@ -20,7 +20,6 @@ from transformers import BertConfig
 
 from coattend import readers
 from coattend.parameters import TrainingParameters
-from coattend.readers import registry
 from coattend.readers.assembly import assemble
 from coattend.readers.attended import Attended, Encoded
 from coattend.readers.batch import Batch
@@ -31,7 +30,6 @@ from coattend.readers.parts import EncoderShape
 from coattend.training.devices import uses_bf16
 from perf import kept
 
-HEADS = ("options", "span")
 ENCODER = "encoder"
 LAYERS = 6
 WARM_UP = 2
@@ -48,19 +46,19 @@ def minilm(batch: Batch) -> TransformerEncoder:
 
 
 ENCODERS: Mapping[str, tuple[Callable[[Batch], nn.Module], int]] = {"transformer": (minilm, LAYERS)}
-"""What stands for each encoder, and its layers; readers whose encoder is not here are left out."""
+"""What stands for each encoder, and its layers."""
 
 
 def interactions(encoder: str, shape: EncoderShape) -> dict[str, nn.Module]:
-    """Every interaction that readers have on an encoder, by the first reader that has it with these options."""
+    """Every interaction on an encoder, with the options of each named reader that has it, else with its own."""
+    named = [name for name in readers.names() if readers.encoder_of(name) == encoder]
+    others = dict.fromkeys(one.reader for one in readers.capabilities() if one.encoder == encoder)
     found: dict[str, tuple[type, Any]] = {}
-    for one in readers.capabilities():
-        if one.reason or one.head not in HEADS or registry.find(one.reader).encoder != encoder:
-            continue
-        parts = assemble(one.reader, one.head, {})
+    for name in (*named, *others):
+        parts = assemble(name, None, {})
         part = parts.classes["interaction"], parts.configs["interaction"]
         if part[0] is not NoInteraction and part not in found.values():
-            found[one.reader] = part
+            found[name.rpartition("+")[2]] = part
     return {reader: made(config, shape).eval() for reader, (made, config) in found.items()}
 
 
@@ -86,13 +84,18 @@ def batch_of(sequences: int, passage: int, question: int) -> Batch:
     )
 
 
+def results_of(made: Encoded | Attended) -> list[Tensor | None]:
+    """What heads may read."""
+    return [made.passage, made.question, made.summary, getattr(made, "token_mass", None)]
+
+
 def step(forward: Callable[[], Encoded | Attended], learned: Sequence[Tensor], *, bf16: bool) -> Step:
     """A pass forward, and one back from random gradients of all that came out to all that learns."""
 
     def run() -> list[Tensor]:
         with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
             made = forward()
-        return [one for one in (made.passage, made.question, made.summary) if one is not None]
+        return [one for one in results_of(made) if one is not None]
 
     gradients = [torch.randn_like(one) for one in run()]
 
@@ -110,6 +113,7 @@ def steps_on(encoder: nn.Module, parts: Mapping[str, nn.Module], batch: Batch, *
         encoded = encoder(batch)
     encoded.passage.requires_grad_()
     encoded.question.requires_grad_()
+    encoded.question_state.requires_grad_()
     made = {ENCODER: step(lambda: encoder(batch), list(encoder.parameters()), bf16=bf16)}
     for name, part in parts.items():
         learned = [encoded.passage, encoded.question, *part.parameters()]

@@ -37,6 +37,7 @@ def vectors(passage: int, question: int, width: int) -> Encoded:
         passage_mask=torch.ones(1, passage, dtype=torch.bool),
         question_mask=torch.ones(1, question, dtype=torch.bool),
         option_mask=asked >= question // 2,
+        question_state=torch.randn(1, width, requires_grad=True),
     )
 
 
@@ -49,7 +50,7 @@ def kept_bytes(interaction: nn.Module, encoded: Encoded) -> int:
         sizes[storage.data_ptr()] = storage.nbytes()
         return tensor
 
-    given = (*interaction.parameters(), encoded.passage, encoded.question)
+    given = (*interaction.parameters(), encoded.passage, encoded.question, encoded.question_state)
     with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
         # Held until the sum is taken: the place of a tensor that is gone would be used again.
         attended = interaction(encoded)

@@ -86,6 +86,59 @@ def transformer_block(query, key, module, *, heads):
     return rows
 
 
+def sigmoid(x):
+    return 1 / (1 + math.exp(-x))
+
+
+def gates(x, h, weights):
+    """What a recurrent cell reads of its input and of its state, one row for each gate."""
+    of_input, of_state, input_bias, state_bias = weights
+    read = added([dot(row, x) for row in of_input], input_bias)
+    kept = added([dot(row, h) for row in of_state], state_bias)
+    cuts = range(0, len(read), len(h))
+    return [read[k : k + len(h)] for k in cuts], [kept[k : k + len(h)] for k in cuts]
+
+
+def gru_step(x, h, weights):
+    """r and z are sigmoids, n = tanh(W x + r * U h), and h becomes (1 - z) n + z h."""
+    read, kept = gates(x, h, weights)
+    new = []
+    for k, before in enumerate(h):
+        r, z = sigmoid(read[0][k] + kept[0][k]), sigmoid(read[1][k] + kept[1][k])
+        new.append((1 - z) * math.tanh(read[2][k] + r * kept[2][k]) + z * before)
+    return new
+
+
+def lstm_step(x, state, weights):
+    """c becomes f * c + i * g, and h = o * tanh(c)."""
+    h, c = state
+    i, f, g, o = (added(*pair) for pair in zip(*gates(x, h, weights), strict=True))
+    c = [sigmoid(f[k]) * c[k] + sigmoid(i[k]) * math.tanh(g[k]) for k in range(len(c))]
+    return [sigmoid(o[k]) * math.tanh(c[k]) for k in range(len(c))], c
+
+
+def weights_of(cell):
+    return [one.tolist() for one in cell.parameters()]
+
+
+def one_way(rows, layer):
+    """The states of one direction, token by token."""
+    weights, zero, states = weights_of(layer), [0.0] * layer.hidden_size, []
+    state = (zero, zero) if isinstance(layer, torch.nn.LSTM) else zero
+    for row in rows:
+        state = lstm_step(row, state, weights) if isinstance(layer, torch.nn.LSTM) else gru_step(row, state, weights)
+        states.append(state[0] if isinstance(layer, torch.nn.LSTM) else state)
+    return states
+
+
+def recurrence(rows, module):
+    """The states of all directions side by side; the second one reads from the end."""
+    states = one_way(rows, module.layers[0])
+    if len(module.layers) == 1:
+        return states
+    return [[*a, *b] for a, b in zip(states, reversed(one_way(rows[::-1], module.layers[1])), strict=True)]
+
+
 def same(found: torch.Tensor, expected: list) -> None:
     """To 1e-9, without padding."""
     torch.testing.assert_close(found[: len(expected)], torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-9)

@@ -54,7 +54,7 @@ SHIFT_INVARIANT = {
 TELLTALE = (tiny.FIRST_WORD, 5)
 """A token that gives an answer away, and its tag."""
 
-SMALL = {"hidden": 6, "pool": 5, "character_width": 4}
+SMALL = {"hidden": 6, "pool": 5, "character_width": 4, "modelling": 4}
 """Widths of recurrent readers for these tests."""
 
 FAMILIES = {"transformer": ("bert", "albert"), "recurrent": ("words", "bert")}

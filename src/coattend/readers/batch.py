@@ -14,8 +14,11 @@ Reward = Callable[[Tensor, Tensor], Tensor]
 class Batch:
     """S sequences ``[CLS] P [SEP] Q O [SEP]`` of at most N tokens, for B questions.
 
+    For readers of words a token is a word, and there is neither CLS nor SEP; where a span may be "no answer", a
+    boundary stands in the place of CLS.
+
     Attributes:
-        input_ids: Subword ids [S, N], long.
+        input_ids: Ids of subwords or words [S, N], long.
         attention_mask: True at real tokens [S, N], bool. Sequences are padded at their end.
         token_type_ids: Segment ids [S, N], long.
         tag_ids: POS tag ids [S, N], long; 0 is padding.

@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from torch.nn.functional import gelu, scaled_dot_product_attention
 
 from coattend.readers.linear import linear
+from coattend.readers.precision import at_least_float32, full_precision
 
 
 class MultiHeadAttention(nn.Module):
@@ -52,9 +53,12 @@ class MultiHeadAttention(nn.Module):
             self._split(self.key(asked)),
             self._split(self.value(asked)),
         )
-        heads = scaled_dot_product_attention(  # [S, heads, L, H / heads]
-            query, key, value, attn_mask=mask[:, None, None], dropout_p=self.dropout if self.training else 0.0
-        )
+        dropout = self.dropout if self.training else 0.0
+        if query.device.type == "cpu":  # Its half-precision kernel is the slower one, backwards by far.
+            query, key, value = (at_least_float32(one) for one in (query, key, value))
+        with full_precision(query):
+            heads = scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None], dropout_p=dropout)
+        # [S, heads, L, H / heads]
         return self.output(heads.transpose(1, 2).flatten(2))
 
     def weights(self, asking: Tensor, asked: Tensor, mask: Tensor) -> Tensor:

@@ -112,6 +112,8 @@ class RecurrentEncoder(nn.Module):
         if self.context is not None:
             of_passage = torch.cat([of_passage, self._in_context(batch, "passage", passage_mask)], -1)
             of_question = torch.cat([of_question, self._in_context(batch, "question", question_mask)], -1)
+        of_passage = of_passage * batch.passage_mask.unsqueeze(-1)
+        of_question = of_question * batch.question_mask.unsqueeze(-1)
         if self.training and self.word_dropout:
             kept = torch.rand(of_passage.shape[:2], device=of_passage.device) >= self.word_dropout
             of_passage = of_passage * kept.unsqueeze(-1)
@@ -147,7 +149,7 @@ class RecurrentEncoder(nn.Module):
 
 
 def _not_empty(mask: Tensor) -> Tensor:
-    """A side without a word is read as one word of padding, so that nothing is undefined."""
+    """A side without a word is read as one of zeros, so that nothing is undefined."""
     first = torch.zeros_like(mask)
     first[:, 0] = True
     return mask | (first & ~mask.any(1, keepdim=True))

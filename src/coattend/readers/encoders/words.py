@@ -1,5 +1,6 @@
 """The words that a recurrent encoder knows, and their vectors."""
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ PAD, UNKNOWN, BOUNDARY = 0, 1, 2
 
 SPECIAL = ("<pad>", "<unknown>", "<boundary>")
 MODEL_TYPE = "words"
+LINE = "Each line is a word and its numbers, with single spaces between"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +116,7 @@ def read_vectors(path: Path, words: Iterable[str]) -> Tensor:
         [W, D]; zero for a word that the file lacks.
 
     Raises:
-        CoattendError: If the file cannot be read, or a line does not hold as many numbers as the first.
+        CoattendError: If the file cannot be read or is empty, or a line does not hold as many numbers as the first.
     """
     listed = list(words)
     wanted = set(listed) | {word.lower() for word in listed}
@@ -127,16 +129,27 @@ def read_vectors(path: Path, words: Iterable[str]) -> Tensor:
                 width = width or len(values)
                 if len(values) != width or not width:
                     # Some published words hold spaces; what is asked for does not.
-                    if len(values) > width > 0:
+                    if len(values) > width > 0 and not _is_number(values[0]):
                         continue
                     raise CoattendError(
                         f"has {len(values)} numbers and the first line {width}",
                         where=f"{path}, line {number}",
-                        cure="Each line is a word and its numbers, with single spaces between",
+                        cure=LINE,
                     )
                 if word in wanted:
+                    if not all(map(_is_number, values)):
+                        raise CoattendError(f"holds no vector of {word!r}", where=f"{path}, line {number}", cure=LINE)
                     found[word] = [float(value) for value in values]
     except (OSError, ValueError) as error:
         raise CoattendError(f"holds no vectors that can be read ({error})", where=str(path)) from None
+    if not width:
+        raise CoattendError("holds no vectors: it is empty", where=str(path), cure=LINE)
     nothing = [0.0] * width
     return torch.tensor([found.get(word) or found.get(word.lower()) or nothing for word in listed])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from coattend.readers.linear import linear
+from coattend.readers.linear import glorot
 from coattend.readers.precision import at_least_float32, full_precision
 
 CHOSEN = 2
@@ -26,12 +26,12 @@ class HighwayMaxout(nn.Module):
 
     def __init__(self, width: int, hidden: int, *, pool: int, experts: bool) -> None:
         super().__init__()
-        self.state = linear(hidden + 2 * width, hidden, bias=False)
-        self.of_token = linear(width, pool * hidden)
-        self.of_state = linear(hidden, pool * hidden, bias=False)
+        self.state = glorot(hidden + 2 * width, hidden, bias=False)
+        self.of_token = glorot(width, pool * hidden)
+        self.of_state = glorot(hidden, pool * hidden, bias=False)
         self.gates = Experts(width, hidden, pool) if experts else None
-        self.second = linear(hidden, pool * hidden)
-        self.last = linear(2 * hidden, pool)
+        self.second = glorot(hidden, pool * hidden)
+        self.last = glorot(2 * hidden, pool)
         self.pool = pool
 
     def prepare(self, tokens: Tensor) -> Tensor:
@@ -77,8 +77,8 @@ class Experts(nn.Module):
 
     def __init__(self, width: int, hidden: int, count: int) -> None:
         super().__init__()
-        self.of_token, self.of_state = linear(width, count, bias=False), linear(hidden, count, bias=False)
-        self.noise = linear(width, count, bias=False)
+        self.of_token, self.of_state = glorot(width, count, bias=False), glorot(hidden, count, bias=False)
+        self.noise = glorot(width, count, bias=False)
 
     def forward(self, tokens: Tensor, known: Tensor) -> Tensor:
         """How much each expert counts: U [S, P, width] and r [S, hidden] to [S, P, count], all but two zero."""

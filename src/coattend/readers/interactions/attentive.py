@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from coattend.readers.attended import Attended, Encoded
-from coattend.readers.linear import linear
+from coattend.readers.linear import glorot
 from coattend.readers.parts import EncoderShape, InteractionConfig
 from coattend.readers.precision import at_least_float32, full_precision
 
@@ -32,9 +32,9 @@ class Attentive(nn.Module):
     def __init__(self, config: Config, shape: EncoderShape) -> None:
         super().__init__()
         width = shape.hidden_size
-        self.of_token, self.of_question = linear(width, width, bias=False), linear(width, width, bias=False)
-        self.score = linear(width, 1, bias=False)
-        self.of_read, self.of_asked = linear(width, width, bias=False), linear(width, width, bias=False)
+        self.of_token, self.of_question = glorot(width, width, bias=False), glorot(width, width, bias=False)
+        self.score = glorot(width, 1, bias=False)
+        self.of_read, self.of_asked = glorot(width, width, bias=False), glorot(width, width, bias=False)
         self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from coattend.readers.attended import Attended, Encoded
-from coattend.readers.linear import linear
+from coattend.readers.linear import identity
 from coattend.readers.parts import EncoderShape, InteractionConfig
 from coattend.readers.precision import at_least_float32, full_precision
 
@@ -30,7 +30,7 @@ class Bilinear(nn.Module):
 
     def __init__(self, config: Config, shape: EncoderShape) -> None:
         super().__init__()
-        self.match = linear(shape.hidden_size, shape.hidden_size, bias=False)
+        self.match = identity(shape.hidden_size, bias=False)
 
     def forward(self, encoded: Encoded) -> Attended:
         """Attend.

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from coattend.readers.attended import Attended, Encoded
-from coattend.readers.linear import linear
+from coattend.readers.linear import identity
 from coattend.readers.parts import EncoderShape, InteractionConfig
 from coattend.readers.precision import at_least_float32, full_precision
 from coattend.readers.recurrence import Recurrence
@@ -39,7 +39,7 @@ class Coattention(nn.Module):
     def __init__(self, config: Config, shape: EncoderShape) -> None:
         super().__init__()
         width = shape.hidden_size
-        self.project = linear(width, width)
+        self.project = identity(width)
         self.sentinels = nn.Parameter(torch.empty(2, width).uniform_(-0.1, 0.1))
         self.fuse = Recurrence(3 * width, width)
 

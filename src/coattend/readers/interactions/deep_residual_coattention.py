@@ -7,7 +7,7 @@ from torch import nn
 
 from coattend.readers.attended import Attended, Encoded
 from coattend.readers.interactions.coattention import Side, coattend, with_sentinels
-from coattend.readers.linear import linear
+from coattend.readers.linear import identity
 from coattend.readers.parts import EncoderShape, InteractionConfig
 from coattend.readers.precision import full_precision
 from coattend.readers.recurrence import Recurrence
@@ -42,7 +42,7 @@ class DeepResidualCoattention(nn.Module):
     def __init__(self, config: Config, shape: EncoderShape) -> None:
         super().__init__()
         width, half = shape.hidden_size, config.width(shape) // 2
-        self.project = linear(width, width)
+        self.project = identity(width)
         self.sentinels = nn.Parameter(torch.empty(2, width).uniform_(-0.1, 0.1))
         self.second = Recurrence(width, half)
         self.fuse = Recurrence(3 * width + 3 * 2 * half, half)

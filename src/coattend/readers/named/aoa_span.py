@@ -8,5 +8,5 @@ READER = NamedReader(
     encoder="recurrent",
     interaction="attention_over_attention",
     heads=("span", "dynamic_span"),
-    defaults={"cell": "gru", "shared": True, "hidden": 256, "dropout": 0.1},
+    defaults={"cell": "gru", "shared": True, "hidden": 256, "dropout": 0.2, "modelling": 128},
 )

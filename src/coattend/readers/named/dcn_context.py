@@ -8,5 +8,5 @@ READER = NamedReader(
     encoder="recurrent",
     interaction="coattention",
     heads=("dynamic_span",),
-    defaults={"cell": "lstm", "shared": True, "hidden": 200, "directions": 1, "context": True},
+    defaults={"cell": "lstm", "shared": True, "hidden": 200, "dropout": 0.2, "directions": 1, "context": True},
 )

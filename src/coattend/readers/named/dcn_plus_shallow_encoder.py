@@ -12,6 +12,7 @@ READER = NamedReader(
         "cell": "lstm",
         "shared": True,
         "hidden": 200,
+        "dropout": 0.2,
         "context": True,
         "character_width": 100,
         "word_dropout": 0.075,

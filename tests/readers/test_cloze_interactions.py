@@ -1,0 +1,212 @@
+"""The interactions of the cloze readers against slow readings of their equations."""
+
+import math
+from dataclasses import replace
+
+import pytest
+import slow
+import tiny
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coattend.readers.interactions.attention_over_attention import AttentionOverAttention
+from coattend.readers.interactions.attention_sum import AttentionSum
+from coattend.readers.interactions.attentive import Attentive
+from coattend.readers.interactions.bilinear import Bilinear
+from coattend.readers.interactions.consensus_attention import ConsensusAttention
+from coattend.readers.interactions.gated import Gated
+from coattend.readers.parts import EncoderShape
+
+PASSAGES, QUESTIONS = (6, 1, 4), (3, 4, 1)
+
+
+def encoded(passages=PASSAGES, questions=QUESTIONS, width=slow.WIDTH):
+    """Three sequences, one with a passage and one with a question of one token, and a state of each question."""
+    generator = torch.Generator().manual_seed(2)
+    state = torch.randn(len(passages), width, generator=generator, dtype=torch.float64)
+    return replace(slow.encoded(passages, questions, width), question_state=state)
+
+
+def interaction(made, width=slow.WIDTH, **options):
+    torch.manual_seed(0)
+    return tiny.scatter(made(made.Config(**options), EncoderShape(width, 2)).eval(), deviation=0.5)
+
+
+def rows(given_):
+    """Number, passage, question and the question's state of each sequence."""
+    return [
+        (row, *slow.streams(given_, row), given_.question_state[row].tolist()) for row in range(len(given_.passage))
+    ]
+
+
+def times(vector, factor):
+    return [factor * x for x in vector]
+
+
+def weighed(tokens, mass):
+    """Each token times its probability and the number of tokens."""
+    return [times(token, share * len(tokens)) for token, share in zip(tokens, mass, strict=True)]
+
+
+def same_mass(attended, row, expected):
+    """The token mass is what is expected, a distribution, and zero at padding."""
+    found = attended.token_mass[row]
+    slow.same(found, expected)
+    assert found[len(expected) :].eq(0).all()
+    assert found.sum().item() == pytest.approx(1, abs=1e-12)
+
+
+def individual_attentions(passage, question):
+    """alpha(t) for each question token: a softmax over the passage."""
+    return [slow.softmax([slow.dot(d, q) for d in passage]) for q in question]
+
+
+def check_attention_over_attention(given_):
+    module = interaction(AttentionOverAttention)
+    module.keep_maps = True
+    attended = module(given_)
+    for row, passage, question, _ in rows(given_):
+        m = [[slow.dot(d, q) for q in question] for d in passage]
+        alpha = individual_attentions(passage, question)
+        betas = [slow.softmax(scores) for scores in m]
+        beta = [sum(column) / len(passage) for column in zip(*betas, strict=True)]
+        s = slow.weighted(beta, alpha)
+        same_mass(attended, row, s)
+        slow.same(attended.maps["question_worth"][row], beta)
+        slow.same(attended.maps["matching"][row, : len(passage), : len(question)], m)
+        sees_question = [slow.weighted(of_token, question) for of_token in betas]
+        sees_passage = [slow.weighted(of_token, passage) for of_token in alpha]
+        parts = zip(passage, sees_question, weighed(passage, s), strict=True)
+        slow.same(attended.passage[row], [[*a, *b, *c] for a, b, c in parts])
+        parts = zip(question, sees_passage, weighed(question, beta), strict=True)
+        slow.same(attended.question[row], [[*a, *b, *c] for a, b, c in parts])
+
+
+def test_attention_over_attention():
+    check_attention_over_attention(encoded())
+
+
+@settings(max_examples=15, deadline=None)
+@given(lengths=st.lists(st.tuples(st.integers(1, 6), st.integers(1, 5)), min_size=1, max_size=3))
+def test_attention_over_attention_of_any_lengths(lengths):
+    check_attention_over_attention(encoded(*zip(*lengths, strict=True)))
+
+
+def test_the_mean_of_the_weighed_tokens_is_what_attention_over_attention_expects():
+    given_ = encoded()
+    attended = interaction(AttentionOverAttention)(given_)
+    for row, passage, _, _ in rows(given_):
+        expected = slow.weighted(attended.token_mass[row, : len(passage)].tolist(), passage)
+        slow.same(attended.passage[row, : len(passage), 2 * slow.WIDTH :].mean(0), expected)
+
+
+def test_attention_sum():
+    given_ = encoded()
+    attended = interaction(AttentionSum)(given_)
+    assert attended.question is None
+    for row, passage, _, state in rows(given_):
+        s = slow.softmax([slow.dot(token, state) for token in passage])
+        same_mass(attended, row, s)
+        slow.same(attended.passage[row], weighed(passage, s))
+
+
+@pytest.mark.parametrize(
+    ("merge", "agree"), [("max", max), ("sum", sum), ("average", lambda values: sum(values) / len(values))]
+)
+def test_consensus_attention(merge, agree):
+    given_ = encoded()
+    attended = interaction(ConsensusAttention, merge=merge)(given_)
+    assert attended.question is None
+    for row, passage, question, _ in rows(given_):
+        merged = [agree(column) for column in zip(*individual_attentions(passage, question), strict=True)]
+        s = slow.softmax(merged)
+        same_mass(attended, row, s)
+        slow.same(attended.passage[row], weighed(passage, s))
+
+
+def test_attentive():
+    given_ = encoded()
+    module = interaction(Attentive)
+    module.keep_maps = True
+    attended = module(given_)
+    assert attended.passage is attended.question is attended.token_mass is None
+    (w_ms,) = module.score.weight.tolist()
+    for row, passage, _, u in rows(given_):
+        of_u = slow.affine(u, module.of_question)
+        m = [[math.tanh(x) for x in slow.added(slow.affine(y, module.of_token), of_u)] for y in passage]
+        s = slow.softmax([slow.dot(w_ms, one) for one in m])
+        slow.same(attended.maps["attention"][row], s)
+        r = slow.weighted(s, passage)
+        g = slow.added(slow.affine(r, module.of_read), slow.affine(u, module.of_asked))
+        slow.same(attended.summary[row], [math.tanh(x) for x in g])
+
+
+def test_bilinear():
+    given_ = encoded()
+    module = interaction(Bilinear)
+    attended = module(given_)
+    assert attended.passage is attended.question is None
+    w_s = module.match.weight.T.tolist()
+    for row, passage, _, q in rows(given_):
+        asking = slow.weighted(q, w_s)  # q^T W_s
+        alpha = slow.softmax([slow.dot(asking, p) for p in passage])
+        same_mass(attended, row, alpha)
+        slow.same(attended.summary[row], slow.weighted(alpha, passage))
+
+
+def test_the_printed_maps_have_no_bias():
+    assert [tuple(one.shape) for one in interaction(Bilinear).parameters()] == [(slow.WIDTH, slow.WIDTH)]
+    assert all(name.endswith("weight") for name, _ in interaction(Attentive).named_parameters())
+
+
+def gated(passage, question):
+    """GA(d_i, Q) = d_i * Q softmax(Q^T d_i), token by token."""
+    made = []
+    for d in passage:
+        asked = slow.weighted(slow.softmax([slow.dot(q, d) for q in question]), question)
+        made.append([x * y for x, y in zip(d, asked, strict=True)])
+    return made
+
+
+BLANKS = {"given": ({1}, {2, 3}, {0}), "some": ({2}, set(), set()), "none": None}
+
+
+@pytest.mark.parametrize("blanks", BLANKS)
+@pytest.mark.parametrize(("hops", "width"), [(1, slow.WIDTH), (2, 7), (3, slow.WIDTH)])
+def test_gated(hops, width, blanks):
+    given_ = encoded(width=width)
+    if BLANKS[blanks] is not None:
+        places = [[place in of_row for place in range(max(QUESTIONS))] for of_row in BLANKS[blanks]]
+        given_ = replace(given_, blank_mask=torch.tensor(places))
+    module = interaction(Gated, width=width, hops=hops)
+    attended = module(given_)
+    assert attended.question is None
+    assert attended.passage.shape[-1] == Gated.Config(hops=hops).width(EncoderShape(width, 1))
+    for row, first, asked, _ in rows(given_):
+        passage, question = first, asked
+        for of_passage, of_question in zip(module.passage_layers, module.question_layers, strict=True):
+            passage = slow.recurrence(gated(passage, question), of_passage)
+            question = slow.recurrence(asked, of_question)
+        known = BLANKS[blanks][row] if BLANKS[blanks] else ()
+        blank = min(known) if known else (len(question) - 1) // 2
+        same_mass(attended, row, slow.softmax([slow.dot(question[blank], d) for d in passage]))
+        slow.same(attended.passage[row], gated(passage, question))
+
+
+def test_each_hop_has_a_pair_of_layers_of_its_own():
+    module = interaction(Gated, hops=3)
+    assert len(module.passage_layers) == len(module.question_layers) == 2
+    assert not list(interaction(Gated, hops=1).parameters())
+
+
+def test_what_hops_read_is_dropped_in_training_only():
+    module, given_ = interaction(Gated, hops=2, hop_dropout=0.5), encoded()
+    assert torch.equal(module(given_).token_mass, module(given_).token_mass)
+    module.train()
+    assert not torch.equal(module(given_).token_mass, module(given_).token_mass)
+
+
+@pytest.mark.parametrize("made", [AttentionOverAttention, AttentionSum, ConsensusAttention])
+def test_these_have_no_parameter(made):
+    assert list(interaction(made).parameters()) == []

@@ -1,0 +1,265 @@
+"""The dynamic pointing decoder of DCN and DCN+ against a slow reading of its equations."""
+
+import math
+from dataclasses import replace
+
+import pytest
+import slow
+import slow_decoder
+import tiny
+import torch
+
+from coattend.readers.attended import Attended
+from coattend.readers.heads.dynamic_span import DynamicSpanHead
+from coattend.readers.heads.maxout import Experts, HighwayMaxout
+from coattend.readers.parts import EncoderShape
+
+WIDTH, HIDDEN = slow_decoder.WIDTH, slow_decoder.HIDDEN
+LENGTHS = slow_decoder.LENGTHS
+
+
+def network(**options):
+    torch.manual_seed(0)
+    return tiny.scatter(HighwayMaxout(WIDTH, HIDDEN, **{"pool": 3, "experts": False} | options), deviation=0.5)
+
+
+def random(*shape):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+
+
+@pytest.mark.parametrize("experts", [False, True])
+@pytest.mark.parametrize("pool", [1, 2, 5])
+@pytest.mark.parametrize("training", [False, True])
+def test_the_highway_maxout_network_is_what_the_papers_say(pool, experts, training):
+    module = network(pool=pool, experts=experts).train(training)
+    tokens, state, start, end = random(2, 5, WIDTH), random(2, HIDDEN), random(2, WIDTH), random(2, WIDTH)
+    torch.manual_seed(4)
+    found = module(tokens, module.prepare(tokens), state, start, end)
+    torch.manual_seed(4)
+    noise = torch.randn(2, 5, pool, dtype=torch.float64).tolist() if training else [[None] * 5] * 2
+    for row in range(2):
+        known = state[row].tolist(), start[row].tolist(), end[row].tolist()
+        expected = [
+            slow_decoder.highway_maxout(token, *known, module, epsilon)
+            for token, epsilon in zip(tokens[row].tolist(), noise[row], strict=True)
+        ]
+        slow.same(found[row], expected)
+
+
+@pytest.fixture
+def experts():
+    torch.manual_seed(0)
+    return tiny.scatter(Experts(WIDTH, HIDDEN, 7), deviation=1.0).eval()
+
+
+def test_each_token_weighs_its_two_best_experts(experts):
+    tokens, known = random(3, 8, WIDTH), random(3, HIDDEN)
+    gates = experts(tokens, known)
+    torch.testing.assert_close(gates.sum(-1), torch.ones(3, 8, dtype=torch.float64))
+    assert gates.gt(0).sum(-1).eq(2).all()
+    for row in range(3):
+        r = known[row].tolist()
+        slow.same(gates[row], [slow_decoder.expert_gates(token, r, experts) for token in tokens[row].tolist()])
+    assert len({tuple(of_token.nonzero().flatten().tolist()) for of_token in gates.flatten(0, 1)}) > 3
+
+
+def test_noise_changes_the_choice_of_experts_in_training_only(experts):
+    given = random(3, 8, WIDTH), random(3, HIDDEN)
+    before = torch.get_rng_state()
+    chosen = experts(*given) > 0
+    assert torch.equal(before, torch.get_rng_state())
+    experts.train()
+    noisy = [experts(*given) for _ in range(2)]
+    assert all(gates.gt(0).sum(-1).eq(2).all() for gates in noisy)
+    assert all(not torch.equal(gates > 0, chosen) for gates in noisy)
+    assert not torch.equal(*noisy)
+
+
+def by_place(scores):
+    """Scores of a sequence where an answer may lie."""
+    return {place: score for place, score in enumerate(scores.tolist()) if score > -math.inf}
+
+
+@pytest.mark.parametrize("experts", [False, True])
+@pytest.mark.parametrize("answers", [False, True])
+def test_it_returns_the_scores_of_the_proposal_at_which_each_sequence_stops(experts, answers):
+    stops = set()
+    for seed in range(8):
+        head = slow_decoder.decoder(seed=seed, experts=experts)
+        attended, batch = slow_decoder.passages(answers=answers, padding=1)
+        output = head(attended, batch)
+        for row in range(len(LENGTHS)):
+            proposals = slow_decoder.proposals(head, attended, batch, row)
+            stops.add(slow_decoder.stops_at(proposals))
+            stopped = proposals[slow_decoder.stops_at(proposals)]
+            assert by_place(output.start[row]) == pytest.approx(stopped.starts, abs=1e-9)
+            assert by_place(output.end[row]) == pytest.approx(stopped.ends, abs=1e-9)
+    assert stops == {1, 2, 3}
+
+
+@pytest.mark.parametrize("experts", [False, True])
+@pytest.mark.parametrize("iterations", [1, 2, 4])
+@pytest.mark.parametrize("over_iterations", ["sum", "mean"])
+def test_its_loss_goes_over_all_iterations(over_iterations, iterations, experts):
+    head = slow_decoder.decoder(over_iterations=over_iterations, iterations=iterations, experts=experts)
+    attended, batch = slow_decoder.passages()
+    expected = []
+    for row, answer in enumerate(zip(batch.start.tolist(), batch.end.tolist(), strict=True)):
+        losses = slow_decoder.cross_entropy(slow_decoder.proposals(head, attended, batch, row, iterations), *answer)
+        assert len(losses) == iterations
+        expected.append(sum(losses) / (1 if over_iterations == "sum" else iterations))
+    assert (batch.start == 0).any()
+    assert head(attended, batch).loss.item() == pytest.approx(sum(expected) / len(expected), abs=1e-9)
+
+
+@pytest.mark.parametrize("answers", [False, True])
+def test_a_batch_of_one_is_a_batch_of_many(answers):
+    """Also where others go on after it has stopped."""
+    head, (attended, batch) = slow_decoder.decoder(), slow_decoder.passages(answers=answers)
+    together = head(attended, batch)
+    losses = []
+    for row, length in enumerate(LENGTHS):
+        passage, alone = slow_decoder.passages((length,), answers=False)
+        if answers:
+            alone = replace(alone, start=batch.start[row : row + 1], end=batch.end[row : row + 1])
+        output = head(passage, alone)
+        losses.append(output.loss)
+        torch.testing.assert_close(output.start[0], together.start[row, : length + 2], rtol=0, atol=1e-9)
+        torch.testing.assert_close(output.end[0], together.end[row, : length + 2], rtol=0, atol=1e-9)
+    if answers:
+        torch.testing.assert_close(torch.stack(losses).mean(), together.loss, rtol=0, atol=1e-9)
+    else:
+        assert together.loss is None
+
+
+def test_start_and_end_have_networks_of_their_own():
+    head, given = slow_decoder.decoder(iterations=1), slow_decoder.passages()
+    assert not {id(one) for one in head.start.parameters()} & {id(one) for one in head.end.parameters()}
+    before = head(*given)
+    with torch.no_grad():
+        head.end.last.weight.neg_()
+    after = head(*given)
+    assert torch.equal(before.start, after.start)
+    assert not torch.equal(before.end, after.end)
+
+
+# By hand: each token is of one kind, and a network prefers kinds that may follow the kind of the last start.
+
+KINDS = 8
+HIDDEN_KINDS = KINDS + 1
+STAYS, WALKS = {kind: kind for kind in range(KINDS)}, {kind: kind + 1 for kind in range(KINDS - 1)}
+
+
+def prefer(network, follows, *, after):
+    """Score 10 for a token whose kind follows that of ``after``, ``start`` or ``end``, and else 0.
+
+    To both a little of the decoder's state is added, so that iterations differ.
+    """
+    where = HIDDEN_KINDS + (0 if after == "start" else KINDS)
+    for parameter in network.parameters():
+        parameter.zero_()
+    for kind in range(KINDS):
+        network.state.weight[kind, where + kind] = 20.0  # r tells the kind,
+        network.of_token.weight[2 * kind, kind] = 10.0  # and the maxout is 10 where both agree, else 0.
+        network.of_token.bias[2 * kind] = -10.0
+    for before, kind in follows.items():
+        network.of_state.weight[2 * kind, before] = 10.0
+    network.state.weight[KINDS, 0] = 1.0
+    network.of_state.weight[2 * KINDS : 2 * KINDS + 2, KINDS] = 0.1
+    network.last.weight[:, :HIDDEN_KINDS] = 1.0
+
+
+def by_hand(starts, ends, *, end_after="start", iterations=4):
+    config = DynamicSpanHead.Config(decoder_hidden=HIDDEN_KINDS, pool=2, iterations=iterations)
+    head = tiny.scatter(DynamicSpanHead(config, EncoderShape(KINDS, 1), slow_decoder.STREAM), deviation=1.0).eval()
+    with torch.no_grad():
+        prefer(head.start, starts, after="start")
+        prefer(head.end, ends, after=end_after)
+    return head
+
+
+def tokens(*kinds):
+    """Passages of tokens of given kinds, the first of which stands for "no answer"."""
+    rows = [tiny.question(0, passage=len(of_row) - 2, options=(2,)) for of_row in kinds]
+    batch = replace(tiny.batch(rows), start=None, end=None)
+    batch.answer_mask |= batch.passage_mask
+    passage = torch.zeros(*batch.passage_mask.shape, KINDS, dtype=torch.float64)
+    for row, of_row in enumerate(kinds):
+        passage[row, range(len(of_row)), of_row] = 1.0
+    attended = Attended(
+        passage=passage, question=None, passage_mask=batch.passage_mask, question_mask=batch.question_mask
+    )
+    return attended, batch
+
+
+def spans(head, *kinds, iterations=4):
+    """What each sequence proposes in each iteration, by the slow reading, and what the head ends with."""
+    attended, batch = tokens(*kinds)
+    output = head(attended, batch)
+    ended = list(zip(output.start.argmax(-1).tolist(), output.end.argmax(-1).tolist(), strict=True))
+    made = []
+    for row in range(len(kinds)):
+        proposals = slow_decoder.proposals(head, attended, batch, row, iterations)
+        stopped = proposals[slow_decoder.stops_at(proposals)]
+        assert by_place(output.start[row]) == pytest.approx(stopped.starts, abs=1e-9)
+        assert by_place(output.end[row]) == pytest.approx(stopped.ends, abs=1e-9)
+        made.append([(one.first, one.last) for one in proposals])
+    return made, ended
+
+
+def test_it_begins_with_the_first_and_the_last_token():
+    head = by_hand(STAYS, STAYS, end_after="end")
+    proposed, ended = spans(head, [0, 1, 2, 3], [4, 3, 2, 1, 0, 5, 6])
+    assert proposed == [[(0, 3)] * 4, [(0, 6)] * 4]
+    assert ended == [(0, 3), (0, 6)]
+
+
+def test_an_end_sees_the_start_of_its_own_iteration():
+    """Seeing the start before, ends would lag one token behind."""
+    head = by_hand(WALKS, STAYS)
+    proposed, _ = spans(head, [0, 1, 2, 3, 4, 5])
+    assert proposed == [[(1, 1), (2, 2), (3, 3), (4, 4)]]
+
+
+def test_a_start_sees_the_start_and_the_end_of_the_iteration_before():
+    """The end follows the start and the start the end, so both move on together."""
+    head = by_hand(WALKS, WALKS)
+    with torch.no_grad():
+        prefer(head.start, STAYS, after="end")
+    proposed, _ = spans(head, [0, 1, 2, 3, 4, 5, 6, 1])
+    assert proposed == [[(1, 2), (2, 3), (3, 4), (4, 5)]]
+
+
+def test_each_sequence_stops_where_its_proposal_repeats_and_the_others_go_on():
+    follows = {0: 1, 1: 2, 2: 3, 3: 4, 5: 6, 6: 6, 7: 5}
+    head = by_hand(follows, STAYS)
+    walking, short, long = [0, 1, 2, 3, 4], [5, 6, 0], [7, 5, 6, 0]
+    proposed, ended = spans(head, walking, short, long)
+    assert proposed[0] == [(1, 1), (2, 2), (3, 3), (4, 4)]
+    assert proposed[1] == [(1, 1)] * 4
+    assert proposed[2] == [(1, 1), (2, 2), (2, 2), (2, 2)]
+    assert ended == [(4, 4), (1, 1), (2, 2)]
+
+
+def test_a_proposal_that_comes_back_later_is_no_repetition():
+    head = by_hand({0: 1, 1: 0}, STAYS)
+    proposed, ended = spans(head, [0, 1, 2])
+    assert proposed == [[(1, 1), (0, 0), (1, 1), (0, 0)]]
+    assert ended == [(0, 0)]
+
+
+def test_half_a_repetition_is_none():
+    """The start stays while the end walks."""
+    head = by_hand(STAYS, WALKS, end_after="end")
+    proposed, ended = spans(head, [0, 2, 3, 4, 5, 1])
+    assert proposed == [[(0, 1), (0, 2), (0, 3), (0, 4)]]
+    assert ended == [(0, 4)]
+
+
+def test_without_answers_it_computes_no_more_than_it_must():
+    """Where all stop at their second proposal, further ones change nothing."""
+    head = by_hand(STAYS, STAYS, end_after="end", iterations=50)
+    calls = []
+    head.decoder.register_forward_hook(lambda *_: calls.append(1))
+    spans(head, [0, 1, 2, 3], [4, 3, 2], iterations=50)
+    assert len(calls) == 2
