@@ -23,7 +23,7 @@ from coattend.pipelines import (
 ON_REQUEST = ("download", "reranking")
 """Stages that are run by their names only: no benchmark's pipeline has them."""
 DEFAULT_BENCHMARK = "sample"
-DEFAULT_READERS = ("plain", "plain_span", "poi_net", "poi_net_span", "duma", "aoa_reader")
+DEFAULT_READERS = ("plain", "plain_span", "poi_net", "poi_net_span", "aoa_reader")
 """What `kedro run` trains; the sample's other readers are run by their names."""
 
 
