@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow.dataset as pads
 
@@ -19,7 +19,7 @@ from coattend.parameters import (
 )
 from coattend.readers.encoders.words import UNKNOWN, Words
 from coattend.readers.reader import Reader
-from coattend.text.subwords import SpecialLayout, load_tokenizer, special_layout
+from coattend.text.subwords import SpecialLayout, load_tokenizer
 from coattend.training.answers import Answer, answer
 from coattend.training.cloze import ClozeArrays
 from coattend.training.collation import Collator
@@ -28,8 +28,8 @@ from coattend.training.devices import device_of, uses_bf16
 from coattend.training.entities import EntityNames, Permutation
 from coattend.training.pieces import Pieces
 from coattend.training.rewards import SpanReward
-from coattend.training.tokens import Tokens
-from coattend.training.words import ONLY_WORDS, WITH_BOUNDARY, LexiconTokenizer, WordTokens
+from coattend.training.texts import subwords, words
+from coattend.training.words import LexiconTokenizer, WordTokens
 
 
 @dataclass(frozen=True)
@@ -173,11 +173,11 @@ def plan_of(
     head = readers.head_for(reader.reader, _asked_for(questions, benchmark), reader.head)
     task = readers.task_of(head)
     options = readers.resolve(reader.reader, head=head, **reader.options)
-    read = _subwords(tokens, tokenizer, encoder) if tags is None else _words(tags, task)
-    pieces = None
-    if isinstance(read.tokens, WordTokens) and options.get("context"):
-        of_words = _subwords(tokens, tokenizer, encoder, of_words=True)
-        pieces = Pieces.beside(read.tokens, *of_words)
+    if tags is None:
+        read = subwords(tokens, tokenizer, encoder)
+    else:
+        beside = (tokens, tokenizer, encoder) if options.get("context") else None
+        read = words(tags, task, beside=beside)
     return Plan(
         benchmark=benchmark.name,
         name=reader.name,
@@ -197,27 +197,8 @@ def plan_of(
             words_as_options=benchmark.words_as_options and task == "options",
         ),
         layout=read.layout,
-        pieces=pieces,
+        pieces=read.pieces,
     )
-
-
-class _Read(NamedTuple):
-    """What a reader reads: tokens, and the special ones around them."""
-
-    tokens: Tokens
-    layout: SpecialLayout
-
-
-def _subwords(
-    tokens: pads.Dataset, tokenizer: TokenizerParameters, encoder: EncoderParameters, *, of_words: bool = False
-) -> _Read:
-    stored = Tokens.from_table(tokens, of_words=of_words)
-    _check_tokenizer(stored, tokenizer, encoder)
-    return _Read(stored, special_layout(load_tokenizer(tokenizer)))
-
-
-def _words(tags: pads.Dataset, task: str) -> _Read:
-    return _Read(WordTokens.from_tags(tags), WITH_BOUNDARY if task == "span" else ONLY_WORDS)
 
 
 def _asked_for(questions: pads.Dataset, benchmark: BenchmarkParameters) -> tuple[str, ...]:
@@ -226,14 +207,3 @@ def _asked_for(questions: pads.Dataset, benchmark: BenchmarkParameters) -> tuple
     if benchmark.words_as_options and "word" in tasks:
         tasks.add("options")
     return tuple(task for task in benchmark.answerable if task in tasks) or benchmark.answerable
-
-
-def _check_tokenizer(tokens: Tokens, tokenizer: TokenizerParameters, encoder: EncoderParameters) -> None:
-    """The stored tokens must be the encoder's own: another tokenizer's ids would mean other words to it."""
-    if load_tokenizer(TokenizerParameters(source=encoder.source)).digest == tokens.tokenizer:
-        return
-    if encoder.source != tokenizer.source:
-        cure = f"Give it a tokenizer profile of its own, with the source {encoder.source!r}"
-    else:
-        cure = "Run the pipeline tokenization again, with the same parameters"
-    raise CoattendError("has another tokenizer than the stored tokens", where=f"encoder {encoder.source!r}", cure=cure)
