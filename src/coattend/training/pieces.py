@@ -5,12 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from coattend.readers.encoders.context import OF_NO_WORD, PADDING
 from coattend.text.subwords import SpecialLayout
 from coattend.training.tokens import Tokens
 from coattend.training.words import WordTokens
-
-OF_NO_WORD, PADDING = -1, -2
-"""As `coattend.readers.encoders.context` has them."""
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,14 @@ import numpy as np
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
+from coattend.readers.encoders.words import BOUNDARY, PAD, UNKNOWN
 from coattend.text.spans import Spans, offsets_of
 from coattend.text.subwords import SpecialLayout
+from coattend.text.words import sentences
 from coattend.training.tokens import Tokens, flatten
 
 if TYPE_CHECKING:
     from coattend.training.examples import Example
-
-PAD, UNKNOWN, BOUNDARY = 0, 1, 2
-"""As `coattend.readers.encoders.words` has them."""
 
 ONLY_WORDS = SpecialLayout((), (), (), 0, 1, PAD)
 WITH_BOUNDARY = SpecialLayout((BOUNDARY,), (), (), 0, 1, PAD)
@@ -104,8 +103,6 @@ class LexiconTokenizer:
 
     def encode(self, texts: Sequence[str], options: Sequence[bool]) -> tuple[np.ndarray, Spans]:
         """Words of texts, as `coattend.text.subwords.Subwords.encode` gives subwords."""
-        from coattend.text.words import sentences
-
         found = [list(sentences(text, lambda line: [(0, len(line))])) for text in texts]
         places = [[(s, e) for one in of_text for s, e in zip(one.starts, one.ends, strict=True)] for of_text in found]
         words = [text[s:e] for text, spans in zip(texts, places, strict=True) for s, e in spans]

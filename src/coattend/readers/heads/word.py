@@ -77,9 +77,7 @@ class WordHead(nn.Module):
             return at_least_float32(attended.token_mass).masked_fill(~real, 0.0)
         with full_precision(self.scorer.weight):
             scores = self.scorer(attended.passage.to(self.scorer.weight.dtype)).squeeze(-1)
-            # Where there is no word at all, minus infinity everywhere would be no number.
-            none = ~real.any(1, keepdim=True)
-            return scores.masked_fill(~(real | none), -math.inf).softmax(-1).masked_fill(~real, 0.0)
+            return scores.masked_fill(~real, -math.inf).softmax(-1).masked_fill(~real, 0.0)
 
     def _loss(self, of_candidates: Tensor, batch: Batch) -> Tensor:
         right = batch.label.unsqueeze(1)

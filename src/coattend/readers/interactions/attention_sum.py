@@ -2,13 +2,11 @@
 
 from collections.abc import Set
 
-import torch
 from torch import nn
 
 from coattend.readers.attended import Attended, Encoded
-from coattend.readers.interactions.pairwise import weighed
+from coattend.readers.interactions.pairwise import pointed, weighed
 from coattend.readers.parts import EncoderShape, InteractionConfig
-from coattend.readers.precision import at_least_float32, full_precision
 
 
 class AttentionSum(nn.Module):
@@ -41,13 +39,9 @@ class AttentionSum(nn.Module):
         Returns:
             The token mass [S, P], and the passage [S, P, H] times it.
         """
-        with full_precision(encoded.passage):
-            passage = at_least_float32(encoded.passage)
-            state = at_least_float32(encoded.question_state)
-            scores = (passage @ state.unsqueeze(-1)).squeeze(-1)  # [S, P]
-            mass = scores.masked_fill(~encoded.passage_mask, -torch.inf).softmax(-1)
+        mass = pointed(encoded.passage, encoded.question_state, encoded.passage_mask)
         return Attended(
-            passage=weighed(passage, mass, encoded.passage_mask),
+            passage=weighed(encoded.passage.to(mass.dtype), mass, encoded.passage_mask),
             question=None,
             passage_mask=encoded.passage_mask,
             question_mask=encoded.question_mask,

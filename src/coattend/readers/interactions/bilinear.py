@@ -2,13 +2,13 @@
 
 from collections.abc import Set
 
-import torch
 from torch import nn
 
 from coattend.readers.attended import Attended, Encoded
+from coattend.readers.interactions.pairwise import pointed
 from coattend.readers.linear import identity
 from coattend.readers.parts import EncoderShape, InteractionConfig
-from coattend.readers.precision import at_least_float32, full_precision
+from coattend.readers.precision import full_precision
 
 
 class Bilinear(nn.Module):
@@ -41,12 +41,9 @@ class Bilinear(nn.Module):
         Returns:
             The summary o [S, H] and the token mass alpha [S, P].
         """
-        asked = self.match(encoded.question_state)  # W_s^T q [S, H]
+        mass = pointed(encoded.passage, self.match(encoded.question_state), encoded.passage_mask)  # W_s^T q
         with full_precision(encoded.passage):
-            passage = at_least_float32(encoded.passage)
-            scores = (passage @ at_least_float32(asked).unsqueeze(-1)).squeeze(-1)
-            mass = scores.masked_fill(~encoded.passage_mask, -torch.inf).softmax(-1)
-            summary = (mass.unsqueeze(1) @ passage).squeeze(1)
+            summary = (mass.unsqueeze(1) @ encoded.passage.to(mass.dtype)).squeeze(1)
         return Attended(
             passage=None,
             question=None,

@@ -7,7 +7,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from coattend.readers.attended import Attended, Encoded
-from coattend.readers.interactions.pairwise import over_question
+from coattend.readers.interactions.pairwise import over_question, pointed
 from coattend.readers.parts import EncoderShape, InteractionConfig
 from coattend.readers.precision import at_least_float32, full_precision
 from coattend.readers.recurrence import Recurrence
@@ -64,10 +64,8 @@ class Gated(nn.Module):
         for of_passage, of_question in zip(self.passage_layers, self.question_layers, strict=True):
             passage = of_passage(self.dropout(gate(passage, question, encoded)), encoded.passage_mask)
             question = of_question(self.dropout(encoded.question), encoded.question_mask)
-        with full_precision(passage):
-            asked = at_least_float32(question)[torch.arange(len(question)), blank(encoded)]  # q [S, H]
-            scores = (at_least_float32(passage) @ asked.unsqueeze(-1)).squeeze(-1)
-            mass = scores.masked_fill(~encoded.passage_mask, -torch.inf).softmax(-1)
+        asked = question[torch.arange(len(question), device=question.device), blank(encoded)]  # q [S, H]
+        mass = pointed(passage, asked, encoded.passage_mask)
         return Attended(
             passage=gate(passage, question, encoded),
             question=None,

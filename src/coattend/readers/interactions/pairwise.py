@@ -27,6 +27,22 @@ def over_question(scores: Tensor, encoded: Encoded) -> Tensor:
     return scores.masked_fill(~encoded.question_mask.unsqueeze(1), -torch.inf).softmax(2)
 
 
+def pointed(passage: Tensor, asked: Tensor, mask: Tensor) -> Tensor:
+    """Softmax over the passage's real tokens of their products with one vector, in float32 at least.
+
+    Args:
+        passage: [S, P, H].
+        asked: [S, H].
+        mask: True at real tokens [S, P].
+
+    Returns:
+        The token mass [S, P].
+    """
+    with full_precision(passage):
+        scores = (at_least_float32(passage) @ at_least_float32(asked).unsqueeze(-1)).squeeze(-1)
+        return scores.masked_fill(~mask, -torch.inf).softmax(-1)
+
+
 def weighed(stream: Tensor, mass: Tensor, mask: Tensor) -> Tensor:
     """Vectors times their probability and the number of real tokens, so that their mean is their expectation.
 

@@ -1,21 +1,13 @@
 """DCN+ with DCN's maxout in the place of the mixture of experts."""
 
+from coattend.readers.named.dcn_plus import READER as DCN_PLUS
 from coattend.readers.registry import NamedReader
 
 READER = NamedReader(
     title="DCN+ without the mixture of experts",
-    paper="Xiong, Zhong, Socher: DCN+: Mixed Objective and Deep Residual Coattention for Question Answering, ICLR 2018",
+    paper=DCN_PLUS.paper,
     encoder="recurrent",
-    interaction="deep_residual_coattention",
+    interaction=DCN_PLUS.interaction,
     heads=("dynamic_span",),
-    defaults={
-        "cell": "lstm",
-        "shared": True,
-        "hidden": 200,
-        "dropout": 0.2,
-        "context": True,
-        "character_width": 100,
-        "word_dropout": 0.075,
-        "objective": "mixed",
-    },
+    defaults={**DCN_PLUS.defaults, "experts": False},
 )
