@@ -77,19 +77,25 @@ def words_read(encoder, batch):
 # Vectors.
 
 
-def test_a_words_vector_is_the_mean_of_the_embedded_encoders_input_rows_of_its_pieces():
+def test_a_words_vector_is_the_mean_of_the_embedded_encoders_input_rows_of_its_pieces_spread_out():
     words = ("rose", "unbelievably", "Photosynthesis", "123456", " ", "don't")
     folder = encoder_folder("embedded")
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     rows = transformers.AutoModel.from_pretrained(folder).get_input_embeddings().weight.detach()
-    encoder = RecurrentEncoder(RecurrentEncoder.Config(hidden=2), Words(words=words, encoder="embedded"))
+    encoder = RecurrentEncoder(
+        RecurrentEncoder.Config(hidden=2, vector_spread=0.5), Words(words=words, encoder="embedded")
+    )
+    found = encoder.vectors.weight[BOUNDARY + 1 :].double()
+    assert found.square().mean().sqrt().item() == pytest.approx(0.5, abs=1e-6)
     pieces = [tokenizer.tokenize(word) for word in words]
     assert [len(of_word) > 1 for of_word in pieces] == [False, True, True, True, False, True]
-    for word, of_word in enumerate(pieces, BOUNDARY + 1):
-        expected = torch.zeros(384, dtype=torch.float64)
+    expected = torch.zeros(len(words), 384, dtype=torch.float64)
+    for word, of_word in enumerate(pieces):
         for piece in of_word:
-            expected += rows[tokenizer.convert_tokens_to_ids(piece)].double() / len(of_word)
-        torch.testing.assert_close(encoder.vectors.weight[word].double(), expected, rtol=0, atol=1e-6)
+            expected[word] += rows[tokenizer.convert_tokens_to_ids(piece)].double() / len(of_word)
+    numbers = [number for row in expected.tolist() for number in row]
+    size = math.sqrt(sum(number * number for number in numbers) / len(numbers))
+    torch.testing.assert_close(found, expected * (0.5 / size), rtol=0, atol=1e-6)
     assert encoder.vectors.weight[[PAD, UNKNOWN, BOUNDARY]].abs().max() == 0
     assert encoder.words == words
 
@@ -165,10 +171,10 @@ def test_vectors_are_fixed_unless_they_are_trained():
             )
 
 
-def test_random_vectors_have_the_width_asked_for():
-    encoder = build(vector_width=7)
+def test_random_vectors_have_the_width_and_spread_asked_for():
+    encoder = build(vector_width=7, vector_spread=0.25)
     assert encoder.vectors.weight.shape == (len(tiny.WORDS) + 3, 7)
-    assert 0.04 < encoder.vectors.weight.abs().max() <= 0.05
+    assert encoder.vectors.weight[BOUNDARY + 1 :].square().mean().sqrt().item() == pytest.approx(0.25, abs=1e-6)
     assert encoder.vectors.weight[: BOUNDARY + 1].abs().max() == 0
     assert build(Words(words=("a",), width=5), vectors="encoder").vectors.weight.shape == (4, 5)
 
@@ -240,7 +246,9 @@ def test_a_word_is_its_vector_its_n_grams_its_tag_and_its_context(pretrained):
     model = transformers.AutoModel.from_pretrained(pretrained).double().eval()
     spellings = ["<pad>", "<unknown>", "<boundary>", *tiny.WORDS]
     grams = encoder.ngrams(torch.arange(len(spellings)))
-    vectors = torch.cat([torch.zeros(3, 8), mean_of_pieces(str(pretrained), tiny.WORDS)]).tolist()
+    rows = mean_of_pieces(str(pretrained), tiny.WORDS)
+    rows = rows * (1.0 / rows.square().mean().sqrt())
+    vectors = torch.cat([torch.zeros(3, 8), rows]).tolist()
     tags = encoder.tags.weight.tolist()
     read = words_read(encoder, batch)
     for side, texts, found in zip(("passage", "question"), (passages, questions), read, strict=True):
@@ -264,16 +272,18 @@ def test_pieces_that_are_read_like_words_are_their_own_context(pretrained):
     """Built from a pretrained encoder instead of words, it hands that encoder each side alone."""
     batch = batch_of((5, 3), (2, 4))
     batch.input_ids %= len(PIECES)
-    encoder = build(str(pretrained), context=True)
+    encoder = build(str(pretrained), context=True, vector_spread=0.3)
     assert encoder.words is None
     model = transformers.AutoModel.from_pretrained(pretrained).double().eval()
+    table = model.get_input_embeddings().weight.detach()
+    scale = 0.3 / table.square().mean().sqrt()
     passages, questions = words_read(encoder, batch)
     for row in range(2):
         ids = batch.input_ids[row][: int(batch.passage_mask[row].sum())]
         slow.same(passages[row, :, 8:], model(ids[None]).last_hidden_state[0].tolist())
         ids = batch.input_ids[row][batch.question_index[row][batch.question_mask[row]]]
         slow.same(questions[row, :, 8:], model(ids[None]).last_hidden_state[0].tolist())
-        slow.same(questions[row, :, :8], model.get_input_embeddings()(ids).tolist())
+        torch.testing.assert_close(questions[row, : len(ids), :8], table[ids] * scale, rtol=1e-6, atol=0)
 
 
 def test_the_context_does_not_learn_and_is_the_same_in_training(pretrained):

@@ -44,6 +44,9 @@ class RecurrentEncoder(nn.Module):
             "encoder", description="encoder: the mean of the pretrained encoder's input rows of a word's pieces."
         )
         vectors_file: str | None = Field(None, description="File of vectors, as GloVe's; for vectors: file.")
+        vector_spread: float = Field(
+            1.0, gt=0, description="Root mean square of vectors' numbers; those of a file stay as they are."
+        )
         vector_width: int = Field(128, ge=1, description="Width of random vectors.")
         train_vectors: bool = Field(False, description="Whether vectors are trained; else they stay as they are.")
         most_words: int = Field(50_000, ge=1, description="Most words of the vocabulary, the most frequent ones.")
@@ -62,7 +65,13 @@ class RecurrentEncoder(nn.Module):
 
     def __init__(self, config: Config, source: Any, *, summary: bool = False) -> None:
         super().__init__()
-        table = vector_table(source, vectors=config.vectors, file=config.vectors_file, width=config.vector_width)
+        table = vector_table(
+            source,
+            vectors=config.vectors,
+            file=config.vectors_file,
+            width=config.vector_width,
+            spread=config.vector_spread,
+        )
         self.words, self.lowercase = table.words, config.lowercase
         self.vectors = nn.Embedding.from_pretrained(table.vectors, freeze=not config.train_vectors, padding_idx=0)
         if not config.train_vectors:  # A fixed table is no parameter.

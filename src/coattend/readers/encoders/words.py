@@ -59,7 +59,7 @@ class VectorTable:
         return [*SPECIAL, *self.words]
 
 
-def vector_table(source: Any, *, vectors: str, file: str | None, width: int) -> VectorTable:
+def vector_table(source: Any, *, vectors: str, file: str | None, width: int, spread: float) -> VectorTable:
     """The vectors that an encoder begins with.
 
     Args:
@@ -68,6 +68,7 @@ def vector_table(source: Any, *, vectors: str, file: str | None, width: int) -> 
         vectors: ``encoder``, ``file`` or ``random``.
         file: A file of vectors as GloVe's.
         width: Width of random vectors.
+        spread: Root mean square of their numbers; those of a file stay as they are.
 
     Raises:
         CoattendError: If the file or the encoder cannot be read.
@@ -76,7 +77,7 @@ def vector_table(source: Any, *, vectors: str, file: str | None, width: int) -> 
         words = source["words"]
         return VectorTable(torch.zeros(source["size"], source["width"]), None if words is None else tuple(words))
     if not isinstance(source, Words):
-        return VectorTable(input_rows(source), None)
+        return VectorTable(spread_out(input_rows(source), spread), None)
     if vectors == "file":
         if file is None:
             raise CoattendError(
@@ -84,9 +85,10 @@ def vector_table(source: Any, *, vectors: str, file: str | None, width: int) -> 
             )
         rows = read_vectors(Path(file), source.words)
     elif vectors == "random" or not isinstance(source.encoder, str | Path):
-        rows = torch.empty(len(source.words), width if vectors == "random" else source.width).uniform_(-0.05, 0.05)
+        drawn = torch.empty(len(source.words), width if vectors == "random" else source.width).uniform_(-1, 1)
+        rows = spread_out(drawn, spread)
     else:
-        rows = mean_of_pieces(source.encoder, source.words)
+        rows = spread_out(mean_of_pieces(source.encoder, source.words), spread)
     return VectorTable(torch.cat([torch.zeros(len(SPECIAL), rows.shape[1]), rows]), source.words)
 
 
@@ -103,6 +105,15 @@ def mean_of_pieces(source: Any, words: Iterable[str]) -> Tensor:
     lengths = torch.tensor([len(pieces) for pieces in ids])
     pieces = torch.tensor([piece for of_word in ids for piece in of_word], dtype=torch.long)
     return torch.nn.functional.embedding_bag(pieces, rows, lengths.cumsum(0) - lengths, mode="mean")
+
+
+def spread_out(rows: Tensor, size: float) -> Tensor:
+    """Rows times what brings the root mean square of their numbers to ``size``.
+
+    A transformer normalises its input rows before it reads them. Those of MiniLM have 0.06, so that states that begin
+    with them hardly differ, and a product of two states says nothing yet.
+    """
+    return rows * (size / rows.square().mean().sqrt().clamp_min(torch.finfo(rows.dtype).tiny))
 
 
 def read_vectors(path: Path, words: Iterable[str]) -> Tensor:
