@@ -63,10 +63,11 @@ def test_every_reader_has_its_line():
 
 
 def entries():
-    """Readers of the YAML blocks, and of the page of readers, by name."""
+    """Readers of the YAML blocks, of the page of readers and of the parameter files, by name."""
     for block in [
         *blocks("yaml"),
         *re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/readers.md").read_text(), re.DOTALL),
+        *(file.read_text() for file in (ROOT / "conf/base/parameters/readers").glob("*.yml")),
     ]:
         _, mark, of_readers = block.partition("readers:\n")
         yield from (yaml.safe_load(mark + of_readers) or {}).get("readers", {}).items()
@@ -91,7 +92,7 @@ def test_every_command_names_what_exists(command, pipelines):
     known = set(pipelines) | {"mine"}
     assert set(options.get("--pipelines", "__default__").split(",")) <= known
     namespaces = {node.namespace for pipeline in pipelines.values() for node in pipeline.nodes}
-    namespaces |= {name.split(".")[0] for name in namespaces} | {"dream.look_once", "cbt.poi_net_word"}
+    namespaces |= {name.split(".")[0] for name in namespaces} | {"dream.look_once"}
     assert set(filter(None, options.get("--namespaces", "").split(","))) <= namespaces
 
 
