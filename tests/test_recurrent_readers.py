@@ -105,6 +105,11 @@ def _check_models(results, questions, texts):
     options = {name: model(results, name)["options"] for name in ENTRIES}
     assert options["dcn_plus_small"].items() >= {"objective": "mixed", "context": True, "experts": True}.items()
     assert options["aoa_document"]["choose"] == "document"
+    outcome = json.loads((folders["dcn_plus_small"] / "outcome.json").read_text())
+    sigmas = [point[name] for point in outcome["curve"] for name in ("sigma_ce", "sigma_rl")]
+    assert min(sigmas) >= 0.5
+    assert all(map(math.isfinite, sigmas))
+    assert len(set(sigmas)) > 2, "they do not learn"
     tokens = pq.read_table(results / "04_feature/sample/nltk_penn/tags").to_pylist()
     content = {row["text_id"]: row["text"] for row in pq.read_table(results / "03_primary/sample/texts").to_pylist()}
     words_of = {content[row["text_id"]]: {word.lower() for word in row["words"]} for row in tokens}

@@ -12,6 +12,7 @@ import transformers
 from coattend import readers
 from coattend.errors import CoattendError
 from coattend.readers.encoders.transformer import encoder_folder
+from coattend.readers.encoders.words import Words
 
 FAMILIES = ["bert", "albert", "roberta", "electra", "deberta", "modernbert"]
 
@@ -180,6 +181,25 @@ def test_what_is_no_encoder_is_refused(tmp_path):
     for source in (decoding, tmp_path):
         with pytest.raises(CoattendError, match=r"^a t5 model is no encoder: it has a decoder"):
             build(source)
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "options", "reason"),
+    [
+        ("dcn_plus", Words(words=("a", "b")), {}, "needs a pretrained encoder and has none"),
+        ("poi_net", Words(words=("a", "b")), {}, "needs a pretrained encoder and has Words"),
+        (
+            "as_reader",
+            tiny.encoder("bert"),
+            {"vectors": "file", "vectors_file": "any.txt"},
+            "vectors: file: needs words",
+        ),
+        ("duma_inside_encoder", tiny.encoder("deberta"), {}, "co_attention: deberta-v2 cannot let tokens look"),
+    ],
+)
+def test_a_source_that_lacks_what_the_reader_wants_is_refused(name, source, options, reason):
+    with pytest.raises(CoattendError, match=f"{reason}.*Give|{reason}.*Take"):
+        readers.build(name, encoder=source, **options)
 
 
 def test_a_name_that_cannot_be_fetched_says_what_to_do(monkeypatch):

@@ -107,13 +107,18 @@ class Reader(nn.Module):
             batch: S sequences for B questions.
 
         Returns:
-            Scores [B, C] from a head of options or words; start and end [S, P] from one of spans; the loss if the batch
-            has answers.
+            Scores [B, C] from a head of options, or of words that chooses from candidates; the mass of each distinct
+            word [B, P] from one that sums over occurrences; start and end [S, P] from one of spans; the loss if the
+            batch has answers.
 
         Raises:
             CoattendError: If a sequence is longer than the encoder can read.
         """
         return self.head(self.interaction(self.encoder(batch)), batch)
+
+    def readings(self) -> dict[str, float]:
+        """What its head has learned that a curve should show, by name; the uncertainties of the mixed objective."""
+        return self.head.readings() if hasattr(self.head, "readings") else {}
 
     def keep_maps(self, keep: bool = True) -> None:
         """Ask for attention maps, which are not computed otherwise: find them in ``output.attended.maps``.

@@ -1,6 +1,7 @@
 """What happens beside the steps of a training: when to score and save, what to say, what it takes."""
 
 import logging
+import math
 import time
 from typing import Any
 
@@ -10,6 +11,16 @@ from coattend.errors import CoattendError
 from coattend.parameters import TrainingParameters
 from coattend.training.devices import PeakMemory
 from coattend.training.events import announce
+
+NAMES = {
+    "loss": "loss",
+    "eval_score": "held_out",
+    "learning_rate": "learning_rate",
+    "grad_norm": "grad_norm",
+    "sigma_ce": "sigma_ce",
+    "sigma_rl": "sigma_rl",
+}
+"""What is tracked step by step: names of the trainer's log, and ours."""
 
 logger = logging.getLogger(__name__)
 
@@ -106,13 +117,12 @@ class Measure(TrainerCallback):
         """Pass the values on."""
         logs = logs or {}
         loss = logs.get("loss", 0.0)
-        if loss != loss or loss == float("inf"):
+        if not math.isfinite(loss):
             raise CoattendError(
                 f"the loss became {loss} at step {state.global_step}",
                 where=f"trial {self._trial_id}",
                 cure="Lower training.learning_rate, or set training.precision to fp32",
             )
-        known = {"loss": "loss", "eval_score": "held_out", "learning_rate": "learning_rate", "grad_norm": "grad_norm"}
-        values = {known[name]: float(value) for name, value in logs.items() if name in known}
+        values = {NAMES[name]: float(value) for name, value in logs.items() if name in NAMES}
         if values:
             announce("trial_logged", self._trial_id, state.global_step, values)

@@ -19,6 +19,7 @@ from transformers.trainer_utils import get_last_checkpoint
 
 from coattend.parameters import TrainingParameters
 from coattend.readers.batch import Batch
+from coattend.readers.reader import Reader
 from coattend.training.batching import LengthBuckets
 from coattend.training.callbacks import Bar, Measure
 from coattend.training.collation import Collator
@@ -46,7 +47,7 @@ class ReaderTrainer(Trainer):
 
     def __init__(
         self,
-        reader: torch.nn.Module,
+        reader: Reader,
         examples: Sequence[Example],
         *,
         buckets: LengthBuckets,
@@ -64,6 +65,7 @@ class ReaderTrainer(Trainer):
             callbacks=[*callbacks, measure],
         )
         self._buckets, self._collator, self._score, self._measure = buckets, collator, score, measure
+        self._readings = reader.readings
         for talkative in (PrinterCallback, ProgressCallback):
             self.remove_callback(talkative)
         if not arguments.disable_tqdm:
@@ -79,8 +81,9 @@ class ReaderTrainer(Trainer):
         return model(Batch(**inputs)).loss
 
     def log(self, logs: dict[str, float], *arguments: Any, **named: Any) -> None:
-        """Note the seconds beside every point, so that a training that was cut off counts on."""
-        super().log(logs | {"seconds": self._measure.seconds}, *arguments, **named)
+        """Note the reader's readings beside every point, and the seconds, so that one that was cut off counts on."""
+        beside = self._readings() | {"seconds": self._measure.seconds}
+        super().log(logs | beside, *arguments, **named)
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
         """Score the held-out questions."""

@@ -141,10 +141,16 @@ def _cannot_be_had(name: str, folder: Path | None, problem: Exception | None) ->
 
 
 def _configuration(source: "PretrainedConfig | Mapping[str, Any]") -> "PretrainedConfig":
-    from transformers import AutoConfig
+    from transformers import AutoConfig, PretrainedConfig
 
-    if not isinstance(source, Mapping):
+    if isinstance(source, PretrainedConfig):
         return copy.deepcopy(source)
+    if not isinstance(source, Mapping):
+        raise CoattendError(
+            f"needs a pretrained encoder and has {'none' if source is None else type(source).__name__}",
+            where="the reader's encoder",
+            cure="Give a folder, a name or a configuration; Words(..., encoder=...) where a recurrent reader wants one",
+        )
     described = dict(source)
     return AutoConfig.for_model(described.pop("model_type"), **described)
 

@@ -19,6 +19,10 @@ from coattend.readers.pooling import masked_mean
 __all__ = ["PART", "TransformerEncoder", "encoder_folder"]
 
 
+ONE_MASK_FOR_ALL = ("deberta", "deberta-v2")
+"""Families whose layers take a mask of tokens, and none of pairs of tokens."""
+
+
 class TransformerEncoder(nn.Module):
     """BERT, ALBERT, RoBERTa, ELECTRA, DeBERTa, MiniLM, ModernBERT ...; E of POI-Net, section 2.1, and of DUMA, 4.1.
 
@@ -67,6 +71,11 @@ class TransformerEncoder(nn.Module):
     ) -> None:
         super().__init__()
         self.model = load_model(source, dropout=config.dropout, pooler=summary)
+        family = self.model.config.model_type
+        if config.co_attention and family in ONE_MASK_FOR_ALL:
+            raise CoattendError(
+                f"{family} cannot let tokens look at different others", where="co_attention", cure="Take BERT's kin"
+            )
         words: nn.Embedding = self.model.get_input_embeddings()
         self.tags: nn.Embedding | None = None
         if config.tag_embedding:

@@ -77,6 +77,10 @@ def vector_table(source: Any, *, vectors: str, file: str | None, width: int, spr
         words = source["words"]
         return VectorTable(torch.zeros(source["size"], source["width"]), None if words is None else tuple(words))
     if not isinstance(source, Words):
+        if vectors == "file":
+            raise CoattendError(
+                "needs words, and an encoder's pieces are none", where="vectors: file", cure="Give the reader its Words"
+            )
         return VectorTable(spread_out(input_rows(source), spread), None)
     if vectors == "file":
         if file is None:

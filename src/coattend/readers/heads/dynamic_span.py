@@ -97,6 +97,12 @@ class DynamicSpanHead(nn.Module):
         start, end = greedy.stopped_at
         return ReaderOutput(attended=attended, start=start, end=end, loss=loss)
 
+    def readings(self) -> dict[str, float]:
+        """sigma_ce and sigma_rl, if the objective is mixed."""
+        if self.uncertainty is None:
+            return {}
+        return dict(zip(("sigma_ce", "sigma_rl"), self.uncertainty.sigma.tolist(), strict=True))
+
     def _propose(self, asked: "_Asked", choose: Choose, *, until_all_stop: bool) -> "_Trajectory":
         made = _Trajectory()
         first, last = asked.first, asked.last

@@ -21,8 +21,10 @@ class VocabularyHead(nn.Module):
     """p(a | d, q) = softmax over the candidates of W(a) . g(d, q) (Attentive Reader, section 2; Stanford Reader).
 
     g is the interaction's summary and W(a) the output embedding of candidate a; that of a candidate of several tokens
-    is their mean. An answer is told from another only by what training taught about its name: for anonymised entities
-    that is how the papers use it, for others a word that was never an answer is a guess.
+    is their mean. Where names are anonymised, candidates are the passage's entities. One that the passage, as far as it
+    is read, does not hold has the embedding of an unknown word. An answer is told from another only by what training
+    taught about its name: for anonymised entities that is how the papers use it, for others a word that was never an
+    answer is a guess.
 
     Args:
         config: Its options.
