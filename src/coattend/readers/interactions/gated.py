@@ -24,6 +24,9 @@ class Gated(nn.Module):
     The paper's later hops read the question's word vectors; here they read the encoder's vectors of it, as an encoder
     hands over no others.
 
+    With ``keep_maps`` the map is ``attention`` [S, K, P, Q]: softmax(Q^T d_i) of each of the K hops, the last of which
+    gates what is handed on.
+
     Args:
         config: Its options.
         shape: The encoder's.
@@ -50,6 +53,7 @@ class Gated(nn.Module):
         self.passage_layers = nn.ModuleList([Recurrence(width, half, cell="gru") for width in widths])
         self.question_layers = nn.ModuleList([Recurrence(shape.hidden_size, half, cell="gru") for _ in widths])
         self.dropout = nn.Dropout(config.hop_dropout)
+        self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:
         """Read in hops.
@@ -60,26 +64,31 @@ class Gated(nn.Module):
         Returns:
             The token mass [S, P] and the gated passage [S, P, H].
         """
-        passage, question = encoded.passage, encoded.question
+        passage, question, maps = encoded.passage, encoded.question, []
         for of_passage, of_question in zip(self.passage_layers, self.question_layers, strict=True):
-            passage = of_passage(self.dropout(gate(passage, question, encoded)), encoded.passage_mask)
+            gated, attention = gate(passage, question, encoded)
+            if self.keep_maps:
+                maps.append(attention)
+            passage = of_passage(self.dropout(gated), encoded.passage_mask)
             question = of_question(self.dropout(encoded.question), encoded.question_mask)
         asked = question[torch.arange(len(question), device=question.device), blank(encoded)]  # q [S, H]
-        mass = pointed(passage, asked, encoded.passage_mask)
+        gated, attention = gate(passage, question, encoded)
         return Attended(
-            passage=gate(passage, question, encoded),
+            passage=gated,
             question=None,
             passage_mask=encoded.passage_mask,
             question_mask=encoded.question_mask,
-            token_mass=mass,
+            token_mass=pointed(passage, asked, encoded.passage_mask),
+            maps={"attention": torch.stack([*maps, attention], 1)} if self.keep_maps else {},
         )
 
 
-def gate(passage: Tensor, question: Tensor, encoded: Encoded) -> Tensor:
-    """GA(d_i, Q) [S, P, H] of passage [S, P, H] and question [S, Q, H]."""
+def gate(passage: Tensor, question: Tensor, encoded: Encoded) -> tuple[Tensor, Tensor]:
+    """GA(d_i, Q) [S, P, H] of passage [S, P, H] and question [S, Q, H], and its softmax(Q^T d_i) [S, P, Q]."""
     with full_precision(passage):
         passage, question = at_least_float32(passage), at_least_float32(question)
-        return passage * (over_question(passage @ question.transpose(1, 2), encoded) @ question)
+        attention = over_question(passage @ question.transpose(1, 2), encoded)
+        return passage * (attention @ question), attention
 
 
 def blank(encoded: Encoded) -> Tensor:
