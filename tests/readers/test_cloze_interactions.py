@@ -28,9 +28,10 @@ def encoded(passages=PASSAGES, questions=QUESTIONS, width=slow.WIDTH):
     return replace(slow.encoded(passages, questions, width), question_state=state)
 
 
-def interaction(made, width=slow.WIDTH, **options):
+def interaction(made, width=slow.WIDTH, word_width=None, **options):
     torch.manual_seed(0)
-    return tiny.scatter(made(made.Config(**options), EncoderShape(width, 2)).eval(), deviation=0.5)
+    shape = EncoderShape(width, 2, word_width=word_width)
+    return tiny.scatter(made(made.Config(**options), shape).eval(), deviation=0.5)
 
 
 def rows(given_):
@@ -183,26 +184,32 @@ BLANKS = {"given": ({1}, {2, 3}, {0}), "some": ({2}, set(), set()), "none": None
 
 
 @pytest.mark.parametrize("blanks", BLANKS)
-@pytest.mark.parametrize(("hops", "width"), [(1, slow.WIDTH), (2, 7), (3, slow.WIDTH)])
-def test_gated(hops, width, blanks):
+@pytest.mark.parametrize(
+    ("hops", "width", "word_width"), [(1, slow.WIDTH, 5), (2, 7, 5), (3, slow.WIDTH, 11), (2, 7, None)]
+)
+def test_gated(hops, width, word_width, blanks):
+    """Each hop reads the question's words anew, or what the encoder made of them if it hands over no others."""
     given_ = encoded(width=width)
+    if word_width:
+        given_ = replace(given_, question_words=slow.encoded(PASSAGES, QUESTIONS, word_width).question)
     if BLANKS[blanks] is not None:
         places = [[place in of_row for place in range(max(QUESTIONS))] for of_row in BLANKS[blanks]]
         given_ = replace(given_, blank_mask=torch.tensor(places))
-    module = interaction(Gated, width=width, hops=hops)
+    module = interaction(Gated, width=width, word_width=word_width, hops=hops)
     module.keep_maps = True
     attended = module(given_)
     assert attended.question is None
     assert attended.passage.shape[-1] == Gated.Config(hops=hops).width(EncoderShape(width, 1))
     for row, first, asked, _ in rows(given_):
         passage, question = first, asked
+        words = given_.question_words[row, : len(asked)].tolist() if word_width else asked
         maps = attended.maps["attention"][row, :, :, : len(asked)]
         for hop, (of_passage, of_question) in enumerate(
             zip(module.passage_layers, module.question_layers, strict=True)
         ):
             slow.same(maps[hop], looks(passage, question))
             passage = slow.recurrence(gated(passage, question), of_passage)
-            question = slow.recurrence(asked, of_question)
+            question = slow.recurrence(words, of_question)
         known = BLANKS[blanks][row] if BLANKS[blanks] else ()
         blank = min(known) if known else (len(question) - 1) // 2
         same_mass(attended, row, slow.softmax([slow.dot(question[blank], d) for d in passage]))
