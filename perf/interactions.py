@@ -1,9 +1,11 @@
 """What each interaction costs on top of its encoder: time, and the memory that it keeps for the backward pass.
 
-An encoder of MiniLM's shape with random weights makes vectors of 8 sequences (400 tokens of the passage's domain, 40 of
-the question's); interactions take them, forward and backward, without dropout. All take their turns round by round in
-one run, so that ratios to the encoder's own step (forward and backward, without the optimizer) stand even where other
-work goes on. Goals: a turn of iterative co-attention adds at most 2 % of that step, DUMA at most one layer's share.
+An encoder with random weights makes vectors of 8 sequences (400 tokens of the passage's domain, 40 of the question's);
+interactions take them, forward and backward, without dropout. It is a transformer of MiniLM's shape, or a recurrent
+encoder with sizes for two cores: 384-wide vectors and a GRU of 128 in each direction, which counts as one layer.
+All take their turns round by round in one run, so that ratios to the encoder's own step (forward and backward, without
+the optimizer) stand even where other work goes on. Goals, on the transformer: a turn of iterative co-attention adds at
+most 2 % of that step, DUMA at most one layer's share.
 """
 
 import argparse
@@ -23,7 +25,9 @@ from coattend.parameters import TrainingParameters
 from coattend.readers.assembly import assemble
 from coattend.readers.attended import Attended, Encoded
 from coattend.readers.batch import Batch
+from coattend.readers.encoders.recurrent import RecurrentEncoder
 from coattend.readers.encoders.transformer import TransformerEncoder
+from coattend.readers.encoders.words import Words
 from coattend.readers.interactions.iterative_co_attention import IterativeCoAttention
 from coattend.readers.interactions.none import NoInteraction
 from coattend.readers.parts import EncoderShape
@@ -32,6 +36,7 @@ from perf import kept
 
 ENCODER = "encoder"
 LAYERS = 6
+WORDS = 30_000
 WARM_UP = 2
 
 Step = Callable[[], float]
@@ -45,7 +50,16 @@ def minilm(batch: Batch) -> TransformerEncoder:
     return TransformerEncoder(TransformerEncoder.Config(dropout=0.0), config).eval()
 
 
-ENCODERS: Mapping[str, tuple[Callable[[Batch], nn.Module], int]] = {"transformer": (minilm, LAYERS)}
+def words(batch: Batch) -> RecurrentEncoder:
+    """A recurrent encoder over fixed word vectors, as wide as those of the embedded encoder."""
+    config = RecurrentEncoder.Config(cell="gru", hidden=128, vectors="random", vector_width=384)
+    return RecurrentEncoder(config, Words(words=tuple(f"word{number}" for number in range(WORDS)))).eval()
+
+
+ENCODERS: Mapping[str, tuple[Callable[[Batch], nn.Module], int]] = {
+    "transformer": (minilm, LAYERS),
+    "recurrent": (words, 1),
+}
 """What stands for each encoder, and its layers."""
 
 
@@ -73,7 +87,7 @@ def batch_of(sequences: int, passage: int, question: int) -> Batch:
     length = passage + question
     asked = torch.arange(passage, length).expand(sequences, -1)
     return Batch(
-        input_ids=torch.randint(1000, 30000, (sequences, length)),
+        input_ids=torch.randint(1000, WORDS, (sequences, length)),
         attention_mask=torch.ones(sequences, length, dtype=torch.bool),
         token_type_ids=(torch.arange(length) >= passage).long().expand(sequences, -1),
         tag_ids=torch.ones(sequences, length, dtype=torch.long),
@@ -156,13 +170,13 @@ def costs(seconds: Mapping[str, list[float]], layers: int) -> dict[str, dict[str
 def show(result: Mapping[str, Any]) -> None:
     """Print the table."""
     heads = ("ms", "% of step", "layers", "% added", "MiB kept", "P x 2", "P, Q x 2")
-    print(f"{result['precision']:<24}" + "".join(f"{head:>10}" for head in heads))
     for encoder, rows in result["costs"].items():
+        print(f"{encoder + ', ' + result['precision']:<28}" + "".join(f"{head:>10}" for head in heads))
         for name, row in rows.items():
             memory = result["memory"][encoder].get(name, {})
             cells = [row["ms"], row["percent_of_step"], row["layers"], row.get("percent_added", "")]
             cells += [memory.get(key, "") for key in ("mib", "passage_doubled", "both_doubled")]
-            print(f"{name:<24}" + "".join(f"{cell:>10}" for cell in cells))
+            print(f"{name:<28}" + "".join(f"{cell:>10}" for cell in cells))
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
@@ -172,12 +186,14 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     parser.add_argument("--sequences", type=int, default=8, help="sequences of a batch")
     parser.add_argument("--passage", type=int, default=400, help="tokens of the passage's domain")
     parser.add_argument("--question", type=int, default=40, help="tokens of the question's domain")
+    parser.add_argument("--encoder", choices=[*ENCODERS, "all"], default="all", help="on top of which")
     chosen = parser.parse_args(arguments)
     torch.manual_seed(0)
     bf16 = uses_bf16(TrainingParameters(), "cpu")
     batch = batch_of(chosen.sequences, chosen.passage, chosen.question)
     result: dict[str, Any] = {"precision": "bf16" if bf16 else "fp32", "costs": {}, "memory": {}}
-    for name, (made, layers) in ENCODERS.items():
+    for name in ENCODERS if chosen.encoder == "all" else [chosen.encoder]:
+        made, layers = ENCODERS[name]
         encoder = made(batch)
         parts = interactions(name, encoder.shape) | turns(encoder.shape)
         seconds = alternate(steps_on(encoder, parts, batch, bf16=bf16), chosen.rounds)

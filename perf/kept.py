@@ -18,7 +18,7 @@ def growth(interaction: nn.Module, shape: EncoderShape) -> dict[str, Any]:
     most 4 times as much where both are.
     """
     sizes = [(p, q) for p in (PASSAGE, 2 * PASSAGE) for q in (QUESTION, 2 * QUESTION)]
-    kept = {size: kept_bytes(interaction, vectors(*size, shape.hidden_size)) for size in sizes}
+    kept = {size: kept_bytes(interaction, vectors(*size, shape.hidden_size, shape.word_width)) for size in sizes}
     least = max(1, kept[PASSAGE, QUESTION])
     return {
         "mib": round(kept[2 * PASSAGE, QUESTION] / 2**20, 3),
@@ -28,8 +28,11 @@ def growth(interaction: nn.Module, shape: EncoderShape) -> dict[str, Any]:
     }
 
 
-def vectors(passage: int, question: int, width: int) -> Encoded:
-    """Random vectors of one sequence, [1, P, H] and [1, Q, H]; the second half of the question is the option."""
+def vectors(passage: int, question: int, width: int, word_width: int | None = None) -> Encoded:
+    """Random vectors of one sequence, [1, P, H] and [1, Q, H]; the second half of the question is the option.
+
+    With ``word_width`` there are also fixed vectors of the question's words [1, Q, D].
+    """
     asked = torch.arange(question).unsqueeze(0)
     return Encoded(
         passage=torch.randn(1, passage, width, requires_grad=True),
@@ -38,6 +41,7 @@ def vectors(passage: int, question: int, width: int) -> Encoded:
         question_mask=torch.ones(1, question, dtype=torch.bool),
         option_mask=asked >= question // 2,
         question_state=torch.randn(1, width, requires_grad=True),
+        question_words=torch.randn(1, question, word_width) if word_width else None,
     )
 
 
@@ -50,7 +54,8 @@ def kept_bytes(interaction: nn.Module, encoded: Encoded) -> int:
         sizes[storage.data_ptr()] = storage.nbytes()
         return tensor
 
-    given = (*interaction.parameters(), encoded.passage, encoded.question, encoded.question_state)
+    given = [*interaction.parameters(), encoded.passage, encoded.question, encoded.question_state]
+    given += [] if encoded.question_words is None else [encoded.question_words]
     with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
         # Held until the sum is taken: the place of a tensor that is gone would be used again.
         attended = interaction(encoded)

@@ -36,7 +36,7 @@ def measured():
     return interactions.main(["--rounds", "1", "--sequences", "1", "--passage", "20", "--question", "6"])
 
 
-def test_every_interaction_has_its_cost(measured):
+def test_every_interaction_has_its_cost_on_a_transformer(measured):
     costs = measured["costs"]["transformer"]
     assert {"encoder", "poi_net", "duma", "recam_duma", "bidaf", "0 turns", "4 turns"} <= costs.keys()
     assert "plain" not in costs, "it has no interaction"
@@ -44,9 +44,23 @@ def test_every_interaction_has_its_cost(measured):
     assert all("percent_added" in costs[f"{turns} turns"] for turns in range(1, 5))
 
 
-def test_what_interactions_keep_grows_no_faster_than_their_tokens(measured):
-    memory = measured["memory"]["transformer"]
-    assert memory.keys() == measured["costs"]["transformer"].keys() - {"encoder"}
+def test_every_interaction_has_its_cost_on_a_recurrent_encoder(measured):
+    costs = measured["costs"]["recurrent"]
+    cloze = {"aoa_reader", "as_reader", "cas_reader", "ga_reader", "attentive_reader", "stanford_reader"}
+    assert cloze | {"encoder", "dcn", "dcn_plus", "aoa_span", "dual_multi_head", "bidaf"} <= costs.keys()
+    assert costs["encoder"]["layers"] == 1
+
+
+def test_one_encoder_can_be_chosen():
+    sizes = ["--rounds", "1", "--sequences", "1", "--passage", "5", "--question", "2"]
+    found = interactions.main([*sizes, "--encoder", "recurrent"])
+    assert found["costs"].keys() == found["memory"].keys() == {"recurrent"}
+
+
+@pytest.mark.parametrize("encoder", interactions.ENCODERS)
+def test_what_interactions_keep_grows_no_faster_than_their_tokens(measured, encoder):
+    memory = measured["memory"][encoder]
+    assert memory.keys() == measured["costs"][encoder].keys() - {"encoder"}
     for name, one in memory.items():
         assert one["passage_doubled"] <= 2 and one["question_doubled"] <= 2 and one["both_doubled"] <= 4, name
 

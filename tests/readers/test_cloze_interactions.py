@@ -28,9 +28,10 @@ def encoded(passages=PASSAGES, questions=QUESTIONS, width=slow.WIDTH):
     return replace(slow.encoded(passages, questions, width), question_state=state)
 
 
-def interaction(made, width=slow.WIDTH, **options):
+def interaction(made, width=slow.WIDTH, word_width=None, **options):
     torch.manual_seed(0)
-    return tiny.scatter(made(made.Config(**options), EncoderShape(width, 2)).eval(), deviation=0.5)
+    shape = EncoderShape(width, 2, word_width=word_width)
+    return tiny.scatter(made(made.Config(**options), shape).eval(), deviation=0.5)
 
 
 def rows(given_):
@@ -103,11 +104,14 @@ def test_the_mean_of_the_weighed_tokens_is_what_attention_over_attention_expects
 
 def test_attention_sum():
     given_ = encoded()
-    attended = interaction(AttentionSum)(given_)
+    module = interaction(AttentionSum)
+    module.keep_maps = True
+    attended = module(given_)
     assert attended.question is None
     for row, passage, _, state in rows(given_):
         s = slow.softmax([slow.dot(token, state) for token in passage])
         same_mass(attended, row, s)
+        slow.same(attended.maps["attention"][row], s)
         slow.same(attended.passage[row], weighed(passage, s))
 
 
@@ -116,12 +120,15 @@ def test_attention_sum():
 )
 def test_consensus_attention(merge, agree):
     given_ = encoded()
-    attended = interaction(ConsensusAttention, merge=merge)(given_)
+    module = interaction(ConsensusAttention, merge=merge)
+    module.keep_maps = True
+    attended = module(given_)
     assert attended.question is None
     for row, passage, question, _ in rows(given_):
-        merged = [agree(column) for column in zip(*individual_attentions(passage, question), strict=True)]
-        s = slow.softmax(merged)
+        alpha = [list(column) for column in zip(*individual_attentions(passage, question), strict=True)]
+        s = slow.softmax([agree(of_token) for of_token in alpha])
         same_mass(attended, row, s)
+        slow.same(attended.maps["attention"][row, :, : len(question)], alpha)
         slow.same(attended.passage[row], weighed(passage, s))
 
 
@@ -145,6 +152,7 @@ def test_attentive():
 def test_bilinear():
     given_ = encoded()
     module = interaction(Bilinear)
+    module.keep_maps = True
     attended = module(given_)
     assert attended.passage is attended.question is None
     w_s = module.match.weight.T.tolist()
@@ -152,6 +160,7 @@ def test_bilinear():
         asking = slow.weighted(q, w_s)  # q^T W_s
         alpha = slow.softmax([slow.dot(asking, p) for p in passage])
         same_mass(attended, row, alpha)
+        slow.same(attended.maps["attention"][row], alpha)
         slow.same(attended.summary[row], slow.weighted(alpha, passage))
 
 
@@ -160,37 +169,51 @@ def test_the_printed_maps_have_no_bias():
     assert all(name.endswith("weight") for name, _ in interaction(Attentive).named_parameters())
 
 
+def looks(passage, question):
+    """softmax(Q^T d_i), token by token."""
+    return [slow.softmax([slow.dot(q, d) for q in question]) for d in passage]
+
+
 def gated(passage, question):
     """GA(d_i, Q) = d_i * Q softmax(Q^T d_i), token by token."""
-    made = []
-    for d in passage:
-        asked = slow.weighted(slow.softmax([slow.dot(q, d) for q in question]), question)
-        made.append([x * y for x, y in zip(d, asked, strict=True)])
-    return made
+    asked = [slow.weighted(look, question) for look in looks(passage, question)]
+    return [[x * y for x, y in zip(d, q, strict=True)] for d, q in zip(passage, asked, strict=True)]
 
 
 BLANKS = {"given": ({1}, {2, 3}, {0}), "some": ({2}, set(), set()), "none": None}
 
 
 @pytest.mark.parametrize("blanks", BLANKS)
-@pytest.mark.parametrize(("hops", "width"), [(1, slow.WIDTH), (2, 7), (3, slow.WIDTH)])
-def test_gated(hops, width, blanks):
+@pytest.mark.parametrize(
+    ("hops", "width", "word_width"), [(1, slow.WIDTH, 5), (2, 7, 5), (3, slow.WIDTH, 11), (2, 7, None)]
+)
+def test_gated(hops, width, word_width, blanks):
+    """Each hop reads the question's words anew, or what the encoder made of them if it hands over no others."""
     given_ = encoded(width=width)
+    if word_width:
+        given_ = replace(given_, question_words=slow.encoded(PASSAGES, QUESTIONS, word_width).question)
     if BLANKS[blanks] is not None:
         places = [[place in of_row for place in range(max(QUESTIONS))] for of_row in BLANKS[blanks]]
         given_ = replace(given_, blank_mask=torch.tensor(places))
-    module = interaction(Gated, width=width, hops=hops)
+    module = interaction(Gated, width=width, word_width=word_width, hops=hops)
+    module.keep_maps = True
     attended = module(given_)
     assert attended.question is None
     assert attended.passage.shape[-1] == Gated.Config(hops=hops).width(EncoderShape(width, 1))
     for row, first, asked, _ in rows(given_):
         passage, question = first, asked
-        for of_passage, of_question in zip(module.passage_layers, module.question_layers, strict=True):
+        words = given_.question_words[row, : len(asked)].tolist() if word_width else asked
+        maps = attended.maps["attention"][row, :, :, : len(asked)]
+        for hop, (of_passage, of_question) in enumerate(
+            zip(module.passage_layers, module.question_layers, strict=True)
+        ):
+            slow.same(maps[hop], looks(passage, question))
             passage = slow.recurrence(gated(passage, question), of_passage)
-            question = slow.recurrence(asked, of_question)
+            question = slow.recurrence(words, of_question)
         known = BLANKS[blanks][row] if BLANKS[blanks] else ()
         blank = min(known) if known else (len(question) - 1) // 2
         same_mass(attended, row, slow.softmax([slow.dot(question[blank], d) for d in passage]))
+        slow.same(maps[hops - 1], looks(passage, question))
         slow.same(attended.passage[row], gated(passage, question))
 
 

@@ -46,6 +46,12 @@ def dcn(passage, question, module):
     return slow.recurrence([[*a, *b] for a, b in parts], module.fuse)
 
 
+def without_sentinels(passage, question, module):
+    """Both attentions [P, Q] of the first layer, but for the sentinels' rows and columns."""
+    of_document, of_question = attentions(*with_sentinels(passage, question, module))
+    return [row[:-1] for row in of_document[:-1]], list(zip(*[row[:-1] for row in of_question[:-1]], strict=True))
+
+
 def coattention_layer(d, q):
     """S^D, S^Q and C^D (DCN+, equations 3 to 5), those of sentinels among them."""
     of_document, of_question = attentions(d, q)
@@ -79,6 +85,18 @@ def check(made, expected, given_, width=WIDTH):
 @pytest.mark.parametrize(("made", "expected"), ENCODERS)
 def test_it_is_what_the_paper_says(made, expected, width):
     check(made, expected, slow.encoded((6, 1, 4), (3, 4, 1), width), width)
+
+
+@pytest.mark.parametrize(("made", "_"), ENCODERS)
+def test_its_maps_are_the_attentions_without_the_sentinels(made, _):
+    module, given_ = interaction(made), slow.encoded((6, 1, 4), (3, 4, 1), WIDTH)
+    module.keep_maps = True
+    maps = module(given_).maps
+    for row in range(len(given_.passage)):
+        passage, question = slow.streams(given_, row)
+        for name, expected in zip(maps, without_sentinels(passage, question, module), strict=True):
+            found = maps[name][row, 0] if made is DeepResidualCoattention else maps[name][row]
+            slow.same(found[:, : len(question)], [list(one) for one in expected])
 
 
 @settings(max_examples=8, deadline=None)

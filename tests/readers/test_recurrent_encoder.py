@@ -331,6 +331,18 @@ def test_dropout_is_of_both_sides_in_training_only():
     assert not torch.equal(trained.passage, evaluated.passage)
 
 
+@pytest.mark.parametrize("shared", [False, True])
+def test_what_is_read_of_questions_is_handed_over_as_their_words(shared):
+    batch = batch_of(*LENGTHS)
+    encoder = build(shared=shared, tag_embedding=True, character_width=2, dropout=0.5).train()
+    read = []
+    encoder.layers[-1].register_forward_pre_hook(lambda _, given_: read.append(given_[0]))
+    words = encoder(batch).question_words
+    assert torch.equal(words, read[-1])
+    assert words.shape == (*batch.question_mask.shape, encoder.shape.word_width)
+    assert words[~batch.question_mask].eq(0).all()
+
+
 # The layers.
 
 

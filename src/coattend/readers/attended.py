@@ -14,6 +14,8 @@ class Encoded:
         question: Vectors of the question domain [S, Q, H]: question, option, last SEP.
         passage_mask: True at real tokens [S, P].
         question_mask: True at real tokens [S, Q].
+        question_words: What a recurrent encoder's layer reads of the question domain [S, Q, D], word vectors with their
+            features; None from a transformer, whose words are read nowhere apart.
         option_mask: True at the question domain's tokens that are the option [S, Q]; None where nobody told.
         question_state: One vector of the question domain [S, H]: the last states of a recurrent encoder, or the mean of
             a transformer's; None where nobody told.
@@ -27,6 +29,7 @@ class Encoded:
     passage_mask: Tensor
     question_mask: Tensor
     question_state: Tensor | None = None
+    question_words: Tensor | None = None
     option_mask: Tensor | None = None
     blank_mask: Tensor | None = None
     summary: Tensor | None = None

@@ -18,11 +18,13 @@ class EncoderShape:
         hidden_size: Width H of its vectors.
         attention_heads: Heads of its self-attention.
         vocabulary: How many different tokens it knows.
+        word_width: Width D of the question's word vectors; None if it hands over none.
     """
 
     hidden_size: int
     attention_heads: int
     vocabulary: int = 0
+    word_width: int | None = None
 
 
 class PartConfig(BaseModel):

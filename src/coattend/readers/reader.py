@@ -121,10 +121,13 @@ class Reader(nn.Module):
         return self.head.readings() if hasattr(self.head, "readings") else {}
 
     def keep_maps(self, keep: bool = True) -> None:
-        """Ask for attention maps, which are not computed otherwise: find them in ``output.attended.maps``.
+        """Ask for attention maps, which are not held otherwise: find them in ``output.attended.maps``.
+
+        Which there are, the docstring of the reader's interaction says. There are none where no attention is computed:
+        with the interaction ``none``, with no turn, or with one of your own that does not heed its ``keep_maps``.
 
         Args:
-            keep: Whether they are wanted from now on. Which there are, the docstring of its interaction says.
+            keep: Whether they are wanted from now on.
         """
         self.interaction.keep_maps = keep
 

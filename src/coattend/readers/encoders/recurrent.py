@@ -93,6 +93,7 @@ class RecurrentEncoder(nn.Module):
             config.directions * config.hidden,
             attention_heads=_heads(self.layers[0].width),
             vocabulary=len(table.vectors),
+            word_width=width,
         )
         self.max_length: int | None = None
 
@@ -110,7 +111,7 @@ class RecurrentEncoder(nn.Module):
             batch: S sequences, of which P positions are the passage domain and Q the question domain.
 
         Returns:
-            Passage [S, P, H], question [S, Q, H], and the question's state [S, H].
+            Passage [S, P, H], question [S, Q, H], the question's state [S, H] and its word vectors [S, Q, D].
         """
         length = batch.passage_mask.shape[1]
         passage_mask, question_mask = _not_empty(batch.passage_mask), _not_empty(batch.question_mask)
@@ -127,7 +128,8 @@ class RecurrentEncoder(nn.Module):
             kept = torch.rand(of_passage.shape[:2], device=of_passage.device) >= self.word_dropout
             of_passage = of_passage * kept.unsqueeze(-1)
         passage = self.layers[0](self.dropout(of_passage), passage_mask)
-        question = self.layers[-1](self.dropout(of_question), question_mask)
+        of_question = self.dropout(of_question)
+        question = self.layers[-1](of_question, question_mask)
         return Encoded(
             passage=passage,
             question=question,
@@ -136,6 +138,7 @@ class RecurrentEncoder(nn.Module):
             option_mask=batch.option_mask,
             blank_mask=batch.blank_mask,
             question_state=last_states(question, question_mask, self.layers[0].directions),
+            question_words=of_question,
         )
 
     def _words(self, ids: Tensor, tags: Tensor) -> Tensor:

@@ -68,7 +68,7 @@ class AttentionOverAttention(nn.Module):
 
         Returns:
             The token mass s [S, P]; passage [S, P, 3H] and question [S, Q, 3H]; or the passage alone, read once more.
-            Maps: ``matching`` [S, P, Q], ``question_worth`` [S, Q].
+            Maps: ``matching`` M [S, P, Q], which is no probability, and ``question_worth`` beta [S, Q].
         """
         match = matching(encoded) * self.scale
         of_passage, of_question = over_passage(match, encoded), over_question(match, encoded)

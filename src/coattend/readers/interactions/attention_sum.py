@@ -29,6 +29,7 @@ class AttentionSum(nn.Module):
 
     def __init__(self, config: Config, shape: EncoderShape) -> None:
         super().__init__()
+        self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:
         """Attend.
@@ -37,7 +38,7 @@ class AttentionSum(nn.Module):
             encoded: Passage [S, P, H] and the question's state [S, H].
 
         Returns:
-            The token mass [S, P], and the passage [S, P, H] times it.
+            The token mass [S, P], and the passage [S, P, H] times it. Map: ``attention`` s [S, P], the token mass.
         """
         mass = pointed(encoded.passage, encoded.question_state, encoded.passage_mask)
         return Attended(
@@ -46,6 +47,7 @@ class AttentionSum(nn.Module):
             passage_mask=encoded.passage_mask,
             question_mask=encoded.question_mask,
             token_mass=mass,
+            maps={"attention": mass} if self.keep_maps else {},
         )
 
 

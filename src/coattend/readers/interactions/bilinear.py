@@ -31,6 +31,7 @@ class Bilinear(nn.Module):
     def __init__(self, config: Config, shape: EncoderShape) -> None:
         super().__init__()
         self.match = identity(shape.hidden_size, bias=False)
+        self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:
         """Attend.
@@ -39,7 +40,7 @@ class Bilinear(nn.Module):
             encoded: Passage [S, P, H] and the question's state [S, H].
 
         Returns:
-            The summary o [S, H] and the token mass alpha [S, P].
+            The summary o [S, H] and the token mass alpha [S, P]. Map: ``attention`` alpha [S, P].
         """
         mass = pointed(encoded.passage, self.match(encoded.question_state), encoded.passage_mask)  # W_s^T q
         with full_precision(encoded.passage):
@@ -51,6 +52,7 @@ class Bilinear(nn.Module):
             question_mask=encoded.question_mask,
             token_mass=mass,
             summary=summary,
+            maps={"attention": mass} if self.keep_maps else {},
         )
 
 

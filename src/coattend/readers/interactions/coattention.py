@@ -20,6 +20,10 @@ class Coattention(nn.Module):
     look that has nothing to look at. L = D^T Q, A^Q = softmax(L) over the passage, A^D = softmax(L^T) over the other,
     C^Q = D A^Q, C^D = [Q; C^Q] A^D, U = biLSTM([D; C^D]). The sentinels take part in the sums; their own rows go.
 
+    With ``keep_maps`` the maps are ``sees_question`` [S, P, Q], what each passage token sees of the question (A^D), and
+    ``sees_passage`` [S, P, Q], what each question token sees of the passage (A^Q). They are without the sentinels: what
+    those take of a token's look is what its sum over the other side lacks of one.
+
     Args:
         config: It has no options.
         shape: The encoder's.
@@ -42,6 +46,7 @@ class Coattention(nn.Module):
         self.project = identity(width)
         self.sentinels = nn.Parameter(torch.empty(2, width).uniform_(-0.1, 0.1))
         self.fuse = Recurrence(3 * width, width)
+        self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:
         """Attend.
@@ -62,6 +67,7 @@ class Coattention(nn.Module):
             question=None,
             passage_mask=encoded.passage_mask,
             question_mask=encoded.question_mask,
+            maps={name: one[:, :-1, :-1] for name, one in made.maps.items()} if self.keep_maps else {},
         )
 
 
@@ -84,13 +90,20 @@ class Summaries:
 
     Attributes:
         sees_question: How much each passage token looks at each question token [S, P, Q]: A^D, or softmax(A^T).
+        sees_passage: How much each question token looks at each passage token [S, P, Q]: A^Q, or softmax(A).
         of_passage: S^D [S, P, H]: the question as each passage token sees it.
         of_question: S^Q, DCN's C^Q [S, Q, H]: the passage as each question token sees it.
     """
 
     sees_question: Tensor
+    sees_passage: Tensor
     of_passage: Tensor
     of_question: Tensor
+
+    @property
+    def maps(self) -> dict[str, Tensor]:
+        """Both attentions, by name."""
+        return {"sees_question": self.sees_question, "sees_passage": self.sees_passage}
 
 
 def coattend(passage: Side, question: Side) -> Summaries:
@@ -105,6 +118,7 @@ def coattend(passage: Side, question: Side) -> Summaries:
     sees_passage = affinity.masked_fill(~passage.mask.unsqueeze(2), -torch.inf).softmax(1)
     return Summaries(
         sees_question=sees_question,
+        sees_passage=sees_passage,
         of_passage=sees_question @ question.stream,
         of_question=sees_passage.transpose(1, 2) @ passage.stream,
     )

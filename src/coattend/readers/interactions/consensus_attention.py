@@ -43,7 +43,7 @@ class ConsensusAttention(nn.Module):
             encoded: Passage [S, P, H] and question [S, Q, H].
 
         Returns:
-            The token mass [S, P], and the passage [S, P, H] times it. Map: ``attention`` [S, P, Q].
+            The token mass [S, P], and the passage [S, P, H] times it. Map: ``attention`` alpha [S, P, Q].
         """
         of_passage = over_passage(matching(encoded), encoded)  # [S, P, Q]
         real = encoded.question_mask.unsqueeze(1)

@@ -3,10 +3,10 @@
 from collections.abc import Set
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from coattend.readers.attended import Attended, Encoded
-from coattend.readers.interactions.coattention import Side, coattend, with_sentinels
+from coattend.readers.interactions.coattention import Side, Summaries, coattend, with_sentinels
 from coattend.readers.linear import identity
 from coattend.readers.parts import EncoderShape, InteractionConfig
 from coattend.readers.precision import full_precision
@@ -22,6 +22,10 @@ class DeepResidualCoattention(nn.Module):
     The printed widths do not add up (E_1 in h, E_2 in 2h, and yet their summaries are h wide). Here all are H wide, the
     two directions of the encoder together, and so are E_2 and U. Sentinels stand in the first layer alone: they take
     part in its sums, and their own rows go.
+
+    With ``keep_maps`` the maps are ``sees_question`` [S, 2, P, Q], softmax(A^T) of both layers, and ``sees_passage``
+    [S, 2, P, Q], their softmax(A). They are without the sentinels, so that those of the first layer may sum to less
+    than one.
 
     Args:
         config: It has no options.
@@ -46,6 +50,7 @@ class DeepResidualCoattention(nn.Module):
         self.sentinels = nn.Parameter(torch.empty(2, width).uniform_(-0.1, 0.1))
         self.second = Recurrence(width, half)
         self.fuse = Recurrence(3 * width + 3 * 2 * half, half)
+        self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:
         """Attend twice.
@@ -71,7 +76,13 @@ class DeepResidualCoattention(nn.Module):
             question=None,
             passage_mask=encoded.passage_mask,
             question_mask=encoded.question_mask,
+            maps=_stacked(first, second) if self.keep_maps else {},
         )
+
+
+def _stacked(first: Summaries, second: Summaries) -> dict[str, Tensor]:
+    """Maps of both layers [S, 2, P, Q], the first without its sentinels."""
+    return {name: torch.stack([first.maps[name][:, :-1, :-1], one], 1) for name, one in second.maps.items()}
 
 
 PART = DeepResidualCoattention

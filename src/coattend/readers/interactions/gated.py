@@ -21,8 +21,11 @@ class Gated(nn.Module):
     is compared with the question's state q at its blank: the token mass is softmax(q . D). Where a question has no
     blank, its middle token stands for it. Streams are handed on gated once more.
 
-    The paper's later hops read the question's word vectors; here they read the encoder's vectors of it, as an encoder
-    hands over no others.
+    Each hop's question layer reads the question's word vectors Y: Q^(k) = GRU^(k)(Y). A transformer hands over none:
+    there its vectors of the question stand in for them.
+
+    With ``keep_maps`` the map is ``attention`` [S, K, P, Q]: softmax(Q^T d_i) of each of the K hops, the last of which
+    gates what is handed on.
 
     Args:
         config: Its options.
@@ -48,38 +51,46 @@ class Gated(nn.Module):
         half, hops = _half(shape), config.hops - 1
         widths = [shape.hidden_size, *[2 * half] * hops][:hops]
         self.passage_layers = nn.ModuleList([Recurrence(width, half, cell="gru") for width in widths])
-        self.question_layers = nn.ModuleList([Recurrence(shape.hidden_size, half, cell="gru") for _ in widths])
+        asked = shape.word_width or shape.hidden_size
+        self.question_layers = nn.ModuleList([Recurrence(asked, half, cell="gru") for _ in widths])
         self.dropout = nn.Dropout(config.hop_dropout)
+        self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:
         """Read in hops.
 
         Args:
-            encoded: Passage [S, P, H] and question [S, Q, H].
+            encoded: Passage [S, P, H], question [S, Q, H] and, where there are any, its word vectors [S, Q, D].
 
         Returns:
             The token mass [S, P] and the gated passage [S, P, H].
         """
-        passage, question = encoded.passage, encoded.question
+        passage, question, maps = encoded.passage, encoded.question, []
+        words = question if encoded.question_words is None else encoded.question_words  # Y [S, Q, D]
         for of_passage, of_question in zip(self.passage_layers, self.question_layers, strict=True):
-            passage = of_passage(self.dropout(gate(passage, question, encoded)), encoded.passage_mask)
-            question = of_question(self.dropout(encoded.question), encoded.question_mask)
+            gated, attention = gate(passage, question, encoded)
+            if self.keep_maps:
+                maps.append(attention)
+            passage = of_passage(self.dropout(gated), encoded.passage_mask)
+            question = of_question(self.dropout(words), encoded.question_mask)
         asked = question[torch.arange(len(question), device=question.device), blank(encoded)]  # q [S, H]
-        mass = pointed(passage, asked, encoded.passage_mask)
+        gated, attention = gate(passage, question, encoded)
         return Attended(
-            passage=gate(passage, question, encoded),
+            passage=gated,
             question=None,
             passage_mask=encoded.passage_mask,
             question_mask=encoded.question_mask,
-            token_mass=mass,
+            token_mass=pointed(passage, asked, encoded.passage_mask),
+            maps={"attention": torch.stack([*maps, attention], 1)} if self.keep_maps else {},
         )
 
 
-def gate(passage: Tensor, question: Tensor, encoded: Encoded) -> Tensor:
-    """GA(d_i, Q) [S, P, H] of passage [S, P, H] and question [S, Q, H]."""
+def gate(passage: Tensor, question: Tensor, encoded: Encoded) -> tuple[Tensor, Tensor]:
+    """GA(d_i, Q) [S, P, H] of passage [S, P, H] and question [S, Q, H], and its softmax(Q^T d_i) [S, P, Q]."""
     with full_precision(passage):
         passage, question = at_least_float32(passage), at_least_float32(question)
-        return passage * (over_question(passage @ question.transpose(1, 2), encoded) @ question)
+        attention = over_question(passage @ question.transpose(1, 2), encoded)
+        return passage * (attention @ question), attention
 
 
 def blank(encoded: Encoded) -> Tensor:
