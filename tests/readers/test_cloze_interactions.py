@@ -63,29 +63,40 @@ def individual_attentions(passage, question):
     return [slow.softmax([slow.dot(d, q) for d in passage]) for q in question]
 
 
-def check_attention_over_attention(given_):
-    module = interaction(AttentionOverAttention)
+def check_attention_over_attention(given_, *, scaled=False, modelling=0):
+    module = interaction(AttentionOverAttention, scaled=scaled, modelling=modelling)
     module.keep_maps = True
     attended = module(given_)
+    config = AttentionOverAttention.Config(scaled=scaled, modelling=modelling)
+    assert attended.passage.shape[-1] == config.width(EncoderShape(slow.WIDTH, 2))
+    scale = 1 / math.sqrt(slow.WIDTH) if scaled else 1.0
     for row, passage, question, _ in rows(given_):
-        m = [[slow.dot(d, q) for q in question] for d in passage]
-        alpha = individual_attentions(passage, question)
+        m = [[scale * slow.dot(d, q) for q in question] for d in passage]
+        alpha = [slow.softmax(of_token) for of_token in zip(*m, strict=True)]
         betas = [slow.softmax(scores) for scores in m]
         beta = [sum(column) / len(passage) for column in zip(*betas, strict=True)]
         s = slow.weighted(beta, alpha)
-        same_mass(attended, row, s)
         slow.same(attended.maps["question_worth"][row], beta)
         slow.same(attended.maps["matching"][row, : len(passage), : len(question)], m)
         sees_question = [slow.weighted(of_token, question) for of_token in betas]
         sees_passage = [slow.weighted(of_token, passage) for of_token in alpha]
-        parts = zip(passage, sees_question, weighed(passage, s), strict=True)
-        slow.same(attended.passage[row], [[*a, *b, *c] for a, b, c in parts])
+        parts = [[*a, *b, *c] for a, b, c in zip(passage, sees_question, weighed(passage, s), strict=True)]
+        if modelling:
+            products = [[x * y for x, y in zip(a, b, strict=True)] for a, b in zip(passage, sees_question, strict=True)]
+            read = slow.recurrence([[*a, *b] for a, b in zip(parts, products, strict=True)], module.model)
+            slow.same(attended.passage[row], read)
+            assert attended.question is attended.token_mass is None
+            continue
+        same_mass(attended, row, s)
+        slow.same(attended.passage[row], parts)
         parts = zip(question, sees_passage, weighed(question, beta), strict=True)
         slow.same(attended.question[row], [[*a, *b, *c] for a, b, c in parts])
 
 
-def test_attention_over_attention():
-    check_attention_over_attention(encoded())
+@pytest.mark.parametrize("modelling", [0, 3])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_attention_over_attention(scaled, modelling):
+    check_attention_over_attention(encoded(), scaled=scaled, modelling=modelling)
 
 
 @settings(max_examples=15, deadline=None)

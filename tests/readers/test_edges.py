@@ -61,6 +61,7 @@ def all_tokens_equal(task):
         input_ids=torch.full_like(batch.input_ids, tiny.FIRST_WORD),
         token_type_ids=torch.zeros_like(batch.token_type_ids),
         tag_ids=torch.full_like(batch.tag_ids, 5),
+        candidate_ids=batch.candidate_ids.clamp_max(tiny.FIRST_WORD),
     )
 
 
@@ -133,10 +134,27 @@ def test_tokens_that_are_alike_get_equal_scores(reader, task):
     kept = positions.detach().clone()
     with torch.no_grad():
         positions.zero_()
-    output = learn(reader, all_tokens_equal(task))
+    batch = all_tokens_equal(task)
+    output = learn(reader, batch)
     with torch.no_grad():
         positions.copy_(kept)
-    of_words = [] if output.scores is None or task == "word" else [output.scores]
-    for found in (*of_words, output.start, output.end):
-        assert found is None or found[found > -torch.inf].std() < 1e-5
+    given = [found for found in (output.scores, output.start, output.end) if found is not None]
+    if output.word_mass is not None:
+        given = by_occurrence(output, batch)
+    assert given
+    for found in given:
+        values = found[found > -torch.inf]
+        assert len(values) > 1
+        assert values.std() < 1e-5
+        assert (values != 0).any()
     assert_gradients_are_numbers(reader)
+
+
+def by_occurrence(output, batch):
+    """The mass of each word of the passage, and that of each candidate in it, by how often it stands there."""
+    groups = batch.word_groups
+    often = torch.stack([(groups == word).sum(1) for word in range(groups.shape[1])], 1)
+    held = batch.candidates >= 0
+    of_candidates = output.scores / often.gather(1, batch.candidates.clamp_min(0))
+    assert output.scores[batch.candidates == -1].eq(0).all()
+    return [(output.word_mass / often)[often > 0], of_candidates[held]]

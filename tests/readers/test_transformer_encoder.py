@@ -16,6 +16,9 @@ from coattend.readers.encoders.words import Words
 
 FAMILIES = ["bert", "albert", "roberta", "electra", "deberta", "modernbert"]
 
+CO_ATTENDING = [family for family in FAMILIES if family != "deberta"]
+"""Families that take a mask of pairs of tokens."""
+
 SHIFTS = ("key.bias", "pos_key_proj.bias", "layer.1.output.LayerNorm.bias")
 """They add the same to every score of a softmax; the last one to the score of every option."""
 
@@ -95,6 +98,37 @@ def test_parameters_of_albert_are_those_of_the_papers():
     assert count(plain[0].encoder) - count(without.encoder) == 768 * 768 + 768
     assert [printed(reader) for reader in plain] == [11.14, 212.29]
     assert [printed(reader) for reader in tagged] == [11.15, 212.30]
+
+
+LINEAR = 768 * 768 + 768
+"""A map of BERT-base's width, with its bias."""
+
+WIDE = 2 * 768 * 3072 + 3072 + 768
+"""A feed-forward layer of BERT-base."""
+
+
+def of_bert_base(name, *, tables=0, **options):
+    """How many parameters a reader on BERT-base has beyond its encoder's and a scorer of one stream."""
+    with torch.device("meta"):
+        reader = build(transformers.BertConfig(), name, **options)
+    embeddings = (30_522 + 512 + 2) * 768 + 2 * 768
+    assert count(reader.encoder) == embeddings + 12 * (4 * LINEAR + WIDE + 4 * 768) + tables
+    return count(reader) - count(reader.encoder) - 768
+
+
+def test_parameters_of_bert_base_are_those_of_its_shapes():
+    """Tags are as wide as the word embedding, which is as wide as BERT: six times ALBERT's 4,992."""
+    assert of_bert_base("plain") == 0
+    assert of_bert_base("duma") == 3 * LINEAR + 768 == 1_771_776 + 768  # The scorer reads two streams side by side.
+    assert of_bert_base("duma", output_projection=True) == 4 * LINEAR + 768 == 2_362_368 + 768
+    assert of_bert_base("duma", fuse="joint", layers=4) == 3 * LINEAR
+    assert of_bert_base("duma_p_to_q") == of_bert_base("duma_q_to_p") == 3 * LINEAR
+    assert of_bert_base("tb_duma", fuse="joint") == 4 * LINEAR + WIDE + 4 * 768
+    assert of_bert_base("duma_inside_encoder") == 768
+    assert of_bert_base("poi_net", tables=39 * 768) == 0
+    assert of_bert_base("poi_net", tables=48 * 768, tag_count=48) == 0
+    assert of_bert_base("poi_net_no_pos") == of_bert_base("poi_net_no_co_attention", tables=39 * 768) == 0
+    assert 39 * 768 == 29_952
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -215,11 +249,13 @@ def test_the_folder_of_a_source(folder):
     assert encoder_folder("bert-base-uncased") is None
 
 
-def test_with_co_attention_a_token_sees_the_other_side_alone():
+@pytest.mark.parametrize("family", CO_ATTENDING)
+def test_with_co_attention_a_token_sees_the_other_side_alone(family):
     """One layer: an answer's vector changes with the other side, and not with its own side's other tokens."""
-    one_layer = transformers.BertConfig(**tiny._SIZES | {"num_hidden_layers": 1})
+    one_layer = tiny.encoder(family, layers=1)
     reader = tiny.scatter(build(one_layer, co_attention=True))
-    batch = tiny.batch([tiny.question(1), tiny.question(2, passage=4)], padding=2)
+    questions = [tiny.question(1), tiny.question(2, passage=4)]
+    batch = tiny.batch(questions, padding=2, pad_id=one_layer.pad_token_id)
     before = reader.encoder(batch)
 
     def changed(position):
@@ -239,7 +275,7 @@ def test_with_co_attention_a_token_sees_the_other_side_alone():
     assert question[0].sum() == 1
 
 
-@pytest.mark.parametrize("family", ["bert", "albert", "roberta", "electra"])
+@pytest.mark.parametrize("family", CO_ATTENDING)
 def test_co_attention_needs_no_weights_of_its_own(family):
     plain, inside = (build(tiny.encoder(family), co_attention=choice) for choice in (False, True))
     assert count(plain) == count(inside)

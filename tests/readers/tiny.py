@@ -16,7 +16,6 @@ WORDS = tuple(f"word{number}" for number in range(VOCABULARY - 3))
 _SIZES = {
     "vocab_size": VOCABULARY,
     "hidden_size": 16,
-    "num_hidden_layers": 2,
     "num_attention_heads": 4,
     "intermediate_size": 24,
     "max_position_embeddings": 64,
@@ -25,16 +24,17 @@ _DEBERTA = {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], "positio
 _SPECIAL = {"pad_token_id": 0, "cls_token_id": CLS, "bos_token_id": CLS, "sep_token_id": SEP, "eos_token_id": SEP}
 
 
-def encoder(family: str = "bert") -> transformers.PretrainedConfig | Words:
+def encoder(family: str = "bert", *, layers: int = 2) -> transformers.PretrainedConfig | Words:
     """A configuration with two layers and 16 dimensions, or as many words."""
+    sizes = _SIZES | {"num_hidden_layers": layers}
     made = {
-        "words": lambda: Words(words=WORDS, encoder=transformers.BertConfig(**_SIZES), width=12),
-        "bert": lambda: transformers.BertConfig(**_SIZES),
-        "albert": lambda: transformers.AlbertConfig(embedding_size=8, **_SIZES),
-        "roberta": lambda: transformers.RobertaConfig(type_vocab_size=1, **_SIZES),
-        "electra": lambda: transformers.ElectraConfig(embedding_size=8, **_SIZES),
-        "deberta": lambda: transformers.DebertaV2Config(**_SIZES, **_DEBERTA),
-        "modernbert": lambda: transformers.ModernBertConfig(**_SIZES, **_SPECIAL),
+        "words": lambda: Words(words=WORDS, encoder=transformers.BertConfig(**sizes), width=12),
+        "bert": lambda: transformers.BertConfig(**sizes),
+        "albert": lambda: transformers.AlbertConfig(embedding_size=8, **sizes),
+        "roberta": lambda: transformers.RobertaConfig(type_vocab_size=1, **sizes),
+        "electra": lambda: transformers.ElectraConfig(embedding_size=8, **sizes),
+        "deberta": lambda: transformers.DebertaV2Config(**sizes, **_DEBERTA),
+        "modernbert": lambda: transformers.ModernBertConfig(**sizes, **_SPECIAL),
     }
     return made[family]()
 
