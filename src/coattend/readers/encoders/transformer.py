@@ -58,7 +58,9 @@ class TransformerEncoder(nn.Module):
             False, description="Whether to add another embedding of tags to the encoder's vectors."
         )
         co_attention: bool = Field(
-            False, description="Whether its layers co-attend: passage tokens look at question tokens alone, and back."
+            False,
+            description="Whether its layers co-attend: passage tokens look at question tokens alone and back, and those"
+            " with a sliding window too at the whole other side.",
         )
         tag_count: int = Field(39, ge=2, description="Tags with PAD, SPE and ERR: 39, or 48 with punctuation's own.")
 
