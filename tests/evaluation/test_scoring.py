@@ -9,7 +9,7 @@ import pytest
 from coattend.errors import CoattendError
 from coattend.parameters import BenchmarkParameters, SourceParameters
 from coattend.pipelines.evaluation.nodes import score
-from coattend.tables import PASSAGES, PREDICTIONS, QUESTIONS
+from coattend.tables import PASSAGES, PREDICTIONS, QUESTIONS, REJECTED
 
 
 def question(name, **columns):
@@ -53,7 +53,7 @@ def metrics(predictions, questions, trained):
         pa.Table.from_pylist(questions, schema=QUESTIONS),
         pa.Table.from_pylist(passages, schema=PASSAGES),
     )
-    found = score(*(pads.dataset(table) for table in tables), trained, DREAM)
+    found = score(*(pads.dataset(table) for table in tables), trained, DREAM, pads.dataset(REJECTED.empty_table()))
     json.dumps(found, allow_nan=False)
     return found
 

@@ -17,6 +17,9 @@ def table(rows, schema):
     return pads.dataset(pa.Table.from_pylist(rows, schema=schema))
 
 
+NONE = table([], REJECTED)
+
+
 def questions():
     for number in range(60):
         row = {"question_id": f"q{number}", "passage_id": f"p{number // 2}", "question": "Who?", "answerable": True}
@@ -86,12 +89,12 @@ def inputs():
         ("poi_net_span", "span", 0.6, [0], {"pooling": "mean", "note": HOSTILE}),
     ):
         answered = table(list(predictions(task, share, seeds)), PREDICTIONS)
-        readers[f"{name}.metrics"] = score(answered, asked, texts, model(name, task, seeds, **options), SAMPLE)
+        readers[f"{name}.metrics"] = score(answered, asked, texts, model(name, task, seeds, **options), SAMPLE, NONE)
         readers[f"{name}.predictions"] = answered
     failed = model("broken", "options", [0])
     failed["trials"] = [{"trial_id": "t0", "seed": 0, "failure": HOSTILE}]
     nothing = table([], PREDICTIONS)
-    readers |= {"broken.metrics": score(nothing, asked, texts, failed, SAMPLE), "broken.predictions": nothing}
+    readers |= {"broken.metrics": score(nothing, asked, texts, failed, SAMPLE, NONE), "broken.predictions": nothing}
     readers |= {"duma.metrics": None, "duma.predictions": None}
     rejected = [{"file": "train.json", "record": str(n), "reason": HOSTILE} for n in range(3)]
     return {"questions": asked, "rejected": table(rejected, REJECTED), **readers}

@@ -1,5 +1,6 @@
 """Nodes of the evaluation pipeline."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ def score(
     passages: pads.Dataset,
     model: dict[str, Any],
     benchmark: BenchmarkParameters,
+    rejected_questions: pads.Dataset,
 ) -> dict[str, Any]:
     """Score a reader's predictions.
 
@@ -48,11 +50,12 @@ def score(
         passages: Its passages.
         model: Reader, task and trials, as the training stage wrote them.
         benchmark: What is scored on, whether or not the reader was trained on it.
+        rejected_questions: Questions that the reader could not be given.
 
     Returns:
         The metrics with all that is needed to read them: benchmark, reader, task, the metrics in percent by split and
-        subset with their intervals, what was not scored, and the trials with their settings, costs and curves. Trials
-        that failed stay in the list and have no part in the metrics.
+        subset with their intervals, what was not scored or not read and why, and the trials with their settings, costs
+        and curves. Trials that failed stay in the list and have no part in the metrics.
 
     Raises:
         CoattendError: If the predictions are not the model's.
@@ -77,4 +80,5 @@ def score(
             summary["splits"][split][groups.EVERYTHING] |= found
     trials = [{key: value for key, value in trial.items() if key != "folder"} for trial in model["trials"]]
     named = {"benchmark": benchmark.name, "reader": model["reader"], "task": model["task"]}
-    return named | summary | {"trials": trials}
+    reasons = Counter(rejected_questions.to_table(columns=["reason"])["reason"].to_pylist())
+    return named | summary | {"not_read": dict(reasons.most_common()), "trials": trials}

@@ -36,7 +36,12 @@ def create_pipeline(
                 name="predict",
                 tags="gpu",
             ),
-            node(score, ["predictions", *SHARED, "model", "params:benchmark"], "metrics", name="score"),
+            node(
+                score,
+                ["predictions", *SHARED, "model", "params:benchmark", "rejected_questions"],
+                "metrics",
+                name="score",
+            ),
         ],
         namespace=f"{benchmark}.{reader}",
         inputs={name: f"{benchmark}.{name}" for name in SHARED}
