@@ -165,8 +165,8 @@ def test_questions_that_leave_no_room_are_listed(kedro_run, results):
     metrics = json.loads((results / "07_model_output/sample/plain/metrics.json").read_text())
     assert 0 < metrics["splits"]["dev"]["all"]["missing"] == len(scored)
     assert any(row["file"] == "sample, training" for row in table)
-    assert sum(metrics["not_read"].values()) == len(table)
-    assert set(metrics["not_read"]) == {row["reason"] for row in table}
+    assert sum(metrics["not_read"].values()) == len(scored)
+    assert set(metrics["not_read"]) == {row["reason"] for row in scored}
 
 
 def test_a_benchmark_without_questions_to_score_says_so(kedro_run):

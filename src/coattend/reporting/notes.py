@@ -53,7 +53,7 @@ def _missing(results: dict[str, Any]) -> Iterator[str]:
             for split, count in splits.items():
                 yield f"{name} is not scored on {count:,} questions of {split}: {reason}."
         for reason, count in (entry["metrics"] or {}).get("not_read", {}).items():
-            yield f"{name} could not be given {count:,} questions: {reason}."
+            yield f"{name} could not be given {count:,} questions, which count as wrong: {reason}."
 
 
 def _tuned_encoder(metrics: dict[str, Any] | None) -> bool:

@@ -12,16 +12,6 @@ from coattend.parameters import TrainingParameters
 from coattend.training.devices import PeakMemory
 from coattend.training.events import announce
 
-NAMES = {
-    "loss": "loss",
-    "eval_score": "held_out",
-    "learning_rate": "learning_rate",
-    "grad_norm": "grad_norm",
-    "sigma_ce": "sigma_ce",
-    "sigma_rl": "sigma_rl",
-}
-"""What is tracked step by step: names of the trainer's log, and ours."""
-
 logger = logging.getLogger(__name__)
 
 
@@ -123,6 +113,7 @@ class Measure(TrainerCallback):
                 where=f"trial {self._trial_id}",
                 cure="Lower training.learning_rate, or set training.precision to fp32",
             )
-        values = {NAMES[name]: float(value) for name, value in logs.items() if name in NAMES}
+        known = {"loss": "loss", "eval_score": "held_out", "learning_rate": "learning_rate", "grad_norm": "grad_norm"}
+        values = {known[name]: float(value) for name, value in logs.items() if name in known}
         if values:
-            announce("trial_logged", self._trial_id, state.global_step, values)
+            announce("trial_logged", self._trial_id, state.global_step, values | logs.get("readings", {}))

@@ -27,7 +27,7 @@ def outcome_of(
     device, bf16 = plan.precision()
     curve = [
         {"step": entry["step"], "epoch": entry["epoch"], "loss": entry.get("loss"), "held_out": entry.get("eval_score")}
-        | {name: entry[name] for name in ("sigma_ce", "sigma_rl") if name in entry}
+        | entry.get("readings", {})
         for entry in state.log_history
         if "loss" in entry or "eval_score" in entry
     ]

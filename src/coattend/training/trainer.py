@@ -82,7 +82,7 @@ class ReaderTrainer(Trainer):
 
     def log(self, logs: dict[str, float], *arguments: Any, **named: Any) -> None:
         """Note the reader's readings beside every point, and the seconds, so that one that was cut off counts on."""
-        beside = self._readings() | {"seconds": self._measure.seconds}
+        beside = {"readings": self._readings(), "seconds": self._measure.seconds}
         super().log(logs | beside, *arguments, **named)
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:

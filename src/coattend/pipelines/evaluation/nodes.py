@@ -80,5 +80,7 @@ def score(
             summary["splits"][split][groups.EVERYTHING] |= found
     trials = [{key: value for key, value in trial.items() if key != "folder"} for trial in model["trials"]]
     named = {"benchmark": benchmark.name, "reader": model["reader"], "task": model["task"]}
-    reasons = Counter(rejected_questions.to_table(columns=["reason"])["reason"].to_pylist())
+    # Those that it could not be given in training stand in its trials.
+    unread = rejected_questions.to_table(columns=["reason"], filter=pads.field("file") == f"{benchmark.name}, scored")
+    reasons = Counter(unread["reason"].to_pylist())
     return named | summary | {"not_read": dict(reasons.most_common()), "trials": trials}
