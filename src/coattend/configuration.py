@@ -47,7 +47,7 @@ def answerable_tasks(benchmark: str) -> tuple[str, ...]:
     except ValidationError as error:
         first = error.errors()[0]
         where = f"conf/base/parameters/benchmarks/{benchmark}.yml, {'.'.join(map(str, first['loc']))}"
-        raise CoattendError(first["msg"], where=where, cure="The fields are in coattend/parameters.py") from None
+        raise CoattendError(first["msg"], where=where, cure="The fields are in coattend/parameters") from None
 
 
 def reader_names() -> list[str]:

@@ -29,7 +29,7 @@ class Session(KedroSession):
         try:
             return self._run_tracked(pipeline_names=pipeline_names, namespaces=namespaces, **kwargs)
         except ParameterValidationError as error:
-            raise CoattendError(str(error), cure="The fields of each block are in coattend/parameters.py") from None
+            raise CoattendError(str(error), cure="The fields of each block are in coattend/parameters") from None
         except DatasetError as error:
             raise _told_to_the_user(error) from None
 

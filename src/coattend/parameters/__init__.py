@@ -1,0 +1,32 @@
+"""The parameters of benchmarks, text profiles, encoders and readers, typed and explained.
+
+Unknown keys are refused with the nearest known one. Nothing here imports torch.
+"""
+
+from coattend.parameters.benchmark import (
+    BenchmarkParameters,
+    BookParameters,
+    DownloadParameters,
+    SourceParameters,
+    Task,
+)
+from coattend.parameters.reader import EncoderParameters, ReaderParameters, training_of
+from coattend.parameters.strict import Parameters
+from coattend.parameters.text import TaggingParameters, TokenizerParameters
+from coattend.parameters.training import RerankingParameters, TrainingParameters
+
+__all__ = [
+    "BenchmarkParameters",
+    "BookParameters",
+    "DownloadParameters",
+    "EncoderParameters",
+    "Parameters",
+    "ReaderParameters",
+    "RerankingParameters",
+    "SourceParameters",
+    "TaggingParameters",
+    "Task",
+    "TokenizerParameters",
+    "TrainingParameters",
+    "training_of",
+]

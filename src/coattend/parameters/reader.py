@@ -1,0 +1,65 @@
+"""Encoders and readers, and what a reader changes in a benchmark's training."""
+
+from typing import Any
+
+from pydantic import Field, ValidationError, model_validator
+
+from coattend.errors import CoattendError, did_you_mean
+from coattend.parameters.benchmark import BenchmarkParameters
+from coattend.parameters.strict import Parameters
+from coattend.parameters.training import TrainingParameters
+
+
+class EncoderParameters(Parameters):
+    """A pretrained encoder."""
+
+    source: str = Field("embedded", description="'embedded' (MiniLM), a folder, or a Hugging Face name.")
+    tokenizer: str = Field("minilm", description="Tokenizer profile whose tokens it reads.")
+    dropout: float = Field(0.0, ge=0, lt=1, description="Dropout inside the encoder, attention included.")
+
+
+class ReaderParameters(Parameters):
+    """A reader of the registry with its options.
+
+    Options of the reader itself (``turns``, ``fuse``, ``pooling`` ...) stand beside these fields; the reader's own
+    configuration checks them before anything is trained.
+    """
+
+    name: str = Field(description="Name of this entry.")
+    reader: str = Field(description="Name in the registry of readers; by default the entry's own.")
+    encoder: str = Field("minilm", description="Encoder profile.")
+    tagging: str = Field("nltk_penn", description="Tagging profile whose tags it reads.")
+    head: str | None = Field(None, description="null: the one of the reader's heads that the benchmark asks for.")
+    benchmarks: tuple[str, ...] | None = Field(None, description="Benchmarks it is registered on; null: all that fit.")
+    training: dict[str, Any] = Field({}, description="Differences from the benchmark's training parameters.")
+    options: dict[str, Any] = Field({}, description="The reader's own options.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _gather_options(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
+        own = {key: value for key, value in values.items() if key in cls.model_fields}
+        rest = {key: value for key, value in values.items() if key not in cls.model_fields}
+        return own | {"options": {**own.get("options", {}), **rest}}
+
+
+def training_of(benchmark: BenchmarkParameters, reader: ReaderParameters, *, recurrent: bool) -> TrainingParameters:
+    """The benchmark's training parameters with the differences of recurrent readers and then the reader's own.
+
+    Raises:
+        CoattendError: If a difference names no such parameter, or has a wrong value.
+    """
+    of_encoder = benchmark.recurrent if recurrent else {}
+    try:
+        return TrainingParameters.model_validate({**benchmark.training.model_dump(), **of_encoder, **reader.training})
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        own = field.partition(".")[0] in reader.training
+        where = f"readers.{reader.name}.training" if own else f"benchmarks.{benchmark.name}.recurrent"
+        raise CoattendError(
+            first["msg"],
+            where=f"{where}.{field}",
+            cure=did_you_mean(field, list(TrainingParameters.model_fields)),
+        ) from None
