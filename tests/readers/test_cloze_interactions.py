@@ -143,9 +143,10 @@ def test_consensus_attention(merge, agree):
         slow.same(attended.passage[row], weighed(passage, s))
 
 
-def test_attentive():
+@pytest.mark.parametrize("compares", [False, True])
+def test_attentive(compares):
     given_ = encoded()
-    module = interaction(Attentive)
+    module = interaction(Attentive, compares=compares)
     module.keep_maps = True
     attended = module(given_)
     assert attended.passage is attended.question is attended.token_mass is None
@@ -177,7 +178,18 @@ def test_bilinear():
 
 def test_the_printed_maps_have_no_bias():
     assert [tuple(one.shape) for one in interaction(Bilinear).parameters()] == [(slow.WIDTH, slow.WIDTH)]
-    assert all(name.endswith("weight") for name, _ in interaction(Attentive).named_parameters())
+    assert all(name.endswith("weight") for name, _ in interaction(Attentive, compares=False).named_parameters())
+
+
+def test_attentive_begins_by_looking_at_what_is_like_the_question():
+    given_ = encoded()
+    module = Attentive(Attentive.Config(), EncoderShape(slow.WIDTH, 2)).double()
+    module.keep_maps = True
+    for row, passage, _, u in rows(given_):
+        given_.passage[row, len(passage) - 1] = torch.tensor(u)
+    looked = module(given_).maps["attention"]
+    for row, passage, _, _ in rows(given_):
+        assert looked[row].argmax() == len(passage) - 1
 
 
 def looks(passage, question):
