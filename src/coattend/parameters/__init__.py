@@ -1,4 +1,4 @@
-"""The parameters of benchmarks, text profiles, encoders and readers, typed and explained.
+"""The parameters of benchmarks, text profiles, encoders, readers and studies, typed and explained.
 
 Unknown keys are refused with the nearest known one. Nothing here imports torch.
 """
@@ -12,6 +12,7 @@ from coattend.parameters.benchmark import (
 )
 from coattend.parameters.reader import EncoderParameters, ReaderParameters, training_of
 from coattend.parameters.strict import Parameters
+from coattend.parameters.study import PaperParameters, StudyParameters
 from coattend.parameters.text import TaggingParameters, TokenizerParameters
 from coattend.parameters.training import RerankingParameters, TrainingParameters
 
@@ -20,10 +21,12 @@ __all__ = [
     "BookParameters",
     "DownloadParameters",
     "EncoderParameters",
+    "PaperParameters",
     "Parameters",
     "ReaderParameters",
     "RerankingParameters",
     "SourceParameters",
+    "StudyParameters",
     "TaggingParameters",
     "Task",
     "TokenizerParameters",

@@ -43,6 +43,15 @@ class TrainingParameters(Parameters):
     train_on: dict[str, str | tuple[str, ...]] = Field(
         {}, description="Subsets to train on, by benchmark, such as {cbt: NE}; empty: the whole benchmark."
     )
+    start_from: str | None = Field(
+        None,
+        description="Trial whose weights it begins with; in a study a variant, whose trial of the same seed it is.",
+    )
+    tag_noise: float = Field(0.0, ge=0, le=1, description="Share of words that are given a tag by lot.")
+    tag_noise_kind: Literal["wrong", "err"] = Field("wrong", description="wrong: another tag than its own; err: ERR.")
+    tag_noise_in: tuple[Literal["train", "dev"], ...] = Field(
+        ("train", "dev"), description="train: what it learns from and is chosen by; dev: what it is scored on."
+    )
     max_questions: int | None = Field(None, ge=1, description="Use so many training questions only; null: all.")
     max_answer_length: int = Field(30, ge=1, description="Longest predicted span in tokens.")
 

@@ -126,6 +126,21 @@ def encoder_of(name: str) -> str:
     return declared.keyword(file_of(name), "READER", "encoder") or NamedReader.encoder
 
 
+def option_names(name: str) -> list[str]:
+    """Names of the options that a reader has with one of its heads.
+
+    Raises:
+        CoattendError: If there is no such reader.
+    """
+    if JOIN in name:
+        interaction = _joined(name)[1]
+    else:
+        interaction = declared.keyword(file_of(name), "READER", "interaction") or NamedReader.interaction
+    files = [_FOLDER / "encoders" / f"{encoder_of(name)}.py", _FOLDER / "interactions" / f"{interaction}.py"]
+    files += [_FOLDER / "heads" / f"{head}.py" for head in heads_of(name)]
+    return sorted({option for file in files for option in declared.options(file)})
+
+
 def task_of(head: str) -> str:
     """The task that a head answers: ``options``, ``span`` or ``word``.
 

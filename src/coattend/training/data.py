@@ -25,12 +25,14 @@ class QuestionSet:
     Attributes:
         questions: Rows of the questions table.
         texts: Passage text by question id.
+        tokens: Of these texts, and of others.
         examples: Those that a reader can be given.
         unreadable: Those that it cannot.
     """
 
     questions: pa.Table
     texts: dict[str, str]
+    tokens: Tokens
     examples: list[Example]
     unreadable: list[Unreadable]
 
@@ -43,11 +45,12 @@ class Source:
         benchmark: Its name.
         questions: Its questions.
         passages: Its passages.
-        tokens: Its tokens.
+        tokens: Its tokens, as they are trained on.
         task: The task to read.
         special_tokens: How many special tokens a sequence has.
         fill_blanks: Whether options fill blanks.
         words_as_options: Whether candidates for a word are read like options.
+        scored_tokens: Its tokens as they are scored; None: as they are trained on.
     """
 
     benchmark: str
@@ -58,6 +61,7 @@ class Source:
     special_tokens: int
     fill_blanks: bool = False
     words_as_options: bool = False
+    scored_tokens: Tokens | None = None
 
     def training(self, training: TrainingParameters) -> tuple[QuestionSet, QuestionSet]:
         """The questions to train on and those that choose the checkpoint.
@@ -76,7 +80,7 @@ class Source:
             train, held_out = hold_out(train, self.passages, training.held_out)
         if training.max_questions is not None:
             train = _first(train, training.max_questions)
-        chosen, choosing = self._set(train, training), self._set(held_out, training)
+        chosen, choosing = (self._set(rows, training, self.tokens) for rows in (train, held_out))
         chosen = self._answers_in_sight(chosen)
         for questions, purpose in ((chosen, "to train on"), (choosing, "to choose the checkpoint by")):
             if not questions.examples:
@@ -90,7 +94,7 @@ class Source:
             CoattendError: If there are none.
         """
         splits = set(self.questions.to_table(columns=["split"]).column("split").to_pylist()) - {"train"}
-        asked = self._set(self._rows(sorted(splits)), training)
+        asked = self._set(self._rows(sorted(splits)), training, self.scored_tokens or self.tokens)
         if not asked.examples:
             raise self._none("to score", asked.unreadable)
         return asked
@@ -148,7 +152,7 @@ class Source:
             wanted &= pc.field("subset").cast(pa.string()).isin(list(subsets))
         return self.questions.to_table(filter=wanted & (pc.field("task").cast(pa.string()) == self.task))
 
-    def _set(self, questions: pa.Table, training: TrainingParameters) -> QuestionSet:
+    def _set(self, questions: pa.Table, training: TrainingParameters, tokens: Tokens) -> QuestionSet:
         layout = Layout(
             max_length=training.max_length,
             special_tokens=self.special_tokens,
@@ -157,13 +161,13 @@ class Source:
             fill_blanks=self.fill_blanks,
             words_as_options=self.words_as_options,
         )
-        examples, unreadable = build_examples(questions, self.passages, self.tokens, layout)
+        examples, unreadable = build_examples(questions, self.passages, tokens, layout)
         by_passage = passage_texts(self.passages, questions)
         pairs = zip(
             questions.column("question_id").to_pylist(), questions.column("passage_id").to_pylist(), strict=True
         )
         return QuestionSet(
-            questions, {question: by_passage[passage] for question, passage in pairs}, examples, unreadable
+            questions, {question: by_passage[passage] for question, passage in pairs}, tokens, examples, unreadable
         )
 
 

@@ -26,8 +26,9 @@ from coattend.training.plans import Plan
 from coattend.training.trainer import ReaderTrainer, arguments_of, last_checkpoint
 from coattend.training.trial import Trial, digest_of_code
 
-NOT_IN_THE_ID = {"seeds", "device", "precision"}
-"""Training parameters that a trial's id leaves out: its seed and precision stand beside them, the device is noted."""
+NOT_IN_THE_ID = {"seeds", "device", "precision", "tag_noise", "tag_noise_kind", "tag_noise_in"}
+"""Training parameters that a trial's id leaves out: its seed and precision stand beside them, the device is noted, and
+tags are part of its data: a trial with wrong tags in dev alone is that without any."""
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +45,7 @@ def train_all(plan: Plan, store: Path) -> list[dict[str, Any]]:
     train, held_out = plan.source.training(plan.training)
     for unreadable in (*train.unreadable, *held_out.unreadable):
         logger.warning("question %s is left out: %s", unreadable.question_id, unreadable.reason)
-    data = digest(train.examples + held_out.examples, plan.source.tokens)
+    data = digest(train.examples + held_out.examples, train.tokens)
     outcomes, errors = [], []
     for seed in plan.training.seeds:
         trial = Trial(_content(plan, seed, data), store)

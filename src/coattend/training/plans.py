@@ -26,6 +26,7 @@ from coattend.training.collation import Collator
 from coattend.training.data import QuestionSet, Source
 from coattend.training.devices import device_of, uses_bf16
 from coattend.training.entities import EntityNames, Permutation
+from coattend.training.noise import as_tagged
 from coattend.training.pieces import Pieces
 from coattend.training.rewards import SpanReward
 from coattend.training.texts import subwords, words
@@ -73,7 +74,7 @@ class Plan:
             asked: The questions that they are made of.
             permute: How entities change their names, in training.
         """
-        tokens, before = self.source.tokens, len(self.layout.prefix)
+        tokens, before = asked.tokens, len(self.layout.prefix)
         lookup = None
         if isinstance(tokens, WordTokens):
             lookup = tokens.lookup(reader.encoder.words, lowercase=reader.encoder.lowercase)
@@ -132,7 +133,7 @@ class Plan:
                 reader,
                 asked.examples,
                 collator=self.collator(reader, asked),
-                tokens=self.source.tokens,
+                tokens=asked.tokens,
                 tokens_per_batch=self.training.tokens_per_batch,
                 bf16=bf16,
                 max_answer_length=self.training.max_answer_length,
@@ -170,14 +171,16 @@ def plan_of(
     Raises:
         CoattendError: If a parameter names nothing that exists, or the reader has no head for the benchmark.
     """
+    training = training_of(benchmark, reader, recurrent=tags is not None)
     head = readers.head_for(reader.reader, _asked_for(questions, benchmark), reader.head)
     task = readers.task_of(head)
     options = readers.resolve(reader.reader, head=head, **reader.options)
     if tags is None:
-        read = subwords(tokens, tokenizer, encoder)
+        read = subwords(tokens, tokenizer, encoder, of_words=training.tag_noise > 0)
     else:
         beside = (tokens, tokenizer, encoder) if options.get("context") else None
         read = words(tags, task, beside=beside)
+    trained, scored = as_tagged(read.tokens, training, tags=options.get("tag_count", 0))
     return Plan(
         benchmark=benchmark.name,
         name=reader.name,
@@ -185,16 +188,17 @@ def plan_of(
         head=head,
         options=options,
         encoder=encoder,
-        training=training_of(benchmark, reader, recurrent=tags is not None),
+        training=training,
         source=Source(
             benchmark.name,
             questions,
             passages,
-            read.tokens,
+            trained,
             task if task in benchmark.tasks else "word",
             read.layout.count,
             fill_blanks=benchmark.fill_blanks,
             words_as_options=benchmark.words_as_options and task == "options",
+            scored_tokens=scored,
         ),
         layout=read.layout,
         pieces=read.pieces,

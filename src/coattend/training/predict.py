@@ -75,5 +75,5 @@ def _predict(plan: Plan, trial: dict[str, Any], asked: QuestionSet, store: Path)
 def _key(plan: Plan, asked: QuestionSet) -> str:
     """A hash of what the predictions depend on beside the trial."""
     golds = asked.questions.select(["question_id", "label", "answers"]).to_pylist()
-    content = [digest(asked.examples, plan.source.tokens), golds, plan.training.max_answer_length]
+    content = [digest(asked.examples, asked.tokens), golds, plan.training.max_answer_length]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]

@@ -1,0 +1,133 @@
+"""A table or figure of a paper as a study: variants of a reader, benchmarks, seeds, and what the paper printed."""
+
+from typing import Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from coattend.errors import did_you_mean
+from coattend.parameters.strict import Parameters
+
+Shown = Literal[
+    "attention",
+    "boundary_pos",
+    "by_answer_frequency",
+    "by_answer_length",
+    "by_document_length",
+    "by_question_length",
+    "by_question_type",
+    "curve",
+    "ensemble",
+    "parameters",
+    "predictions",
+    "reranking",
+    "seconds_per_epoch",
+]
+Numbers = dict[str, Any]
+"""Benchmark to split, or split/subset, to a score or to scores by the metric's name; or a quantity of the variant."""
+
+
+class PaperParameters(Parameters):
+    """What a study file's studies come from."""
+
+    title: str = Field(description="Full title.")
+    authors: tuple[str, ...] = Field(min_length=1, description="As printed.")
+    year: int = Field(ge=1950, le=2100, description="Of publication.")
+    venue: str = Field(description="Where it was published.")
+    key: str = Field(pattern="^[a-z0-9]+$", description="Its key in CITATION.bib.")
+
+
+class VariantParameters(Parameters):
+    """One row of a study: what differs from its base reader."""
+
+    title: str = Field(description="What the row is called.")
+    change: dict[str, Any] = Field(
+        {}, description="Differences from the base: a reader's entry as in parameters/readers; with another `reader`, "
+        "the base's options do not count, and its training does."
+    )  # fmt: skip
+    benchmarks: tuple[str, ...] | None = Field(None, description="Where it is run; null: on all of the study's.")
+    against: str | None = Field(None, description="The variant that it is compared with; null: the study's baseline.")
+
+
+class PrintedParameters(Parameters):
+    """Numbers that the paper printed for variants of the study."""
+
+    encoder: str = Field(description="The encoder that they were measured with.")
+    ensemble: bool = Field(False, description="Whether they are those of an ensemble of a variant's trials.")
+    numbers: dict[str, Numbers] = Field(description="Variant to numbers.")
+
+
+class CitedParameters(Parameters):
+    """A system that the paper only quotes: shown, never compared."""
+
+    name: str = Field(description="Its name.")
+    encoder: str | None = Field(None, description="Its encoder.")
+    mark: str | None = Field(None, description="The mark that the paper gives it.")
+    source: str | None = Field(None, description="Where the paper has it from.")
+    numbers: Numbers = Field(description="What is printed for it.")
+
+
+class ExampleParameters(Parameters):
+    """A question whose answers are shown for every variant."""
+
+    benchmark: str = Field(description="Whose question it is.")
+    question: str = Field(description="Its id, or its text.")
+    printed: dict[str, Any] = Field({}, description="Variant to the answer that the paper prints for it.")
+
+
+class StudyParameters(Parameters):
+    """A table or a figure, reproduced."""
+
+    title: str = Field(description="What it asks, in a few words.")
+    source: str = Field(description="Paper, and table or figure.")
+    benchmarks: tuple[str, ...] = Field(min_length=1, description="What its variants are trained and scored on.")
+    protocol: Literal["finetuned", "frozen"] = Field(
+        "finetuned", description="frozen: encoder outputs are kept, and interaction and head alone are trained."
+    )
+    seeds: tuple[int, ...] = Field((0, 1, 2), min_length=1, description="One trial a seed, for every variant.")
+    base: dict[str, Any] = Field(description="A reader's entry that variants differ from.")
+    baseline: str = Field(description="The variant that the others are compared with.")
+    variants: dict[str, VariantParameters] = Field(min_length=1, description="The rows.")
+    shows: tuple[Shown, ...] = Field((), description="What is shown beside the table of scores.")
+    examples: tuple[ExampleParameters, ...] = Field((), description="Questions that are always shown.")
+    printed: tuple[PrintedParameters, ...] = Field((), description="The paper's numbers.")
+    cited: tuple[CitedParameters, ...] = Field((), description="Systems that the paper only quotes.")
+    notes: tuple[str, ...] = Field((), description="What a reader of the table should know.")
+    budget_hours: float | None = Field(None, gt=0, description="Drop variants, named, until it costs no more.")
+
+    @field_validator("seeds")
+    @classmethod
+    def _different(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
+        if len(set(seeds)) < len(seeds):
+            twice = next(seed for seed in seeds if seeds.count(seed) > 1)
+            raise ValueError(f"the seed {twice} is there twice")
+        return seeds
+
+    @model_validator(mode="after")
+    def _names_exist(self) -> "StudyParameters":
+        _among("baseline", self.baseline, self.variants)
+        for name, variant in self.variants.items():
+            if variant.against is not None:
+                _among(f"variants.{name}.against", variant.against, self.variants)
+            for benchmark in variant.benchmarks or ():
+                _among(f"variants.{name}.benchmarks", benchmark, self.benchmarks)
+        for block in self.printed:
+            for name in block.numbers:
+                _among("printed", name, self.variants)
+        for example in self.examples:
+            _among("examples", example.benchmark, self.benchmarks)
+            for name in example.printed:
+                _among("examples", name, self.variants)
+        return self
+
+    def benchmarks_of(self, variant: str) -> tuple[str, ...]:
+        """Where a variant is run."""
+        return self.variants[variant].benchmarks or self.benchmarks
+
+    def baseline_of(self, variant: str) -> str:
+        """The variant that one is compared with."""
+        return self.variants[variant].against or self.baseline
+
+
+def _among(where: str, name: str, known: Any) -> None:
+    if name not in known:
+        raise ValueError(f"{where}: there is no {name!r} here. {did_you_mean(name, list(known))}")

@@ -1,0 +1,82 @@
+"""YAML whose mistakes can be shown where they stand."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from coattend.errors import CoattendError
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A YAML file with the lines of its entries.
+
+    Attributes:
+        file: The file.
+        content: What it holds.
+        root: Its nodes.
+    """
+
+    file: Path
+    content: Any
+    root: yaml.Node | None
+
+    @classmethod
+    def of(cls, file: Path) -> "Lines":
+        """Read a file.
+
+        Raises:
+            CoattendError: If it is not YAML, or a key stands twice in one mapping.
+        """
+        try:
+            text = file.read_text(encoding="utf-8")
+            root = yaml.compose(text, Loader=yaml.SafeLoader)
+            content = yaml.safe_load(text)
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            problem = " ".join(str(error).split())
+            raise CoattendError(f"is not YAML ({problem})", where=str(file), cure="Mend the file") from None
+        for key, line in _twice(root):
+            raise CoattendError(f"{key!r} is there twice", where=f"{file}, line {line}", cure="Name one of them anew")
+        return cls(file, content, root)
+
+    def where(self, path: Sequence[Any]) -> str:
+        """File, line and name of an entry, or of the nearest one above it that is there.
+
+        Args:
+            path: Keys, and places in lists.
+        """
+        node, line = self.root, 1
+        for step in path:
+            found = _child(node, step)
+            if found is None:
+                break
+            line, node = found
+        return f"{self.file}, line {line}, {'.'.join(map(str, path))}"
+
+
+def _child(node: yaml.Node | None, step: Any) -> tuple[int, yaml.Node] | None:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if str(key.value) == str(step):
+                return key.start_mark.line + 1, value
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        return node.value[step].start_mark.line + 1, node.value[step]
+    return None
+
+
+def _twice(node: yaml.Node | None) -> Iterator[tuple[str, int]]:
+    """Keys that a mapping has twice, of which YAML would keep the last one without a word."""
+    if isinstance(node, yaml.MappingNode):
+        seen = set()
+        for key, value in node.value:
+            name = (key.tag, str(key.value))
+            if name in seen:
+                yield str(key.value), key.start_mark.line + 1
+            seen.add(name)
+            yield from _twice(value)
+    elif isinstance(node, yaml.SequenceNode):
+        for one in node.value:
+            yield from _twice(one)
