@@ -1,12 +1,10 @@
-"""What exists, read from files: benchmarks, readers and their text profiles; and the loader that completes them."""
+"""What exists, read from files: benchmarks, readers and their text profiles."""
 
-from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
-from kedro.config import OmegaConfigLoader
 from kedro.utils import find_kedro_project
 from pydantic import ValidationError
 
@@ -69,40 +67,20 @@ def reader_entry(name: str) -> dict[str, Any]:
 def encoder_entry(name: str) -> dict[str, Any]:
     """An encoder's parameters in the base environment."""
     path = project_folder() / "conf" / "base" / "parameters" / "encoders.yml"
-    known = yaml.safe_load(path.read_text())["encoders"]
+    known = _encoders(path)
     if name not in known:
         raise CoattendError(f"no encoder is called {name!r}", where=str(path), cure=did_you_mean(name, list(known)))
     return known[name]
 
 
+@cache
+def _encoders(path: Path) -> dict[str, Any]:
+    return _read_yaml(path)["encoders"]
+
+
 def complete_reader(name: str, entry: dict[str, Any] | None) -> dict[str, Any]:
     """Add the names that an entry may leave out."""
     return {"name": name, "reader": name} | (entry or {})
-
-
-class ConfigLoader(OmegaConfigLoader):
-    """Kedro's loader; entries learn their names, and readers without a parameter file get an entry of defaults."""
-
-    def __getitem__(self, key: str) -> dict[str, Any]:
-        """Load one kind of configuration, with every reader among the parameters."""
-        config = super().__getitem__(key)
-        if key == "parameters":
-            given = config.get("readers") or {}
-            _check_known("readers", given, reader_names())
-            _check_known("benchmarks", config.get("benchmarks") or {}, benchmark_names())
-            names = {*readers.names(), *given}
-            config["readers"] = {name: complete_reader(name, given.get(name)) for name in sorted(names)}
-            for name, entry in (config.get("benchmarks") or {}).items():
-                entry["name"] = name
-        return config
-
-
-def _check_known(kind: str, given: Iterable[str], known: list[str]) -> None:
-    """A name that no file of the base environment declares is a misspelt one."""
-    for name in given:
-        if name not in known:
-            where = f"{kind}.{name} in a parameter file"
-            raise CoattendError(f"there is no such {kind[:-1]}", where=where, cure=did_you_mean(name, known))
 
 
 def _entry(kind: str, name: str) -> dict[str, Any]:

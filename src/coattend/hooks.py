@@ -33,7 +33,7 @@ class Checks:
         for node in pipeline.nodes:
             if "gpu" not in node.tags:
                 continue
-            benchmark, reader = (_parameter(node, kind, catalog) for kind in ("benchmarks", "readers"))
+            benchmark, reader = _parameter(node, "benchmarks", catalog), _reader(node, catalog)
             recurrent = readers.encoder_of(reader.reader) == "recurrent"
             _check_wiring(node, reader, _parameter(node, "encoders", catalog), reads_words=recurrent)
             training_of(benchmark, reader, recurrent=recurrent)
@@ -43,6 +43,11 @@ class Checks:
 
 def _parameter(node: Any, kind: str, catalog: Any) -> Any:
     return next(catalog.load(name) for name in node.inputs if name.startswith(f"params:{kind}."))
+
+
+def _reader(node: Any, catalog: Any) -> ReaderParameters:
+    """The reader that a node trains: one of its own, or a study's variant."""
+    return _parameter(node, "studies" if "study" in node.tags else "readers", catalog)
 
 
 def _check_wiring(node: Any, reader: ReaderParameters, encoder: EncoderParameters, *, reads_words: bool) -> None:

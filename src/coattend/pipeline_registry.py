@@ -1,11 +1,11 @@
-"""Every pipeline by name: the stages, one pipeline a benchmark, and the default."""
+"""Every pipeline by name: the stages, one pipeline a benchmark, one a study, and the default."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kedro.pipeline import Pipeline
 
-from coattend import configuration, readers
+from coattend import configuration, readers, studies
 from coattend.pipelines import (
     book_cloze,
     download,
@@ -14,6 +14,7 @@ from coattend.pipelines import (
     profile,
     reporting,
     reranking,
+    study,
     submission,
     tagging,
     tokenization,
@@ -28,8 +29,8 @@ DEFAULT_READERS = ("plain", "plain_span", "poi_net", "poi_net_span", "aoa_reader
 
 
 def register_pipelines() -> dict[str, Pipeline]:
-    """The stages (all benchmarks), the benchmarks (all stages but those on request), and ``__default__``: the sample
-    with some readers of every task."""
+    """The stages (all benchmarks), the benchmarks (all stages but those on request), the studies (with the data stages
+    of their benchmarks), and ``__default__``: the sample with some readers of every task."""
     stages: dict[str, list[Pipeline]] = {}
     benchmarks: dict[str, list[Pipeline]] = {}
     for benchmark in configuration.benchmark_names():
@@ -38,6 +39,7 @@ def register_pipelines() -> dict[str, Pipeline]:
             if stage not in ON_REQUEST:
                 benchmarks.setdefault(benchmark, []).append(pipeline)
     named = {name: _joined(pipelines) for name, pipelines in (stages | benchmarks).items()}
+    named |= {f"{studies.PREFIX}{name}": _study(name) for name in studies.study_names()}
     return named | {"__default__": _of_readers(named[DEFAULT_BENCHMARK], DEFAULT_BENCHMARK, DEFAULT_READERS)}
 
 
@@ -61,16 +63,13 @@ def readers_of(benchmark: str) -> list[str]:
 
 def _pipelines_of(benchmark: str) -> list[tuple[str, Pipeline]]:
     entry = configuration.benchmark_entry(benchmark)
-    profiles = {name: _profiles(name) for name in readers_of(benchmark)}
-    texts = sorted({(one["tagging"], one["tokenizer"]) for one in profiles.values()})
-    generated, of_books = (entry.get(kind) is not None for kind in ("generator", "books"))
-    read = ingestion.create_pipeline(benchmark, generated=generated, written=generated or of_books)
-    pipelines = [("ingestion", read)]
+    profiles = {name: _profiles(configuration.reader_entry(name)) for name in readers_of(benchmark)}
+    texts = _texts(profiles.values())
+    pipelines = _data_of(benchmark, texts)
     if entry.get("published_at"):
         pipelines.append(("download", download.create_pipeline(benchmark)))
-    pipelines += [("book_cloze", book_cloze.create_pipeline(benchmark, name)) for name, _ in texts[:1] if of_books]
-    pipelines += [("tagging", tagging.create_pipeline(benchmark, name)) for name in sorted({t for t, _ in texts})]
-    pipelines += [("tokenization", tokenization.create_pipeline(benchmark, *names)) for names in texts]
+    if entry.get("books") is not None:
+        pipelines += [("book_cloze", book_cloze.create_pipeline(benchmark, name)) for name, _ in texts[:1]]
     pipelines += [("profile", profile.create_pipeline(benchmark, *names)) for names in texts[:1]]
     trained_on = entry.get("trained_on") or benchmark
     if trained_on == benchmark:
@@ -89,6 +88,37 @@ def _pipelines_of(benchmark: str) -> list[tuple[str, Pipeline]]:
     return [*pipelines, ("reporting", reporting.create_pipeline(benchmark, list(profiles)))]
 
 
+def _data_of(benchmark: str, texts: Sequence[tuple[str, str]]) -> list[tuple[str, Pipeline]]:
+    """A benchmark's data stages, for pairs of a tagging and a tokenizer profile."""
+    entry = configuration.benchmark_entry(benchmark)
+    generated, of_books = (entry.get(kind) is not None for kind in ("generator", "books"))
+    read = ingestion.create_pipeline(benchmark, generated=generated, written=generated or of_books)
+    pipelines = [("ingestion", read)]
+    pipelines += [("tagging", tagging.create_pipeline(benchmark, name)) for name in sorted({t for t, _ in texts})]
+    return pipelines + [("tokenization", tokenization.create_pipeline(benchmark, *names)) for names in texts]
+
+
+def _study(name: str) -> Pipeline:
+    """A study behind the data stages of its benchmarks."""
+    one = studies.study(name)
+    asked = one.parameters
+    variants = {
+        (benchmark, variant): _profiles(one.entry(variant))
+        for variant in asked.variants
+        for benchmark in asked.benchmarks_of(variant)
+    }
+    data = []
+    for benchmark in asked.benchmarks:
+        texts = _texts(profiles for (where, _), profiles in variants.items() if where == benchmark)
+        data += [pipeline for _, pipeline in _data_of(benchmark, texts)]
+    return _joined([*data, study.create_pipeline(name, variants)])
+
+
+def _texts(profiles: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """The pairs of a tagging and a tokenizer profile that readers read."""
+    return sorted({(one["tagging"], one["tokenizer"]) for one in profiles})
+
+
 def _looks_for_words(reader: str, benchmark: str) -> bool:
     """Whether a reader answers a benchmark's questions with a missing word, be it that these are read as options."""
     tasks, entry = configuration.benchmark_entry(benchmark)["tasks"], configuration.reader_entry(reader)
@@ -96,9 +126,8 @@ def _looks_for_words(reader: str, benchmark: str) -> bool:
     return "word" in tasks and readers.task_of(head) not in set(tasks) - {"word"}
 
 
-def _profiles(reader: str) -> dict[str, Any]:
+def _profiles(entry: Mapping[str, Any]) -> dict[str, Any]:
     """What decides which tables a reader reads: names of profiles, and whether it reads words."""
-    entry = configuration.reader_entry(reader)
     encoder = entry.get("encoder", "minilm")
     tokenizer = configuration.encoder_entry(encoder).get("tokenizer", "minilm")
     return {"tagging": entry.get("tagging", "nltk_penn"), "encoder": encoder, "tokenizer": tokenizer} | {

@@ -7,8 +7,12 @@ from kedro.framework.session import KedroSession
 from kedro.io import DatasetError
 from kedro.validation.exceptions import ParameterValidationError
 
+from coattend import studies
 from coattend.configuration import benchmark_names
 from coattend.errors import CoattendError, did_you_mean
+
+STUDY = "study"
+"""What the namespaces of studies begin with."""
 
 
 class Session(KedroSession):
@@ -22,7 +26,7 @@ class Session(KedroSession):
         """
         pipeline_names, namespaces = list(pipeline_names or ()), list(namespaces or ())
         if namespaces and not pipeline_names:
-            pipeline_names = sorted({_known_benchmark(namespace) for namespace in namespaces})
+            pipeline_names = sorted({_pipeline_of(namespace) for namespace in namespaces})
         _check_names(pipeline_names, namespaces)
         # Kedro would take the nodes of a namespace inside another one twice.
         namespaces = [one for one in namespaces if not any(one.startswith(f"{other}.") for other in namespaces)]
@@ -52,6 +56,14 @@ def _told_to_the_user(error: BaseException) -> CoattendError:
     return CoattendError(str(error), cure="Run the stage that writes it again")
 
 
+def _pipeline_of(namespace: str) -> str:
+    """The pipeline that a namespace alone means."""
+    first, *rest = namespace.split(".")
+    if first == STUDY and rest:
+        return f"{studies.PREFIX}{studies.study(rest[0]).name}"
+    return _known_benchmark(namespace)
+
+
 def _known_benchmark(namespace: str) -> str:
     benchmark = namespace.split(".")[0]
     if benchmark not in benchmark_names():
@@ -67,7 +79,7 @@ def _check_names(pipeline_names: list[str], namespaces: list[str]) -> None:
         return
     known = {namespace for name in pipeline_names for namespace in _prefixes(pipelines[name])}
     for namespace in namespaces:
-        _known_benchmark(namespace)
+        _pipeline_of(namespace)
         if namespace not in known:
             chosen = ", ".join(pipeline_names)
             raise CoattendError(

@@ -1,6 +1,6 @@
 """Project settings: how Kedro loads configuration and runs a session. Hooks come through their entry point."""
 
-from coattend.configuration import ConfigLoader
+from coattend.config_loader import ConfigLoader
 from coattend.session import Session
 
 CONFIG_LOADER_CLASS = ConfigLoader

@@ -5,7 +5,7 @@ Nothing here imports torch.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -34,6 +34,9 @@ _INNER: dict[Any, type[BaseModel]] = {
     "cited": CitedParameters,
     "examples": ExampleParameters,
 }
+_VALUES = ("seeds", "protocol", "budget_hours")
+"""What an environment may change in a study."""
+
 Checked = TypeVar("Checked", bound=BaseModel)
 
 
@@ -52,6 +55,23 @@ class Study:
     paper: PaperParameters
     parameters: StudyParameters
     file: Path
+
+    def changed(self, values: Mapping[str, Any]) -> "Study":
+        """The study with other values for some fields; its shape stays as its file has it.
+
+        Raises:
+            CoattendError: If there is no such field, or it decides the study's shape.
+        """
+        for field in values:
+            if field not in _VALUES:
+                cure = f"Environments change values only: {', '.join(_VALUES)}"
+                raise CoattendError("cannot be changed here", where=f"studies.{self.name}.{field}", cure=cure)
+        asked = {**self.parameters.model_dump(mode="json"), **values}
+        try:
+            return replace(self, parameters=StudyParameters.model_validate(asked))
+        except ValidationError as error:
+            where = f"studies.{self.name}"
+            raise CoattendError(error.errors()[0]["msg"].removeprefix("Value error, "), where=where) from None
 
     def entry(self, variant: str, known: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """A variant as the entry of a reader.
@@ -110,7 +130,8 @@ def read(file: Path) -> list[Study]:
     found = []
     for name, entry in content["studies"].items():
         parameters = _checked(StudyParameters, entry, lines, ("studies", name))
-        one = Study(f"{file.stem}_{name}", paper, parameters, file)
+        parameters = parameters.model_copy(update={"name": f"{file.stem}_{name}"})
+        one = Study(parameters.name, paper, parameters, file)
         for path, problem in _problems(one):
             raise CoattendError(problem.problem, where=lines.where(("studies", name, *path)), cure=problem.cure)
         found.append(one)

@@ -91,6 +91,32 @@ PROFILE = pa.schema(
     ]
 )
 
+STUDY_ROWS = pa.schema(
+    [
+        pa.field("benchmark", pa.string(), nullable=False),
+        pa.field("split", pa.string(), nullable=False),
+        pa.field("group", pa.string(), nullable=False),
+        pa.field("metric", pa.string(), nullable=False),
+        pa.field("variant", pa.string(), nullable=False),
+        pa.field("title", pa.string(), nullable=False),
+        pa.field("questions", pa.int32(), nullable=False),
+        pa.field("trials", pa.int32(), nullable=False),
+        pa.field("mean", pa.float64(), nullable=False),
+        pa.field("low", pa.float64()),
+        pa.field("high", pa.float64()),
+        pa.field("spread", pa.float64()),
+        pa.field("baseline", pa.string()),
+        pa.field("difference", pa.float64()),
+        pa.field("difference_low", pa.float64()),
+        pa.field("difference_high", pa.float64()),
+        pa.field("p", pa.float64()),
+        pa.field("p_corrected", pa.float64()),
+        pa.field("verdict", pa.string()),
+        pa.field("printed", pa.float64()),
+        pa.field("printed_encoder", pa.string()),
+    ]
+)
+
 SCHEMAS: dict[str, pa.Schema] = {
     "passages": PASSAGES,
     "questions": QUESTIONS,
@@ -100,4 +126,5 @@ SCHEMAS: dict[str, pa.Schema] = {
     "tokens": TOKENS,
     "predictions": PREDICTIONS,
     "profile": PROFILE,
+    "study_rows": STUDY_ROWS,
 }

@@ -32,7 +32,7 @@ def test_a_tie_is_wrong_for_words_and_the_first_for_options(task, options, score
         "answerable": True,
     }
     example = Example("1", 0, ((0,),), (1,), ((0, 1),), 0, ())
-    asked = QuestionSet(pa.Table.from_pylist([row], QUESTIONS), {"1": "a b c"}, [example], [])
+    asked = QuestionSet(pa.Table.from_pylist([row], QUESTIONS), {"1": "a b c"}, None, [example], [])
     table = mark([Answer(example, scores)], asked, trial_id="t", seed=0, threshold=None)
     assert table.column("correct").to_pylist() == [correct]
     assert table.column("f1").to_pylist() == [float(correct)]

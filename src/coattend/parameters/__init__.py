@@ -12,7 +12,7 @@ from coattend.parameters.benchmark import (
 )
 from coattend.parameters.reader import EncoderParameters, ReaderParameters, training_of
 from coattend.parameters.strict import Parameters
-from coattend.parameters.study import PaperParameters, StudyParameters
+from coattend.parameters.study import PaperParameters, StudyParameters, StudySettings
 from coattend.parameters.text import TaggingParameters, TokenizerParameters
 from coattend.parameters.training import RerankingParameters, TrainingParameters
 
@@ -27,6 +27,7 @@ __all__ = [
     "RerankingParameters",
     "SourceParameters",
     "StudyParameters",
+    "StudySettings",
     "TaggingParameters",
     "Task",
     "TokenizerParameters",

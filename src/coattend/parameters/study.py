@@ -77,6 +77,7 @@ class ExampleParameters(Parameters):
 class StudyParameters(Parameters):
     """A table or a figure, reproduced."""
 
+    name: str = Field("", description="File and entry, such as duma_table7; filled in.")
     title: str = Field(description="What it asks, in a few words.")
     source: str = Field(description="Paper, and table or figure.")
     benchmarks: tuple[str, ...] = Field(min_length=1, description="What its variants are trained and scored on.")
@@ -126,6 +127,14 @@ class StudyParameters(Parameters):
     def baseline_of(self, variant: str) -> str:
         """The variant that one is compared with."""
         return self.variants[variant].against or self.baseline
+
+
+class StudySettings(Parameters):
+    """What all studies share."""
+
+    seeds: tuple[int, ...] | None = Field(None, min_length=1, description="In the place of each study's own.")
+    processes: int | None = Field(None, ge=1, description="Trials at once; null: one a core, and one on a GPU.")
+    budget_hours: float | None = Field(None, gt=0, description="For studies that have none of their own.")
 
 
 def _among(where: str, name: str, known: Any) -> None:

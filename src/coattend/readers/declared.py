@@ -50,15 +50,17 @@ def keyword(file: Path, name: str, argument: str) -> Any:
     return None
 
 
-def options(file: Path) -> list[str]:
-    """Names of the fields of a module's classes ``Config``, which are the options of its part.
+@cache
+def options(file: Path) -> tuple[str, ...]:
+    """Names of the fields of the classes ``Config`` inside a module's classes, which are the options of its part.
 
     Raises:
         CoattendError: If the file is no Python.
     """
-    configs = [node for node in ast.walk(_parsed(file)) if isinstance(node, ast.ClassDef) and node.name == "Config"]
+    parts = [one for one in _parsed(file).body if isinstance(one, ast.ClassDef)]
+    configs = [one for part in parts for one in part.body if isinstance(one, ast.ClassDef) and one.name == "Config"]
     fields = [line for config in configs for line in config.body if isinstance(line, ast.AnnAssign)]
-    return [line.target.id for line in fields if not ast.unparse(line.annotation).startswith("ClassVar")]
+    return tuple(line.target.id for line in fields if not ast.unparse(line.annotation).startswith("ClassVar"))
 
 
 def _assigned(file: Path, name: str) -> ast.expr | None:

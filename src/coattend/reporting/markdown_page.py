@@ -1,5 +1,6 @@
 """The page in Markdown: the words and the tables."""
 
+from collections.abc import Iterable
 from html import escape
 from typing import Any
 
@@ -16,8 +17,13 @@ def render(results: dict[str, Any]) -> str:
     Returns:
         A page that any Markdown viewer shows; what was given by users stands in it as text.
     """
-    parts = [f"# {_text(results['title'])}: readers compared"]
-    for section in sections(results):
+    return write(f"{results['title']}: readers compared", sections(results))
+
+
+def write(title: str, page: Iterable[Section]) -> str:
+    """Write sections under a title."""
+    parts = [f"# {_text(title)}"]
+    for section in page:
         parts += _section(section)
     return "\n\n".join(parts) + "\n"
 

@@ -18,6 +18,12 @@ from coattend.training import events
 PARENTS = "COATTEND_MLFLOW_PARENTS"
 """Environment variable that tells worker processes the parent runs: benchmark to run id, as JSON."""
 
+EXPERIMENT = "COATTEND_MLFLOW_EXPERIMENT"
+"""Environment variable that names the experiment of the node that runs."""
+
+STUDY = "study_"
+"""What experiments of studies begin with; others are benchmarks."""
+
 PAGES = {"page": "results/index.html", "page_markdown": "results/results.md"}
 """Catalog entries that are attached to the parent run, and under which name."""
 
@@ -32,27 +38,30 @@ class Tracking:
     @hook_impl
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline) -> None:
         """Close what dead processes left open, then open a parent run for each benchmark."""
-        benchmarks = sorted({node.namespace.split(".")[0] for node in pipeline.nodes if _is_tracked(node)})
-        if not benchmarks:
+        names = sorted({_experiment(node) for node in pipeline.nodes if _is_tracked(node)})
+        if not names:
             return
         self._project = Path(run_params["project_path"])
         client = client_of(self._project)
         close_orphans(client)
         parents = {}
-        for benchmark in benchmarks:
-            experiment = experiment_of(client, benchmark, self._project)
-            tags = common_tags(self._project) | {"benchmark": benchmark, "kind": "kedro run"}
-            name = f"{benchmark} {run_params['run_id'][:19]}"
-            parents[benchmark] = client.create_run(experiment, tags=tags, run_name=name).info.run_id
+        for name in names:
+            experiment = experiment_of(client, name, self._project)
+            kind = "study" if name.startswith(STUDY) else "benchmark"
+            tags = common_tags(self._project) | {kind: name.removeprefix(STUDY), "kind": "kedro run"}
+            run_name = f"{name} {run_params['run_id'][:19]}"
+            parents[name] = client.create_run(experiment, tags=tags, run_name=run_name).info.run_id
             for key in ("pipeline_names", "namespaces", "env", "runtime_params"):
-                client.log_param(parents[benchmark], key, json.dumps(run_params[key], default=str)[:5000])
+                client.log_param(parents[name], key, json.dumps(run_params[key], default=str)[:5000])
         os.environ[PARENTS] = json.dumps(parents)
 
     @hook_impl
     def before_node_run(self, node: Any) -> None:
         """Listen to trials, in worker processes too."""
-        if _parents() and _is_tracked(node) and self not in events.listeners:
-            events.listeners.append(self)
+        if _parents() and _is_tracked(node):
+            os.environ[EXPERIMENT] = _experiment(node)
+            if self not in events.listeners:
+                events.listeners.append(self)
 
     @hook_impl
     def after_node_run(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
@@ -80,10 +89,12 @@ class Tracking:
 
     def trial_started(self, trial: dict[str, Any]) -> None:
         """Open the run of a trial that is being trained."""
-        parent = _parents().get(trial["benchmark"])
+        name = os.environ.get(EXPERIMENT, "")
+        parent = _parents().get(name)
         if parent is not None:
             client = client_of(self._project)
-            self._open[trial["trial_id"]] = trials.TrialRun(client, trials.create(client, trial, parent, self._project))
+            run = trials.create(client, trial, name, parent, self._project)
+            self._open[trial["trial_id"]] = trials.TrialRun(client, run)
 
     def trial_logged(self, trial_id: str, step: int, values: dict[str, float]) -> None:
         """Add a point to its curves."""
@@ -132,7 +143,13 @@ def _parents() -> dict[str, str]:
 
 
 def _is_tracked(node: Any) -> bool:
-    return any(output.endswith((".model", ".predictions", ".metrics")) for output in node.outputs)
+    return any(output.endswith((".model", ".predictions", ".metrics", ".outcome")) for output in node.outputs)
+
+
+def _experiment(node: Any) -> str:
+    """The experiment of a node: its study's, or its benchmark's."""
+    first, *rest = node.namespace.split(".")
+    return f"{STUDY}{rest[0]}" if first == "study" else first
 
 
 def _metrics_of(metrics: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

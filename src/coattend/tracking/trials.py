@@ -53,12 +53,13 @@ class TrialRun:
         self._client.set_terminated(self.run, status)
 
 
-def create(client: "MlflowClient", trial: dict[str, Any], parent: str, project: Path) -> str:
+def create(client: "MlflowClient", trial: dict[str, Any], experiment: str, parent: str, project: Path) -> str:
     """Open a child run for a trial.
 
     Args:
         client: Where to write.
         trial: Its content with ``trial_id`` and ``name``.
+        experiment: Name of the experiment.
         parent: Run of the Kedro run.
         project: The project's folder.
 
@@ -79,7 +80,7 @@ def create(client: "MlflowClient", trial: dict[str, Any], parent: str, project: 
         "data_hash": data,
     }
     name = f"{trial['name']} seed {trial['seed']}"
-    run = client.create_run(experiment_of(client, benchmark, project), tags=tags, run_name=name).info.run_id
+    run = client.create_run(experiment_of(client, experiment, project), tags=tags, run_name=name).info.run_id
     encoder = {"head": trial["head"], "encoder": trial["encoder"]}
     parameters = trial["options"] | encoder | {f"training.{key}": value for key, value in trial["training"].items()}
     client.log_batch(run, params=[Param(key, str(value)) for key, value in parameters.items()])
@@ -98,7 +99,7 @@ def find_or_write(
     if found:
         return found[0].info.run_id
     content = {"benchmark": metrics["benchmark"], "name": metrics["reader"], "reader": trial["variant"]}
-    run = create(client, trial | content, parent, project)
+    run = create(client, trial | content, metrics["benchmark"], parent, project)
     for point in trial["curve"]:
         values = {key: point[key] for key in ("loss", "held_out") if point[key] is not None}
         log_values(client, run, values, point["step"])

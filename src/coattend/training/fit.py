@@ -4,6 +4,7 @@ import logging
 import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,52 @@ tags are part of its data: a trial with wrong tags in dev alone is that without 
 logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class Work:
+    """The trials of a plan.
+
+    Attributes:
+        plan: What is trained.
+        store: The folder of all trials.
+        train: What it is trained on.
+        held_out: What chooses the checkpoint.
+        data: A hash of both.
+    """
+
+    plan: Plan
+    store: Path
+    train: QuestionSet
+    held_out: QuestionSet
+    data: str
+
+    @classmethod
+    def of(cls, plan: Plan, store: Path) -> "Work":
+        """Read the questions of a plan; what cannot be read is told."""
+        train, held_out = plan.source.training(plan.training)
+        for unreadable in (*train.unreadable, *held_out.unreadable):
+            logger.warning("question %s is left out: %s", unreadable.question_id, unreadable.reason)
+        return cls(plan, store, train, held_out, digest(train.examples + held_out.examples, train.tokens))
+
+    def trial(self, seed: int) -> Trial:
+        """The trial of a seed."""
+        return Trial(_content(self.plan, seed, self.data), self.store)
+
+    def attempt(self, seed: int) -> tuple[dict[str, Any], Exception | None]:
+        """Train the trial of a seed, or find it done.
+
+        Returns:
+            What it came to, with a ``failure`` if it failed, and the error that it failed with.
+        """
+        trial = self.trial(seed)
+        try:
+            return _train(trial, self.plan, self.train, self.held_out), None
+        except Exception as error:
+            outcome = trial.fail(f"{type(error).__name__}: {error}")
+            announce("trial_ended", trial.id, outcome)
+            logger.error("trial %s (seed %d) failed: %s", trial.id, seed, error)
+            return outcome, error
+
+
 def train_all(plan: Plan, store: Path) -> list[dict[str, Any]]:
     """Train a plan's trials, seed by seed; what is done already is not done again.
 
@@ -42,23 +89,11 @@ def train_all(plan: Plan, store: Path) -> list[dict[str, Any]]:
     Raises:
         CoattendError: If every trial failed.
     """
-    train, held_out = plan.source.training(plan.training)
-    for unreadable in (*train.unreadable, *held_out.unreadable):
-        logger.warning("question %s is left out: %s", unreadable.question_id, unreadable.reason)
-    data = digest(train.examples + held_out.examples, train.tokens)
-    outcomes, errors = [], []
-    for seed in plan.training.seeds:
-        trial = Trial(_content(plan, seed, data), store)
-        try:
-            outcomes.append(_train(trial, plan, train, held_out))
-        except Exception as error:
-            errors.append(error)
-            outcomes.append(trial.fail(f"{type(error).__name__}: {error}"))
-            announce("trial_ended", trial.id, outcomes[-1])
-            logger.error("trial %s (seed %d) failed: %s", trial.id, seed, error)
-    if len(errors) == len(outcomes):
+    work = Work.of(plan, store)
+    outcomes, errors = zip(*map(work.attempt, plan.training.seeds), strict=True)
+    if all(errors):
         raise errors[0]
-    return outcomes
+    return list(outcomes)
 
 
 def _content(plan: Plan, seed: int, data: str) -> dict[str, Any]:

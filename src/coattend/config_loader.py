@@ -1,0 +1,50 @@
+"""Kedro's configuration with every benchmark, reader and study in it."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from kedro.config import OmegaConfigLoader
+
+from coattend import configuration, readers, studies
+from coattend.errors import CoattendError, did_you_mean
+
+
+class ConfigLoader(OmegaConfigLoader):
+    """Kedro's loader; entries learn their names, readers without a parameter file get an entry of defaults, and studies'
+    variants are completed from the readers that they differ from."""
+
+    def __getitem__(self, key: str) -> dict[str, Any]:
+        """Load one kind of configuration, with every reader among the parameters."""
+        config = super().__getitem__(key)
+        if key == "parameters":
+            given = config.get("readers") or {}
+            _check_known("readers", given, configuration.reader_names())
+            _check_known("benchmarks", config.get("benchmarks") or {}, configuration.benchmark_names())
+            names = {*readers.names(), *given}
+            config["readers"] = {name: configuration.complete_reader(name, given.get(name)) for name in sorted(names)}
+            for name, entry in (config.get("benchmarks") or {}).items():
+                entry["name"] = name
+            config["studies"] = _studies(config.get("studies") or {}, config["readers"])
+        return config
+
+
+def _studies(given: dict[str, Any], readers: dict[str, Any]) -> dict[str, Any]:
+    """Every study with what an environment changes in it, and its variants as readers' entries."""
+    _check_known("studies", given, studies.study_names())
+    found = {}
+    for name in studies.study_names():
+        one = studies.study(name).changed(given.get(name) or {})
+        variants = {variant: one.entry(variant, readers) for variant in one.parameters.variants}
+        found[name] = {"about": one.parameters.model_dump(mode="json"), "variants": variants}
+    return found
+
+
+ONE = {"readers": "reader", "benchmarks": "benchmark", "studies": "study"}
+
+
+def _check_known(kind: str, given: Iterable[str], known: list[str]) -> None:
+    """A name that no file of the base environment declares is a misspelt one."""
+    for name in given:
+        if name not in known:
+            where = f"{kind}.{name} in a parameter file"
+            raise CoattendError(f"there is no such {ONE[kind]}", where=where, cure=did_you_mean(name, known))

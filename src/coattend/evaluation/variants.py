@@ -1,0 +1,108 @@
+"""Whether a variant differs from its baseline, with the seeds, the questions and the size of the table in mind."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from coattend.evaluation.intervals import LEVEL
+from coattend.evaluation.significance import Difference, mcnemar, paired_bootstrap
+
+SEEDS_TO_DRAW = 5
+"""From so many seeds on they are drawn like passages are; fewer say too little of others, and are shown one by one."""
+
+POWER = 0.8
+"""How often a difference that can be resolved is found."""
+
+
+@dataclass(frozen=True)
+class SeedDifference:
+    """The difference of two trials with one seed, in percentage points.
+
+    Attributes:
+        seed: Their seed.
+        difference: Over passages.
+        mcnemar_p: Of the exact test; None where answers are not just right or wrong.
+    """
+
+    seed: int
+    difference: Difference
+    mcnemar_p: float | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A variant beside its baseline, in percentage points.
+
+    Attributes:
+        difference: Of the means over seeds.
+        over_seeds: Whether its interval covers other seeds; else it speaks of these alone.
+        by_seed: For each seed that both have.
+        resolves: The smallest difference that so many questions show in four of five cases, at a level of 5 %.
+    """
+
+    difference: Difference
+    over_seeds: bool
+    by_seed: tuple[SeedDifference, ...]
+    resolves: float | None
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the interval leaves out zero."""
+        low, high = self.difference.low, self.difference.high
+        return low is not None and high is not None and (low > 0 or high < 0)
+
+
+def compare(
+    ours: Mapping[int, np.ndarray], theirs: Mapping[int, np.ndarray], passages: np.ndarray, *, graded: bool
+) -> Comparison:
+    """Compare two variants on the same questions.
+
+    Args:
+        ours: The variant's marks by seed [questions], from 0 to 1.
+        theirs: The baseline's, likewise.
+        passages: The passage of each question [questions].
+        graded: Whether marks may lie between 0 and 1, as F1 does.
+    """
+    mine, base = (100 * np.stack(list(marks.values())) for marks in (ours, theirs))
+    over_seeds = min(len(mine), len(base)) >= SEEDS_TO_DRAW
+    pair = (mine, base) if over_seeds else (mine.mean(0, keepdims=True), base.mean(0, keepdims=True))
+    found = paired_bootstrap(*pair, passages)
+    by_seed = tuple(_of_seed(seed, ours[seed], theirs[seed], passages, graded) for seed in ours if seed in theirs)
+    return Comparison(found, over_seeds, by_seed, _resolved(found))
+
+
+def _of_seed(seed: int, ours: np.ndarray, theirs: np.ndarray, passages: np.ndarray, graded: bool) -> SeedDifference:
+    found = paired_bootstrap(100 * ours[None], 100 * theirs[None], passages)
+    return SeedDifference(seed, found, None if graded else mcnemar(ours > 0, theirs > 0))
+
+
+def _resolved(found: Difference) -> float | None:
+    from scipy.stats import norm
+
+    if found.low is None or found.high is None:
+        return None
+    reach = norm.ppf((1 + LEVEL) / 2)
+    return float((found.high - found.low) / (2 * reach) * (reach + norm.ppf(POWER)))
+
+
+def expected_resolution(questions: int, *, differing: float = 0.3) -> float:
+    """The smallest difference, in percentage points, that will be resolved before anything is trained.
+
+    Args:
+        questions: How many will be scored, each taken to be independent.
+        differing: Share of questions that one of two readers gets right and the other wrong. Trials of one reader with
+            two seeds differ on about so many.
+    """
+    from scipy.stats import norm
+
+    return float(100 * (norm.ppf((1 + LEVEL) / 2) + norm.ppf(POWER)) * np.sqrt(differing / questions))
+
+
+def corrected(p_values: Sequence[float | None]) -> list[float | None]:
+    """p values of one table, corrected for how many they are (Holm); None stays None."""
+    from statsmodels.stats.multitest import multipletests
+
+    given = [p for p in p_values if p is not None]
+    holm = iter(multipletests(given, method="holm")[1].tolist() if given else [])
+    return [None if p is None else next(holm) for p in p_values]

@@ -1,0 +1,5 @@
+"""Studies: a paper's table or figure, trained, tested and printed beside the paper's own numbers."""
+
+from coattend.pipelines.study.pipeline import create_pipeline
+
+__all__ = ["create_pipeline"]

@@ -1,0 +1,85 @@
+"""Nodes of a study's pipeline."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as pads
+
+from coattend.parameters import (
+    BenchmarkParameters,
+    EncoderParameters,
+    ReaderParameters,
+    StudyParameters,
+    StudySettings,
+    TokenizerParameters,
+)
+
+
+def run_variant(
+    questions: pads.Dataset,
+    passages: pads.Dataset,
+    tokens: pads.Dataset,
+    trials: Path,
+    benchmark: BenchmarkParameters,
+    variant: ReaderParameters,
+    encoder: EncoderParameters,
+    tokenizer: TokenizerParameters,
+    settings: StudySettings,
+    tags: pads.Dataset | None = None,
+) -> tuple[dict[str, Any], pa.Table]:
+    """Train a variant's trials, or find them done, and ask them the questions of every split but train.
+
+    Returns:
+        What each trial came to, failures among them, and what the others answered.
+    """
+    from coattend.training.fan_out import train_seeds
+    from coattend.training.plans import plan_of
+    from coattend.training.predict import predict_all
+
+    if settings.seeds is not None:
+        variant = variant.model_copy(update={"training": variant.training | {"seeds": list(settings.seeds)}})
+    plan = plan_of(questions, passages, tokens, tags, benchmark, variant, encoder, tokenizer)
+    outcomes = train_seeds(plan, trials, processes=settings.processes)
+    outcome = {"benchmark": plan.benchmark, "variant": plan.name, "task": plan.source.task, "trials": outcomes}
+    answers, _ = predict_all(plan, {"trials": [{"failure": None} | one for one in outcomes]}, trials)
+    return outcome, answers
+
+
+def tabulate(about: StudyParameters, **parts: Any) -> tuple[dict[str, Any], pa.Table, str, str, str]:
+    """Put a study's variants side by side, and beside what the paper printed.
+
+    Args:
+        about: The study.
+        parts: For each benchmark ``<benchmark>.questions``, and for each of its variants
+            ``<benchmark>.<variant>.outcome`` and ``<benchmark>.<variant>.answers``; None where it was not run.
+
+    Returns:
+        The results as data, their rows as a table, and these as Markdown, CSV and LaTeX.
+    """
+    from coattend.reporting import markdown_page, study_page, study_table
+
+    results = study_table.results_of(about, parts)
+    rows = study_table.rows_of(results)
+    page = markdown_page.write(results["title"], study_page.sections(results))
+    return results, rows, page, study_page.csv(rows), study_page.latex(results)
+
+
+def finish(results: dict[str, Any]) -> None:
+    """End the run well only if no trial failed.
+
+    Raises:
+        CoattendError: If some did, with the reason of each; another run trains these alone.
+    """
+    from coattend.errors import CoattendError
+
+    if results["failures"]:
+        told = [
+            f"{one['variant']} on {one['benchmark']}, seed {one['seed']}: {one['failure']}"
+            for one in results["failures"]
+        ]
+        raise CoattendError(
+            f"{len(told)} trials failed ({'; '.join(told)})",
+            where=f"study {results['name']}",
+            cure="The table shows the others; the same command again trains these alone",
+        )

@@ -1,0 +1,52 @@
+"""The pipeline of one study, behind the data stages of its benchmarks."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kedro.pipeline import Pipeline, node
+
+from coattend.pipelines.study.nodes import finish, run_variant, tabulate
+from coattend.pipelines.training.pipeline import SHARED, texts_of
+
+OUTPUTS = ("results", "rows", "markdown", "csv", "latex")
+
+
+def create_pipeline(study: str, variants: Mapping[tuple[str, str], Mapping[str, Any]]) -> Pipeline:
+    """Train, tabulate and end: nodes ``study.<study>.<benchmark>.<variant>``, ``....tabulate`` and ``finish``.
+
+    Args:
+        study: Name of the study.
+        variants: Benchmark and variant to the profiles that decide which tables the variant reads.
+    """
+    namespace = f"study.{study}"
+    trained = [_variant(study, benchmark, variant, **profiles) for (benchmark, variant), profiles in variants.items()]
+    parts = {f"{benchmark}.questions": f"{benchmark}.questions" for benchmark, _ in variants} | {
+        f"{benchmark}.{variant}.{part}": f"{namespace}.{benchmark}.{variant}.{part}"
+        for benchmark, variant in variants
+        for part in ("outcome", "answers")
+    }
+    about = {"about": f"params:studies.{study}.about"}
+    outputs = [f"{namespace}.{name}" for name in OUTPUTS]
+    ends = [
+        node(tabulate, about | parts, outputs, name="tabulate", namespace=namespace, tags="study"),
+        node(finish, f"{namespace}.results", None, name="finish", namespace=namespace, tags="study"),
+    ]
+    return Pipeline([*trained, *ends])
+
+
+def _variant(
+    study: str, benchmark: str, variant: str, *, tagging: str, encoder: str, tokenizer: str, reads_words: bool
+) -> Any:
+    texts = texts_of(benchmark, tagging, tokenizer, reads_words=reads_words)
+    inputs = {name: f"{benchmark}.{name}" for name in SHARED} | texts | {"trials": "trials"}
+    parameters = {
+        "benchmark": f"params:benchmarks.{benchmark}",
+        "variant": f"params:studies.{study}.variants.{variant}",
+        "encoder": f"params:encoders.{encoder}",
+        "tokenizer": f"params:tokenizers.{tokenizer}",
+        "settings": "params:study",
+    }
+    namespace = f"study.{study}.{benchmark}"
+    outputs = [f"{namespace}.{variant}.{part}" for part in ("outcome", "answers")]
+    tags = ["gpu", "study"]
+    return node(run_variant, inputs | parameters, outputs, name=variant, namespace=namespace, tags=tags)

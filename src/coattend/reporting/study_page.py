@@ -1,0 +1,150 @@
+"""What is said of a study: its table, what differs from the paper, what failed, and what to keep in mind."""
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from coattend.evaluation.groups import EVERYTHING
+from coattend.reporting.page import Section
+from coattend.reporting.tables import LABELS, NONE, Cell, Table
+
+
+def sections(results: dict[str, Any]) -> list[Section]:
+    """The page of a study.
+
+    Args:
+        results: What `coattend.reporting.study_table.results_of` returned.
+    """
+    parts = [
+        Section(f"{results['source']}", tuple(_summary(results)), tuple(tables(results)), tuple(_by_seed(results)))
+    ]
+    if results["cited"]:
+        cited = "Numbers that the paper quotes from others. Nothing here was compared with them."
+        parts.append(Section("Only cited", (cited,), folded=(_cited(results),)))
+    if results["failures"]:
+        parts.append(Section("Failed", ("Another run trains these alone.",), (_failures(results),)))
+    return [*parts, Section("What to keep in mind", tuple(results["notes"]))]
+
+
+def tables(results: dict[str, Any]) -> Iterator[Table]:
+    """For each benchmark, split and metric a table of the variants."""
+    places = dict.fromkeys((row["benchmark"], row["split"], row["group"], row["metric"]) for row in results["rows"])
+    for benchmark, split, group, metric in places:
+        place = {"benchmark": benchmark, "split": split, "group": group, "metric": metric}
+        rows = [row for row in results["rows"] if place.items() <= row.items()]
+        encoders = dict.fromkeys(_block(one) for row in rows for one in row["printed"])
+        where = split if group == EVERYTHING else f"{split}, {group}"
+        caption = f"{benchmark}, {where}: {LABELS[metric]}, {rows[0]['questions']:,} questions"
+        heads = ("Variant", LABELS[metric], "Beside its baseline", *(f"Printed, {encoder}" for encoder in encoders))
+        yield Table(caption, tuple(map(Cell, heads)), tuple(_row(row, list(encoders)) for row in rows))
+
+
+def csv(rows: pa.Table) -> str:
+    """A study's rows as CSV."""
+    return rows.to_pandas().to_csv(index=False, lineterminator="\n")
+
+
+def latex(results: dict[str, Any]) -> str:
+    """A study's tables as LaTeX, for the package booktabs."""
+    return "\n".join(_tabular(table) for table in tables(results))
+
+
+def _summary(results: dict[str, Any]) -> Iterator[str]:
+    seeds = ", ".join(map(str, results["seeds"]))
+    frozen = "The encoder is frozen: interaction and head alone are trained." if results["protocol"] == "frozen" else ""
+    yield f"Seeds {seeds}. {frozen}".strip()
+    clear = [row for row in results["rows"] if row["p_corrected"] is not None and row["p_corrected"] < 0.05]
+    tested = [row for row in results["rows"] if row["p"] is not None]
+    if tested:
+        yield (
+            f"Of {len(tested)} differences {len(clear)} are clear after a correction for their number (Holm, 5 %). "
+            "Brackets hold 95 % of a bootstrap over passages."
+        )
+
+
+def _row(row: dict[str, Any], encoders: list[str]) -> tuple[Cell, ...]:
+    spread = (f"± {row['spread']:.1f} over {row['trials']} seeds",) if row["spread"] is not None else ()
+    score = Cell(f"{row['mean']:.1f}", (_bracket(row["low"], row["high"]), *spread))
+    printed = {_block(one): one["value"] for one in row["printed"]}
+    return (Cell(row["title"]), score, _beside(row), *(Cell(_number(printed.get(encoder))) for encoder in encoders))
+
+
+def _beside(row: dict[str, Any]) -> Cell:
+    if row["difference"] is None:
+        return Cell(NONE, ("the baseline",) if row["baseline"] is None else ())
+    p = "" if row["p_corrected"] is None else f"p {row['p_corrected']:.3f}"
+    bracket = _bracket(row["difference_low"], row["difference_high"], sign="+")
+    return Cell(f"{row['difference']:+.1f}", tuple(filter(None, (bracket, p, row["verdict"]))))
+
+
+def _bracket(low: float | None, high: float | None, sign: str = "") -> str:
+    return "" if low is None or high is None else f"[{low:{sign}.1f}, {high:{sign}.1f}]"
+
+
+def _number(value: float | None) -> str:
+    return NONE if value is None else f"{value:g}"
+
+
+def _block(printed: dict[str, Any]) -> str:
+    return f"{printed['encoder']}, ensemble" if printed["ensemble"] else printed["encoder"]
+
+
+def _by_seed(results: dict[str, Any]) -> Iterator[Table]:
+    heads = ("Variant", "Where", "Seed", "Beside its baseline", "McNemar's p")
+    rows = tuple(
+        (
+            Cell(row["title"]),
+            Cell(f"{row['benchmark']}, {row['split']}, {LABELS[row['metric']]}"),
+            Cell(str(one["seed"])),
+            Cell(f"{one['mean']:+.1f}", (_bracket(one["low"], one["high"], sign="+"),)),
+            Cell(NONE if one["mcnemar_p"] is None else f"{one['mcnemar_p']:.3f}"),
+        )
+        for row in results["rows"]
+        for one in row["by_seed"]
+        if row["group"] == EVERYTHING
+    )
+    if rows:
+        yield Table("Seed by seed", tuple(map(Cell, heads)), rows)
+
+
+def _cited(results: dict[str, Any]) -> Table:
+    heads = ("System", "Encoder", "Source", "Numbers")
+    rows = tuple(
+        (
+            Cell(f"{one['name']}{one['mark'] or ''}"),
+            Cell(one["encoder"] or NONE),
+            Cell(one["source"] or NONE),
+            Cell("; ".join(_printed(one["numbers"]))),
+        )
+        for one in results["cited"]
+    )
+    return Table("", tuple(map(Cell, heads)), rows, aligned=False)
+
+
+def _printed(numbers: Any, path: str = "") -> Iterator[str]:
+    if not isinstance(numbers, dict):
+        yield f"{path} {numbers:g}" if isinstance(numbers, int | float) else f"{path} {numbers}"
+        return
+    for key, value in numbers.items():
+        yield from _printed(value, f"{path} {key}".strip())
+
+
+def _failures(results: dict[str, Any]) -> Table:
+    heads = ("Variant", "Benchmark", "Seed", "Why")
+    keys = ("variant", "benchmark", "seed", "failure")
+    rows = tuple(tuple(Cell(str(one[key])) for key in keys) for one in results["failures"])
+    return Table("", tuple(map(Cell, heads)), rows, aligned=False)
+
+
+def _tabular(table: Table) -> str:
+    import pandas as pd
+
+    frame = pd.DataFrame(
+        [[" ".join(filter(None, (cell.text, *cell.notes[:1]))) for cell in row] for row in table.rows],
+        columns=[cell.text for cell in table.columns],
+    )
+    text = io.StringIO()
+    frame.to_latex(text, index=False, escape=True, caption=table.caption)
+    return text.getvalue()

@@ -1,0 +1,155 @@
+"""A study's table as data: what was measured, how it differs from the baseline, and what the paper printed."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as pads
+
+from coattend.evaluation import answers, groups, scoring, variants
+from coattend.parameters import StudyParameters
+from coattend.reporting.comparison import METRICS
+from coattend.tables import STUDY_ROWS
+
+PRINTED = {"exact": "exact_match", "f1": "f1", "accuracy": "accuracy"}
+"""What papers' numbers are called in study files, by our metrics."""
+
+
+def results_of(about: StudyParameters, parts: Mapping[str, Any]) -> dict[str, Any]:
+    """All that is known of a study.
+
+    Args:
+        about: What it asks.
+        parts: For each benchmark ``<benchmark>.questions``, and for each of its variants
+            ``<benchmark>.<variant>.outcome`` and ``<benchmark>.<variant>.answers``, None where it was not run.
+
+    Returns:
+        The study's own fields; ``rows``: one for each variant, benchmark, split, group and metric; ``trials``: variant
+        by benchmark; ``failures``: trials that have no result, and why.
+    """
+    rows, trials = [], {}
+    for benchmark in about.benchmarks:
+        run = {variant: _of(parts, benchmark, variant) for variant in about.variants}
+        run = {variant: given for variant, given in run.items() if given is not None}
+        rows += list(_rows(about, benchmark, parts[f"{benchmark}.questions"], run))
+        trials[benchmark] = {variant: outcome["trials"] for variant, (outcome, _) in run.items()}
+    failures = [
+        {"benchmark": benchmark, "variant": variant, "seed": one["seed"], "failure": one["failure"]}
+        for benchmark, by_variant in trials.items()
+        for variant, of_variant in by_variant.items()
+        for one in of_variant
+        if one.get("failure")
+    ]
+    for row, p in zip(rows, variants.corrected([row["p"] for row in rows]), strict=True):
+        row["p_corrected"] = p
+    return about.model_dump(mode="json") | {"rows": rows, "trials": trials, "failures": failures}
+
+
+def rows_of(results: Mapping[str, Any]) -> pa.Table:
+    """The rows as a table, with the first of the printed numbers."""
+    flat = []
+    for row in results["rows"]:
+        first = row["printed"][0] if row["printed"] else {"value": None, "encoder": None}
+        flat.append({**row, "printed": first["value"], "printed_encoder": first["encoder"]})
+    return pa.Table.from_pylist([{name: row[name] for name in STUDY_ROWS.names} for row in flat], STUDY_ROWS)
+
+
+def _of(parts: Mapping[str, Any], benchmark: str, variant: str) -> tuple[dict[str, Any], pads.Dataset] | None:
+    outcome, given = (parts.get(f"{benchmark}.{variant}.{part}") for part in ("outcome", "answers"))
+    return None if outcome is None or given is None else (outcome, given)
+
+
+def _rows(
+    about: StudyParameters,
+    benchmark: str,
+    questions: pads.Dataset,
+    run: Mapping[str, tuple[dict[str, Any], pads.Dataset]],
+) -> Iterator[dict[str, Any]]:
+    table = questions.to_table(columns=groups.COLUMNS)
+    marks = {variant: _marks(table, *given) for variant, given in run.items()}
+    for variant, (outcome, given) in run.items():
+        finished = {one["trial_id"]: one["seed"] for one in outcome["trials"] if not one.get("failure")}
+        if not finished:
+            continue
+        task, baseline = outcome["task"], about.baseline_of(variant)
+        found = scoring.summarise(given.to_table(columns=answers.COLUMNS), table, task=task, trials=finished)
+        asked, _ = groups.scored_questions(table, task)
+        passages, splits = groups.passage_numbers(asked), groups.members(asked["split"])
+        for split, by_group in found["splits"].items():
+            for group, rows in groups.within(splits[split], groups.subsets(asked)):
+                for metric in METRICS[task]:
+                    place = {"benchmark": benchmark, "split": split, "group": group, "metric": metric}
+                    yield place | {
+                        "variant": variant,
+                        "title": about.variants[variant].title,
+                        "baseline": None if variant == baseline else baseline,
+                        "questions": int(rows.sum()),
+                        "trials": len(finished),
+                        **{key: by_group[group][metric][key] for key in ("mean", "low", "high", "spread", "seeds")},
+                        **_difference(marks, variant, baseline, metric, rows, passages),
+                        "printed": list(_printed(about, variant, place)),
+                    }
+
+
+def _marks(table: pa.Table, outcome: dict[str, Any], given: pads.Dataset) -> dict[int, answers.Answers]:
+    """What each seed's trial answered, as marks."""
+    finished = {one["trial_id"]: one["seed"] for one in outcome["trials"] if not one.get("failure")}
+    asked, _ = groups.scored_questions(table, outcome["task"])
+    laid = answers.align(given.to_table(columns=answers.COLUMNS), asked["question_id"], list(finished))
+    return {
+        seed: answers.Answers(**{name: values[place : place + 1] for name, values in vars(laid).items()})
+        for place, seed in enumerate(finished.values())
+    }
+
+
+def _difference(
+    marks: Mapping[str, Mapping[int, answers.Answers]],
+    variant: str,
+    baseline: str,
+    metric: str,
+    rows: np.ndarray,
+    passages: np.ndarray,
+) -> dict[str, Any]:
+    nothing = dict.fromkeys(("difference", "difference_low", "difference_high", "p", "resolves", "over_seeds"))
+    if variant == baseline or not marks.get(baseline):
+        return nothing | {"by_seed": [], "verdict": None}
+    pair = (_values(marks[name], metric, rows) for name in (variant, baseline))
+    found = variants.compare(*pair, passages[rows], graded=metric == "f1")
+    return {
+        "difference": found.difference.mean,
+        "difference_low": found.difference.low,
+        "difference_high": found.difference.high,
+        "p": found.difference.p,
+        "resolves": found.resolves,
+        "over_seeds": found.over_seeds,
+        "by_seed": [{"seed": one.seed, "mcnemar_p": one.mcnemar_p} | vars(one.difference) for one in found.by_seed],
+        "verdict": _verdict(found, int(rows.sum())),
+    }
+
+
+def _values(given: Mapping[int, answers.Answers], metric: str, rows: np.ndarray) -> dict[int, np.ndarray]:
+    return {seed: (one.f1 if metric == "f1" else one.correct)[0, rows] for seed, one in given.items()}
+
+
+def _verdict(found: variants.Comparison, questions: int) -> str:
+    """What a difference comes to, in a sentence."""
+    trained = "" if found.over_seeds else " with these seeds"
+    if found.resolves is None:
+        return "one passage says nothing of others"
+    if found.is_clear:
+        return f"{'better' if found.difference.mean > 0 else 'worse'}{trained}"
+    resolved = f"{questions:,} questions resolve differences above {found.resolves:.1f} points"
+    return f"not distinguishable at these sizes: {resolved}"
+
+
+def _printed(about: StudyParameters, variant: str, place: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """The paper's numbers for a cell."""
+    split, group = place["split"], place["group"]
+    name = split if group == groups.EVERYTHING else f"{split}/{group}"
+    for block in about.printed:
+        cell = block.numbers.get(variant, {}).get(place["benchmark"], {}).get(name)
+        value = cell.get(PRINTED[place["metric"]]) if isinstance(cell, dict) else cell
+        is_score = isinstance(cell, dict) or place["metric"] == "accuracy"
+        if value is not None and is_score:
+            yield {"encoder": block.encoder, "ensemble": block.ensemble, "value": float(value)}
