@@ -43,6 +43,9 @@ class TrainingParameters(Parameters):
     train_on: dict[str, str | tuple[str, ...]] = Field(
         {}, description="Subsets to train on, by benchmark, such as {cbt: NE}; empty: the whole benchmark."
     )
+    frozen: bool = Field(
+        False, description="Whether the encoder stays as it is: its outputs are computed once and kept."
+    )
     start_from: str | None = Field(
         None,
         description="Trial whose weights it begins with; in a study a variant, whose trial of the same seed it is.",

@@ -39,6 +39,7 @@ class Batch:
             where a question has fewer candidates.
         candidate_ids: The tokens of each candidate [B, C, K], long; -1 is padding.
         blank_mask: True at the tokens of the question's blank [S, Q], bool.
+        hidden: What a frozen encoder made of the sequences before [S, N, H]; None: it reads them.
         passage_pieces: Subwords of the passage beside its words [S, M], long, with special tokens.
         passage_piece_words: The word in P that each of them lies in [S, M]; -1 for special tokens, -2 for padding.
         question_pieces: The same of the question domain [S, M'].
@@ -63,6 +64,7 @@ class Batch:
     candidates: Tensor | None = None
     candidate_ids: Tensor | None = None
     blank_mask: Tensor | None = None
+    hidden: Tensor | None = None
     passage_pieces: Tensor | None = None
     passage_piece_words: Tensor | None = None
     question_pieces: Tensor | None = None

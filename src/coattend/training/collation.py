@@ -33,6 +33,7 @@ class Collator:
         cloze: Makes what a batch holds of words and candidates.
         pieces: Subwords beside words, for vectors of words in their context.
         reward: Makes the reward of a batch's spans.
+        states: What a frozen encoder made of examples' sequences, padded to a length.
     """
 
     def __init__(
@@ -47,10 +48,11 @@ class Collator:
         cloze: ClozeArrays | None = None,
         pieces: Pieces | None = None,
         reward: Callable[[Sequence[Example]], "Reward"] | None = None,
+        states: Callable[[Sequence[Example], int], np.ndarray] | None = None,
     ) -> None:
         self._tokens, self._layout, self._task, self._multiple = tokens, layout, task, multiple
         self._permute, self._lookup = permute, lookup
-        self._cloze, self._pieces, self._reward = cloze, pieces, reward
+        self._cloze, self._pieces, self._reward, self._states = cloze, pieces, reward, states
 
     @property
     def passage_start(self) -> int:
@@ -90,6 +92,8 @@ class Collator:
             arrays |= self._spans(examples, arrays["passage_mask"].shape[1])
         elif self._cloze is not None:
             arrays |= self._cloze(examples, arrays, self.passage_start)
+        if self._states is not None:
+            arrays["hidden"] = self._states(examples, arrays["input_ids"].shape[1])
         if self._pieces is not None:
             arrays |= self._of_pieces(examples, self._pieces)
         rewarded = {"reward": self._reward(examples)} if self._reward else {}

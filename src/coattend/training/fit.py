@@ -146,14 +146,16 @@ def _fit(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet, ch
     # Adam's moments of words that a batch lacks fade into denormal numbers, on which processors are ten times slower.
     torch.set_flush_denormal(True)
     reader = plan.build(train)
+    reader.to(device)
+    states, choosing = (plan.states(reader, questions, trial.store) for questions in (train, held_out))
     buckets = _buckets(train.examples, plan.collator(reader, train), training, seed)
     measure = Measure(trial.id, device)
     trainer = ReaderTrainer(
         reader,
         train.examples,
         buckets=buckets,
-        collator=plan.collator(reader, train, permute=plan.permutation(seed, lambda: buckets.epoch)),
-        score=lambda: held_out_score(plan.ask(reader, held_out), held_out),
+        collator=plan.collator(reader, train, permute=plan.permutation(seed, lambda: buckets.epoch), states=states),
+        score=lambda: held_out_score(plan.ask(reader, held_out, states=choosing), held_out),
         arguments=arguments_of(
             training, folder=trial.checkpoints, seed=seed, device=device, bf16=bf16, quiet=not sys.stderr.isatty()
         ),
@@ -163,7 +165,8 @@ def _fit(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet, ch
     trainer.train(resume_from_checkpoint=checkpoint)
     shutil.rmtree(trial.model, ignore_errors=True)
     reader.save(trial.model)
-    threshold = null_threshold(plan.ask(reader, held_out), held_out, train) if plan.source.task == "span" else None
+    answers = plan.ask(reader, held_out, states=choosing) if plan.source.task == "span" else []
+    threshold = null_threshold(answers, held_out, train) if plan.source.task == "span" else None
     found = {"null_threshold": threshold, "parameters": sum(p.numel() for p in reader.parameters() if p.requires_grad)}
     outcome = trial.finish(outcome_of(trial, plan, trainer.state, measure, train, held_out) | found)
     shutil.rmtree(trial.checkpoints, ignore_errors=True)

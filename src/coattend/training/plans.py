@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pyarrow.dataset as pads
@@ -26,6 +27,8 @@ from coattend.training.collation import Collator
 from coattend.training.data import QuestionSet, Source
 from coattend.training.devices import device_of, uses_bf16
 from coattend.training.entities import EntityNames, Permutation
+from coattend.training.encoders import encoder_digest
+from coattend.training.kept_states import KeptStates, keep_states
 from coattend.training.noise import as_tagged
 from coattend.training.pieces import Pieces
 from coattend.training.rewards import SpanReward
@@ -66,13 +69,21 @@ class Plan:
         """What its head answers."""
         return readers.task_of(self.head)
 
-    def collator(self, reader: Reader, asked: QuestionSet, *, permute: Permutation | None = None) -> Collator:
+    def collator(
+        self,
+        reader: Reader,
+        asked: QuestionSet,
+        *,
+        permute: Permutation | None = None,
+        states: KeptStates | None = None,
+    ) -> Collator:
         """Makes this plan's batches.
 
         Args:
             reader: Who reads them.
             asked: The questions that they are made of.
             permute: How entities change their names, in training.
+            states: What a frozen encoder made of them.
         """
         tokens, before = asked.tokens, len(self.layout.prefix)
         lookup = None
@@ -81,8 +92,38 @@ class Plan:
         cloze = ClozeArrays(tokens, asked.texts, unknown=UNKNOWN) if self.task == "word" else None
         rewarded = self.options.get("objective", "cross_entropy") != "cross_entropy"
         reward = partial(SpanReward, passages=asked.texts, tokens=tokens, before=before) if rewarded else None
-        extras = {"lookup": lookup, "cloze": cloze, "pieces": self.pieces, "reward": reward}
+        extras = {"lookup": lookup, "cloze": cloze, "pieces": self.pieces, "reward": reward, "states": states}
         return Collator(tokens, self.layout, self.task, permute=permute, **extras)
+
+    def states(self, reader: Reader, asked: QuestionSet, store: Path) -> KeptStates | None:
+        """What this plan's encoder makes of questions, if it is frozen.
+
+        Args:
+            reader: Whose encoder it is.
+            asked: The questions.
+            store: The folder of all trials; states are kept beside it.
+
+        Raises:
+            CoattendError: If there is no pretrained encoder to freeze, or entities change their names.
+        """
+        if not self.training.frozen:
+            return None
+        if isinstance(asked.tokens, WordTokens) or self.training.permute_entities:
+            problem = (
+                "words are learned anew" if isinstance(asked.tokens, WordTokens) else "entities change their names"
+            )
+            raise CoattendError(f"cannot be: {problem}", where="training.frozen", cure="Train it with frozen: false")
+        _, bf16 = self.precision()
+        return keep_states(
+            reader,
+            asked.examples,
+            tokens=asked.tokens,
+            collator=self.collator(reader, asked),
+            folder=store.parent / "encoder_outputs",
+            encoder=f"{encoder_digest(self.encoder.source)} {self.options.get('co_attention')}",
+            tokens_per_batch=self.training.tokens_per_batch,
+            bf16=bf16,
+        )
 
     def permutation(self, seed: int, epoch: Callable[[], int]) -> Permutation | None:
         """How entities change their names in training, if they do."""
@@ -115,6 +156,8 @@ class Plan:
                 where="training.max_length",
                 cure=f"Set it to {longest} or less",
             )
+        if self.training.frozen and not isinstance(train.tokens, WordTokens):
+            reader.encoder.freeze()
         return reader
 
     def _encoder(self, train: QuestionSet) -> "str | Words":
@@ -125,14 +168,14 @@ class Plan:
         how = {"most": self.options["most_words"], "lowercase": self.options["lowercase"]}
         return Words(words=tokens.vocabulary(train.examples, **how), encoder=self.encoder.source)
 
-    def ask(self, reader: Reader, asked: QuestionSet) -> list[Answer]:
+    def ask(self, reader: Reader, asked: QuestionSet, *, states: KeptStates | None = None) -> list[Answer]:
         """What a reader of this plan answers to questions."""
         _, bf16 = self.precision()
         return list(
             answer(
                 reader,
                 asked.examples,
-                collator=self.collator(reader, asked),
+                collator=self.collator(reader, asked, states=states),
                 tokens=asked.tokens,
                 tokens_per_batch=self.training.tokens_per_batch,
                 bf16=bf16,

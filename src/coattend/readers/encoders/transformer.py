@@ -113,18 +113,8 @@ class TransformerEncoder(nn.Module):
         Raises:
             CoattendError: If the sequences are longer than the encoder can read, or an id is out of range.
         """
-        length = batch.input_ids.shape[1]
-        if self.max_length is not None and length > self.max_length:
-            raise CoattendError(
-                f"a sequence has {length} tokens and the encoder reads at most {self.max_length}",
-                cure="Lower training.max_length",
-            )
-        try:
-            output = self.model(attention_mask=self._mask(batch), **self._inputs(batch))
-        except IndexError:
-            self._refuse_unknown_ids(batch)
-            raise
-        hidden = output.last_hidden_state  # [S, N, H]
+        hidden = self.read(batch) if batch.hidden is None else batch.hidden  # [S, N, H]
+        summary = self._summarize(hidden) if self._summary else None
         if self.hidden_tags is not None:
             hidden = hidden + self.hidden_tags(batch.tag_ids)
         question = hidden.gather(1, batch.question_index.unsqueeze(-1).expand(-1, -1, hidden.shape[-1]))
@@ -136,8 +126,22 @@ class TransformerEncoder(nn.Module):
             option_mask=batch.option_mask,
             blank_mask=batch.blank_mask,
             question_state=masked_mean([question], [batch.question_mask]),
-            summary=self._summarize(output) if self._summary else None,
+            summary=summary,
         )
+
+    def read(self, batch: Batch) -> Tensor:
+        """What the pretrained layers make of sequences [S, N, H]."""
+        length = batch.input_ids.shape[1]
+        if self.max_length is not None and length > self.max_length:
+            raise CoattendError(
+                f"a sequence has {length} tokens and the encoder reads at most {self.max_length}",
+                cure="Lower training.max_length",
+            )
+        try:
+            return self.model(attention_mask=self._mask(batch), **self._inputs(batch)).last_hidden_state
+        except IndexError:
+            self._refuse_unknown_ids(batch)
+            raise
 
     def _mask(self, batch: Batch) -> Tensor:
         """Which tokens a token may look at: [S, N], or with co-attention [S, 1, N, N]."""
@@ -150,10 +154,18 @@ class TransformerEncoder(nn.Module):
         words = self.model.get_input_embeddings()(batch.input_ids)
         return {"inputs_embeds": words + self.tags(batch.tag_ids), **types}
 
-    def _summarize(self, output: Any) -> Tensor:
-        if self.pooler is None:
-            return output.pooler_output
-        return self.pooler(output.last_hidden_state[:, 0])
+    def _summarize(self, hidden: Tensor) -> Tensor:
+        if self.pooler is not None:
+            return self.pooler(hidden[:, 0])
+        if isinstance(self.model.pooler, nn.Linear):  # ALBERT's, whose activation stands beside it.
+            return self.model.pooler_activation(self.model.pooler(hidden[:, 0]))
+        return self.model.pooler(hidden)
+
+    def freeze(self) -> None:
+        """Leave the pretrained layers, and what is added to their input, as they are."""
+        for part in (self.model, self.tags):
+            if part is not None:
+                part.requires_grad_(False)
 
     def _refuse_unknown_ids(self, batch: Batch) -> None:
         words = self.model.get_input_embeddings()

@@ -1,0 +1,120 @@
+"""What a frozen encoder makes of every sequence, computed once and kept on disk.
+
+Trials that share an encoder and questions share these files, whatever their interaction, head and seed.
+"""
+
+import hashlib
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from coattend.datasets.atomic import replacing
+from coattend.readers.batch import Batch
+from coattend.readers.reader import Reader
+from coattend.training.batching import LengthBuckets
+from coattend.training.collation import Collator
+from coattend.training.examples import Example, digest
+from coattend.training.tokens import Tokens
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class KeptStates:
+    """Hidden states of examples' sequences, in half precision.
+
+    Attributes:
+        states: Real tokens of all sequences, one after the other [tokens, H].
+        offsets: Where each sequence begins, and where the last one ends.
+        first: The first sequence of each question.
+    """
+
+    states: np.ndarray
+    offsets: np.ndarray
+    first: dict[str, int]
+
+    def __call__(self, examples: Sequence[Example], length: int) -> np.ndarray:
+        """Hidden states [S, N, H] of the sequences of examples; zero at padding.
+
+        Args:
+            examples: B questions.
+            length: N.
+        """
+        rows = [self.first[one.question_id] + place for one in examples for place in range(len(one.sequences))]
+        made = np.zeros((len(rows), length, self.states.shape[1]), np.float32)
+        for place, row in enumerate(rows):
+            start, end = self.offsets[row : row + 2]
+            made[place, : end - start] = self.states[start:end]
+        return made
+
+
+def keep_states(
+    reader: Reader,
+    examples: Sequence[Example],
+    *,
+    tokens: Tokens,
+    collator: Collator,
+    folder: Path,
+    encoder: str,
+    tokens_per_batch: int,
+    bf16: bool,
+) -> KeptStates:
+    """The hidden states of examples, computed unless they are kept already.
+
+    Args:
+        reader: Whose encoder is frozen, on the device to use.
+        examples: The questions.
+        tokens: Their tokens.
+        collator: Makes a batch's tensors.
+        folder: Where states are kept.
+        encoder: A hash of the encoder.
+        tokens_per_batch: Most padded tokens in a batch.
+        bf16: Whether matrix products run in bf16.
+    """
+    content = [encoder, digest(examples, tokens), bf16]
+    file = folder / f"{hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]}.npy"
+    lengths = [_real(collator([example])) for example in examples]
+    offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
+    counts = np.cumsum([0, *(len(of_example) for of_example in lengths)])
+    first = {example.question_id: int(row) for example, row in zip(examples, counts, strict=False)}
+    if not file.exists():
+        logger.info("the encoder reads %s sequences, once", f"{len(offsets) - 1:,}")
+        with replacing(file) as temporary:
+            _write(temporary, reader, examples, collator, offsets, first, tokens_per_batch, bf16)
+    return KeptStates(np.load(file, mmap_mode="r"), offsets, first)
+
+
+def _real(arrays: dict[str, torch.Tensor]) -> np.ndarray:
+    return arrays["attention_mask"].sum(1).numpy()
+
+
+def _write(
+    file: Path,
+    reader: Reader,
+    examples: Sequence[Example],
+    collator: Collator,
+    offsets: np.ndarray,
+    first: dict[str, int],
+    tokens_per_batch: int,
+    bf16: bool,
+) -> None:
+    width = reader.encoder.shape.hidden_size
+    kept = np.lib.format.open_memmap(file, "w+", np.float16, (int(offsets[-1]), width))
+    longest = [collator.sequence_length(example) for example in examples]
+    sequences = [len(example.sequences) for example in examples]
+    device = next(reader.parameters()).device
+    for rows in LengthBuckets(longest, sequences, tokens_per_batch=tokens_per_batch, shuffle=False):
+        chosen = [examples[row] for row in rows]
+        batch = Batch(**collator(chosen)).to(device)
+        with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bf16):
+            states = reader.encoder.read(batch).half().cpu().numpy()  # [S, N, H]
+        numbers = [first[one.question_id] + place for one in chosen for place in range(len(one.sequences))]
+        for place, row in enumerate(numbers):
+            start, end = offsets[row : row + 2]
+            kept[start:end] = states[place, : end - start]
+    kept.flush()
