@@ -10,8 +10,8 @@ from coattend.errors import CoattendError, did_you_mean
 
 
 class ConfigLoader(OmegaConfigLoader):
-    """Kedro's loader; entries learn their names, readers without a parameter file get an entry of defaults, and studies'
-    variants are completed from the readers that they differ from."""
+    """Kedro's loader; entries learn their names, readers without a parameter file get an entry of defaults, and the
+    variants of studies are completed from the readers that they differ from."""
 
     def __getitem__(self, key: str) -> dict[str, Any]:
         """Load one kind of configuration, with every reader among the parameters."""

@@ -46,12 +46,6 @@ class Comparison:
     by_seed: tuple[SeedDifference, ...]
     resolves: float | None
 
-    @property
-    def is_clear(self) -> bool:
-        """Whether the interval leaves out zero."""
-        low, high = self.difference.low, self.difference.high
-        return low is not None and high is not None and (low > 0 or high < 0)
-
 
 def compare(
     ours: Mapping[int, np.ndarray], theirs: Mapping[int, np.ndarray], passages: np.ndarray, *, graded: bool

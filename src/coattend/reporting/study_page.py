@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from coattend.evaluation.groups import EVERYTHING
 from coattend.reporting.page import Section
+from coattend.reporting.study_table import ALPHA
 from coattend.reporting.tables import LABELS, NONE, Cell, Table
 
 
@@ -55,8 +56,8 @@ def _summary(results: dict[str, Any]) -> Iterator[str]:
     seeds = ", ".join(map(str, results["seeds"]))
     frozen = "The encoder is frozen: interaction and head alone are trained." if results["protocol"] == "frozen" else ""
     yield f"Seeds {seeds}. {frozen}".strip()
-    clear = [row for row in results["rows"] if row["p_corrected"] is not None and row["p_corrected"] < 0.05]
-    tested = [row for row in results["rows"] if row["p"] is not None]
+    clear = [row for row in results["rows"] if row["p_corrected"] is not None and row["p_corrected"] < ALPHA]
+    tested = [row for row in results["rows"] if row["p_corrected"] is not None]
     if tested:
         yield (
             f"Of {len(tested)} differences {len(clear)} are clear after a correction for their number (Holm, 5 %). "
@@ -66,7 +67,7 @@ def _summary(results: dict[str, Any]) -> Iterator[str]:
 
 def _row(row: dict[str, Any], encoders: list[str]) -> tuple[Cell, ...]:
     spread = (f"± {row['spread']:.1f} over {row['trials']} seeds",) if row["spread"] is not None else ()
-    score = Cell(f"{row['mean']:.1f}", (_bracket(row["low"], row["high"]), *spread))
+    score = Cell(f"{row['mean']:.1f}", tuple(filter(None, (_bracket(row["low"], row["high"]), *spread))))
     printed = {_block(one): one["value"] for one in row["printed"]}
     return (Cell(row["title"]), score, _beside(row), *(Cell(_number(printed.get(encoder))) for encoder in encoders))
 

@@ -12,6 +12,9 @@ from coattend.parameters import StudyParameters
 from coattend.reporting.comparison import METRICS
 from coattend.tables import STUDY_ROWS
 
+ALPHA = 0.05
+"""A difference with a smaller p value is clear."""
+
 PRINTED = {"exact": "exact_match", "f1": "f1", "accuracy": "accuracy"}
 """What papers' numbers are called in study files, by our metrics."""
 
@@ -41,8 +44,7 @@ def results_of(about: StudyParameters, parts: Mapping[str, Any]) -> dict[str, An
         for one in of_variant
         if one.get("failure")
     ]
-    for row, p in zip(rows, variants.corrected([row["p"] for row in rows]), strict=True):
-        row["p_corrected"] = p
+    _correct(rows)
     return about.model_dump(mode="json") | {"rows": rows, "trials": trials, "failures": failures}
 
 
@@ -113,7 +115,7 @@ def _difference(
 ) -> dict[str, Any]:
     nothing = dict.fromkeys(("difference", "difference_low", "difference_high", "p", "resolves", "over_seeds"))
     if variant == baseline or not marks.get(baseline):
-        return nothing | {"by_seed": [], "verdict": None}
+        return nothing | {"by_seed": []}
     pair = (_values(marks[name], metric, rows) for name in (variant, baseline))
     found = variants.compare(*pair, passages[rows], graded=metric == "f1")
     return {
@@ -124,7 +126,6 @@ def _difference(
         "resolves": found.resolves,
         "over_seeds": found.over_seeds,
         "by_seed": [{"seed": one.seed, "mcnemar_p": one.mcnemar_p} | vars(one.difference) for one in found.by_seed],
-        "verdict": _verdict(found, int(rows.sum())),
     }
 
 
@@ -132,15 +133,33 @@ def _values(given: Mapping[int, answers.Answers], metric: str, rows: np.ndarray)
     return {seed: (one.f1 if metric == "f1" else one.correct)[0, rows] for seed, one in given.items()}
 
 
-def _verdict(found: variants.Comparison, questions: int) -> str:
+def _correct(rows: list[dict[str, Any]]) -> None:
+    """Correct p values for how many a table asks for, and say what each difference comes to.
+
+    A table asks one question of each variant, benchmark and split: what subsets and further metrics show is only told.
+    """
+    leading = [row for row in rows if row["group"] == groups.EVERYTHING and row["metric"] in ("accuracy", "f1")]
+    for row in rows:
+        row["p_corrected"] = None
+    for row, p in zip(leading, variants.corrected([row["p"] for row in leading]), strict=True):
+        row["p_corrected"] = p
+    count = sum(row["p"] is not None for row in leading)
+    for row in rows:
+        row["verdict"] = None if row["difference"] is None else _verdict(row, count)
+
+
+def _verdict(row: Mapping[str, Any], comparisons: int) -> str:
     """What a difference comes to, in a sentence."""
-    trained = "" if found.over_seeds else " with these seeds"
-    if found.resolves is None:
+    low, high = row["difference_low"], row["difference_high"]
+    if low is None or high is None:
         return "one passage says nothing of others"
-    if found.is_clear:
-        return f"{'better' if found.difference.mean > 0 else 'worse'}{trained}"
-    resolved = f"{questions:,} questions resolve differences above {found.resolves:.1f} points"
-    return f"not distinguishable at these sizes: {resolved}"
+    if low <= 0 <= high:
+        resolved = f"{row['questions']:,} questions resolve differences above {row['resolves']:.1f} points"
+        return f"not distinguishable at these sizes: {resolved}"
+    found = f"{'better' if low > 0 else 'worse'}{'' if row['over_seeds'] else ', with these seeds'}"
+    if row["p_corrected"] is not None and row["p_corrected"] >= ALPHA:
+        return f"{found}, before a correction for {comparisons} comparisons"
+    return found
 
 
 def _printed(about: StudyParameters, variant: str, place: Mapping[str, str]) -> Iterator[dict[str, Any]]:

@@ -7,9 +7,10 @@ from typing import Any
 from coattend.engines.local import cores, map_shards
 from coattend.training import events
 from coattend.training.fit import Work
-from coattend.training.plans import Plan
+from coattend.training.plan import Plan
 
-_work: Work | None = None
+_work: list[Work] = []
+"""In a worker process: what it trains trials of."""
 
 
 def train_seeds(plan: Plan, store: Path, *, processes: int | None = None) -> list[dict[str, Any]]:
@@ -40,14 +41,11 @@ def train_seeds(plan: Plan, store: Path, *, processes: int | None = None) -> lis
 def _start(work: Work, threads: int, listeners: list[events.Listener], environment: dict[str, str]) -> None:
     import torch
 
-    global _work
-    _work = work
+    _work.append(work)
     os.environ.update(environment)
     torch.set_num_threads(threads)
     events.listeners[:] = listeners
 
 
 def _attempt(seed: int) -> dict[str, Any]:
-    if _work is None:
-        raise RuntimeError("this process was not started for trials")
-    return _work.attempt(seed)[0]
+    return _work[0].attempt(seed)[0]

@@ -23,7 +23,7 @@ from coattend.training.events import announce
 from coattend.training.examples import digest
 from coattend.training.marking import held_out_score, null_threshold
 from coattend.training.outcome import outcome_of
-from coattend.training.plans import Plan
+from coattend.training.plan import Plan
 from coattend.training.trainer import ReaderTrainer, arguments_of, last_checkpoint
 from coattend.training.trial import Trial, digest_of_code
 

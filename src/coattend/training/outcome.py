@@ -7,7 +7,7 @@ from transformers import TrainerState
 from coattend.training.callbacks import Measure
 from coattend.training.data import QuestionSet
 from coattend.training.devices import device_name
-from coattend.training.plans import Plan
+from coattend.training.plan import Plan
 from coattend.training.trial import Trial
 
 

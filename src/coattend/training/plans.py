@@ -1,192 +1,19 @@
-"""From parameters to a plan: which reader, which head, which questions."""
-
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
-from typing import Any
+"""From parameters to a plan."""
 
 import pyarrow.dataset as pads
 
 from coattend import readers
-from coattend.errors import CoattendError
 from coattend.parameters import (
     BenchmarkParameters,
     EncoderParameters,
     ReaderParameters,
     TokenizerParameters,
-    TrainingParameters,
     training_of,
 )
-from coattend.readers.encoders.words import UNKNOWN, Words
-from coattend.readers.reader import Reader
-from coattend.text.subwords import SpecialLayout, load_tokenizer
-from coattend.training.answers import Answer, answer
-from coattend.training.cloze import ClozeArrays
-from coattend.training.collation import Collator
-from coattend.training.data import QuestionSet, Source
-from coattend.training.devices import device_of, uses_bf16
-from coattend.training.entities import EntityNames, Permutation
-from coattend.training.encoders import encoder_digest
-from coattend.training.kept_states import KeptStates, keep_states
+from coattend.training.data import Source
 from coattend.training.noise import as_tagged
-from coattend.training.pieces import Pieces
-from coattend.training.rewards import SpanReward
+from coattend.training.plan import Plan
 from coattend.training.texts import subwords, words
-from coattend.training.words import LexiconTokenizer, WordTokens
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Everything that the trials of one reader on one benchmark share.
-
-    Attributes:
-        benchmark: Name of the benchmark.
-        name: Name of the reader's entry.
-        reader: Its name in the registry.
-        head: Its head.
-        options: Its options, resolved.
-        encoder: Its encoder.
-        training: How it is trained.
-        source: Where its questions come from.
-        layout: Special tokens of its tokenizer.
-        pieces: Subwords beside words, where it reads words and asks for vectors of their context.
-    """
-
-    benchmark: str
-    name: str
-    reader: str
-    head: str
-    options: dict[str, Any]
-    encoder: EncoderParameters
-    training: TrainingParameters
-    source: Source
-    layout: SpecialLayout
-    pieces: Pieces | None = None
-
-    @property
-    def task(self) -> str:
-        """What its head answers."""
-        return readers.task_of(self.head)
-
-    def collator(
-        self,
-        reader: Reader,
-        asked: QuestionSet,
-        *,
-        permute: Permutation | None = None,
-        states: KeptStates | None = None,
-    ) -> Collator:
-        """Makes this plan's batches.
-
-        Args:
-            reader: Who reads them.
-            asked: The questions that they are made of.
-            permute: How entities change their names, in training.
-            states: What a frozen encoder made of them.
-        """
-        tokens, before = asked.tokens, len(self.layout.prefix)
-        lookup = None
-        if isinstance(tokens, WordTokens):
-            lookup = tokens.lookup(reader.encoder.words, lowercase=reader.encoder.lowercase)
-        cloze = ClozeArrays(tokens, asked.texts, unknown=UNKNOWN) if self.task == "word" else None
-        rewarded = self.options.get("objective", "cross_entropy") != "cross_entropy"
-        reward = partial(SpanReward, passages=asked.texts, tokens=tokens, before=before) if rewarded else None
-        extras = {"lookup": lookup, "cloze": cloze, "pieces": self.pieces, "reward": reward, "states": states}
-        return Collator(tokens, self.layout, self.task, permute=permute, **extras)
-
-    def states(self, reader: Reader, asked: QuestionSet, store: Path) -> KeptStates | None:
-        """What this plan's encoder makes of questions, if it is frozen.
-
-        Args:
-            reader: Whose encoder it is.
-            asked: The questions.
-            store: The folder of all trials; states are kept beside it.
-
-        Raises:
-            CoattendError: If there is no pretrained encoder to freeze, or entities change their names.
-        """
-        if not self.training.frozen:
-            return None
-        if isinstance(asked.tokens, WordTokens) or self.training.permute_entities:
-            problem = (
-                "words are learned anew" if isinstance(asked.tokens, WordTokens) else "entities change their names"
-            )
-            raise CoattendError(f"cannot be: {problem}", where="training.frozen", cure="Train it with frozen: false")
-        _, bf16 = self.precision()
-        return keep_states(
-            reader,
-            asked.examples,
-            tokens=asked.tokens,
-            collator=self.collator(reader, asked),
-            folder=store.parent / "encoder_outputs",
-            encoder=f"{encoder_digest(self.encoder.source)} {self.options.get('co_attention')}",
-            tokens_per_batch=self.training.tokens_per_batch,
-            bf16=bf16,
-        )
-
-    def permutation(self, seed: int, epoch: Callable[[], int]) -> Permutation | None:
-        """How entities change their names in training, if they do."""
-        if not self.training.permute_entities:
-            return None
-        tokens = self.source.tokens
-        words = isinstance(tokens, WordTokens)
-        tokenizer = LexiconTokenizer(tokens.lexicon) if words else load_tokenizer(self._tokenizer)
-        return Permutation(EntityNames(tokenizer), tokens, seed=seed, epoch=epoch)
-
-    @property
-    def _tokenizer(self) -> TokenizerParameters:
-        return TokenizerParameters(source=self.encoder.source)
-
-    def build(self, train: QuestionSet) -> Reader:
-        """A fresh reader of this plan.
-
-        Args:
-            train: What it will be trained on: a vocabulary comes from there.
-
-        Raises:
-            CoattendError: If the encoder cannot read sequences as long as they may become.
-        """
-        options = {"dropout": self.encoder.dropout} | self.options
-        reader = readers.build(self.reader, encoder=self._encoder(train), head=self.head, **options)
-        longest = reader.encoder.max_length
-        if longest is not None and self.training.max_length > longest:
-            raise CoattendError(
-                f"is {self.training.max_length}, and the encoder reads at most {longest} tokens",
-                where="training.max_length",
-                cure=f"Set it to {longest} or less",
-            )
-        if self.training.frozen and not isinstance(train.tokens, WordTokens):
-            reader.encoder.freeze()
-        return reader
-
-    def _encoder(self, train: QuestionSet) -> "str | Words":
-        """What the reader's encoder is made from: the pretrained one, or the words of what it is trained on."""
-        tokens = self.source.tokens
-        if not isinstance(tokens, WordTokens):
-            return self.encoder.source
-        how = {"most": self.options["most_words"], "lowercase": self.options["lowercase"]}
-        return Words(words=tokens.vocabulary(train.examples, **how), encoder=self.encoder.source)
-
-    def ask(self, reader: Reader, asked: QuestionSet, *, states: KeptStates | None = None) -> list[Answer]:
-        """What a reader of this plan answers to questions."""
-        _, bf16 = self.precision()
-        return list(
-            answer(
-                reader,
-                asked.examples,
-                collator=self.collator(reader, asked, states=states),
-                tokens=asked.tokens,
-                tokens_per_batch=self.training.tokens_per_batch,
-                bf16=bf16,
-                max_answer_length=self.training.max_answer_length,
-            )
-        )
-
-    def precision(self) -> tuple[str, bool]:
-        """The device, and whether matrix products run in bf16."""
-        device = device_of(self.training)
-        return device, uses_bf16(self.training, device)
 
 
 def plan_of(

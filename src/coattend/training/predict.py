@@ -16,7 +16,7 @@ from coattend.tables import PREDICTIONS, REJECTED
 from coattend.training.data import QuestionSet
 from coattend.training.examples import digest
 from coattend.training.marking import mark
-from coattend.training.plans import Plan
+from coattend.training.plan import Plan
 from coattend.training.trial import digest_of_files
 
 logger = logging.getLogger(__name__)
