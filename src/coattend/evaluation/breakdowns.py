@@ -1,0 +1,97 @@
+"""Groups of questions in which a reader may do better or worse: by what they ask, and by how long things are."""
+
+import re
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+COLUMNS = ["question_id", "passage_id", "split", "subset", "task", "question", "options", "label", "answers"]
+"""The columns of questions that are read."""
+
+ASKED = ("who", "what", "when", "where", "why", "how", "which")
+_ASKING = re.compile(rf"\b({'|'.join(ASKED)})(?:m|se|'s)?\b", re.IGNORECASE)
+_MOST_GROUPS = 5
+
+Groups = dict[str, np.ndarray]
+"""Name of a group to a mask of its questions [questions], in the order in which groups are shown."""
+
+
+def by_question_type(questions: pa.Table, passages: Mapping[str, str]) -> Groups:
+    """By the first question word: who (whom, whose), what, when, where, why, how, which; other where there is none."""
+    found = [_ASKING.search(text) for text in questions["question"].to_pylist()]
+    words = np.array([match[1].lower() if match else "other" for match in found])
+    return {word: words == word for word in (*ASKED, "other") if (words == word).any()}
+
+
+def by_question_length(questions: pa.Table, passages: Mapping[str, str]) -> Groups:
+    """By words of the question."""
+    return _by_length(np.array([len(text.split()) for text in questions["question"].to_pylist()]))
+
+
+def by_document_length(questions: pa.Table, passages: Mapping[str, str]) -> Groups:
+    """By words of the passage."""
+    return _by_length(np.array([len(passages[name].split()) for name in questions["passage_id"].to_pylist()]))
+
+
+def by_answer_length(questions: pa.Table, passages: Mapping[str, str]) -> Groups:
+    """By words of the right option, or of the shortest gold answer; 0 where there is none."""
+    return _by_length(np.array([len(min(texts, key=len, default="").split()) for texts in gold_answers(questions)]))
+
+
+def by_answer_frequency(questions: pa.Table, passages: Mapping[str, str]) -> Groups:
+    """By the rank of the right candidate among all, the one that the passage holds most often first.
+
+    Candidates that it holds equally often share the best of their ranks (AoA Reader's slides, "answer's frequency").
+    """
+    ranks = []
+    for name, options, label in zip(
+        *(questions[key].to_pylist() for key in ("passage_id", "options", "label")), strict=True
+    ):
+        words = passages[name].split()
+        counts = [words.count(option) for option in options or ()]
+        ranks.append(1 + sum(count > counts[label] for count in counts) if counts else 0)
+    found = np.array(ranks)
+    return {f"rank {rank}": found == rank for rank in np.unique(found).tolist() if rank}
+
+
+def gold_answers(questions: pa.Table) -> list[list[str]]:
+    """The texts of each question's gold answers: one for options and words, any number for spans."""
+    rows = zip(*(questions[key].to_pylist() for key in ("options", "label", "answers")), strict=True)
+    return [
+        [answer["text"] for answer in answers or ()] if options is None or label is None else [options[label]]
+        for options, label, answers in rows
+    ]
+
+
+BREAKDOWNS: dict[str, Callable[[pa.Table, Mapping[str, str]], Groups]] = {
+    "by_question_type": by_question_type,
+    "by_question_length": by_question_length,
+    "by_document_length": by_document_length,
+    "by_answer_length": by_answer_length,
+    "by_answer_frequency": by_answer_frequency,
+}
+"""Breakdowns by the name that a study asks for them with."""
+
+
+def _by_length(lengths: np.ndarray) -> Groups:
+    """At most five groups of about equally many questions; equal lengths stay together."""
+    edges = np.unique(np.quantile(lengths, np.linspace(0, 1, _MOST_GROUPS + 1)[1:-1], method="lower"))
+    places = np.searchsorted(edges, lengths)
+    groups = {}
+    for place in np.unique(places).tolist():
+        rows = places == place
+        low, high = int(lengths[rows].min()), int(lengths[rows].max())
+        groups[f"{low}" if low == high else f"{low} to {high}"] = rows
+    return groups
+
+
+def passage_texts(passages: pa.Table) -> dict[str, str]:
+    """Text by passage id."""
+    return dict(zip(*(passages[name].to_pylist() for name in ("passage_id", "text")), strict=True))
+
+
+def in_split(questions: pa.Table, split: str) -> pa.Table:
+    """The questions of a split."""
+    return questions.filter(pc.equal(questions["split"].cast(pa.string()), split))
