@@ -103,7 +103,7 @@ def _study(name: str) -> Pipeline:
     one = studies.study(name)
     asked = one.parameters
     variants = {
-        (benchmark, variant): _profiles(one.entry(variant))
+        (benchmark, variant): _profiles(one.entry(variant)) | {"starts_from": one.starts_from(variant)}
         for variant in asked.variants
         for benchmark in asked.benchmarks_of(variant)
     }

@@ -73,6 +73,10 @@ class Study:
             where = f"studies.{self.name}"
             raise CoattendError(error.errors()[0]["msg"].removeprefix("Value error, "), where=where) from None
 
+    def starts_from(self, variant: str) -> str | None:
+        """The variant with whose trials those of another begin."""
+        return self.parameters.variants[variant].change.get("training", {}).get("start_from")
+
     def entry(self, variant: str, known: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """A variant as the entry of a reader.
 
@@ -85,6 +89,7 @@ class Study:
         start = configuration.reader_entry(reader) if known is None else known[reader]
         own = base if reader == base["reader"] else {}
         training = start.get("training", {}) | base.get("training", {}) | change.get("training", {})
+        training.pop("start_from", None)  # A variant's trials are found when they are there.
         seeds = {"seeds": list(self.parameters.seeds)}
         named = {"name": variant, "reader": start["reader"], "benchmarks": None}
         return {**start, **own, **change, **named, "training": seeds | training}
@@ -186,6 +191,10 @@ def _check_variant(study: Study, variant: str) -> None:
             raise CoattendError(
                 f"the reader {entry.reader!r} has no option {option!r}", cure=did_you_mean(option, known)
             )
+    start = study.starts_from(variant)
+    if start is not None and start not in study.parameters.variants:
+        known = list(study.parameters.variants)
+        raise CoattendError(f"starts from {start!r}, which is no variant here", cure=did_you_mean(start, known))
     for field in entry.training:
         if field not in TrainingParameters.model_fields:
             cure = did_you_mean(field, list(TrainingParameters.model_fields))
@@ -194,5 +203,5 @@ def _check_variant(study: Study, variant: str) -> None:
 
 def _same(study: Study, variant: str, other: str) -> bool:
     asked = study.parameters
-    mine, theirs = ({**study.entry(name), "name": ""} for name in (variant, other))
+    mine, theirs = ({**study.entry(name), "name": study.starts_from(name)} for name in (variant, other))
     return mine == theirs and bool(set(asked.benchmarks_of(variant)) & set(asked.benchmarks_of(other)))

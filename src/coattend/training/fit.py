@@ -24,6 +24,7 @@ from coattend.training.examples import digest
 from coattend.training.marking import held_out_score, null_threshold
 from coattend.training.outcome import outcome_of
 from coattend.training.plan import Plan
+from coattend.training.starting import begin
 from coattend.training.trainer import ReaderTrainer, arguments_of, last_checkpoint
 from coattend.training.trial import Trial, digest_of_code
 
@@ -97,7 +98,7 @@ def train_all(plan: Plan, store: Path) -> list[dict[str, Any]]:
 
 
 def _content(plan: Plan, seed: int, data: str) -> dict[str, Any]:
-    training = plan.training.model_dump(mode="json", exclude=NOT_IN_THE_ID)
+    training = plan.training.model_dump(mode="json", exclude=NOT_IN_THE_ID) | {"start_from": plan.start_of(seed)}
     _, bf16 = plan.precision()
     return {
         "benchmark": plan.benchmark,
@@ -145,7 +146,7 @@ def _fit(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet, ch
     torch.manual_seed(seed)
     # Adam's moments of words that a batch lacks fade into denormal numbers, on which processors are ten times slower.
     torch.set_flush_denormal(True)
-    reader = plan.build(train)
+    reader = begin(plan, train, trial.store, seed)
     reader.to(device)
     states, choosing = (plan.states(reader, questions, trial.store) for questions in (train, held_out))
     buckets = _buckets(train.examples, plan.collator(reader, train), training, seed)

@@ -1,7 +1,7 @@
 """What is trained: which reader, which head, on which questions."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,7 @@ class Plan:
         source: Where its questions come from.
         layout: Special tokens of its tokenizer.
         pieces: Subwords beside words, where it reads words and asks for vectors of their context.
+        starts: The trial that each seed's begins with; seeds that it lacks begin as ``training.start_from`` says.
     """
 
     benchmark: str
@@ -52,6 +53,11 @@ class Plan:
     source: Source
     layout: SpecialLayout
     pieces: Pieces | None = None
+    starts: Mapping[int, str] = field(default_factory=dict)
+
+    def start_of(self, seed: int) -> str | None:
+        """The trial that a seed's begins with; None: it begins anew."""
+        return self.starts.get(seed, self.training.start_from)
 
     @property
     def task(self) -> str:
@@ -137,7 +143,14 @@ class Plan:
             CoattendError: If the encoder cannot read sequences as long as they may become.
         """
         options = {"dropout": self.encoder.dropout} | self.options
-        reader = readers.build(self.reader, encoder=self._encoder(train), head=self.head, **options)
+        return self.ready(readers.build(self.reader, encoder=self._encoder(train), head=self.head, **options))
+
+    def ready(self, reader: Reader) -> Reader:
+        """The same reader, ready to be trained.
+
+        Raises:
+            CoattendError: If its encoder cannot read sequences as long as they may become.
+        """
         longest = reader.encoder.max_length
         if longest is not None and self.training.max_length > longest:
             raise CoattendError(
@@ -145,7 +158,7 @@ class Plan:
                 where="training.max_length",
                 cure=f"Set it to {longest} or less",
             )
-        if self.training.frozen and not isinstance(train.tokens, WordTokens):
+        if self.training.frozen and hasattr(reader.encoder, "freeze"):
             reader.encoder.freeze()
         return reader
 

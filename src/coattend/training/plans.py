@@ -1,5 +1,7 @@
 """From parameters to a plan."""
 
+from collections.abc import Mapping
+
 import pyarrow.dataset as pads
 
 from coattend import readers
@@ -25,6 +27,8 @@ def plan_of(
     reader: ReaderParameters,
     encoder: EncoderParameters,
     tokenizer: TokenizerParameters,
+    *,
+    starts: Mapping[int, str] | None = None,
 ) -> Plan:
     """Bring a reader and a benchmark together.
 
@@ -37,6 +41,7 @@ def plan_of(
         reader: Which reader, and how it is set.
         encoder: The reader's pretrained encoder.
         tokenizer: Where the subwords come from.
+        starts: The trial that each seed's begins with.
 
     Raises:
         CoattendError: If a parameter names nothing that exists, or the reader has no head for the benchmark.
@@ -72,6 +77,7 @@ def plan_of(
         ),
         layout=read.layout,
         pieces=read.pieces,
+        starts=starts or {},
     )
 
 

@@ -27,8 +27,22 @@ def run_variant(
     tokenizer: TokenizerParameters,
     settings: StudySettings,
     tags: pads.Dataset | None = None,
+    start: dict[str, Any] | None = None,
 ) -> tuple[dict[str, Any], pa.Table]:
     """Train a variant's trials, or find them done, and ask them the questions of every split but train.
+
+    Args:
+        questions: The benchmark's questions.
+        passages: Its passages.
+        tokens: Its subwords.
+        trials: The folder of all trials.
+        benchmark: What it is.
+        variant: The reader.
+        encoder: Its pretrained encoder.
+        tokenizer: Where the subwords come from.
+        settings: What all studies share.
+        tags: Its words, for readers of words.
+        start: What the trials of the variant that it starts from came to.
 
     Returns:
         What each trial came to, failures among them, and what the others answered.
@@ -39,7 +53,8 @@ def run_variant(
 
     if settings.seeds is not None:
         variant = variant.model_copy(update={"training": variant.training | {"seeds": list(settings.seeds)}})
-    plan = plan_of(questions, passages, tokens, tags, benchmark, variant, encoder, tokenizer)
+    starts = {one["seed"]: one["trial_id"] for one in (start or {"trials": []})["trials"]}
+    plan = plan_of(questions, passages, tokens, tags, benchmark, variant, encoder, tokenizer, starts=starts)
     outcomes = train_seeds(plan, trials, processes=settings.processes)
     outcome = {"benchmark": plan.benchmark, "variant": plan.name, "task": plan.source.task, "trials": outcomes}
     answers, _ = predict_all(plan, {"trials": [{"failure": None} | one for one in outcomes]}, trials)

@@ -16,7 +16,8 @@ def create_pipeline(study: str, variants: Mapping[tuple[str, str], Mapping[str, 
 
     Args:
         study: Name of the study.
-        variants: Benchmark and variant to the profiles that decide which tables the variant reads.
+        variants: Benchmark and variant to the profiles that decide which tables the variant reads, and, as
+            ``starts_from``, the variant with whose trials its own begin.
     """
     namespace = f"study.{study}"
     trained = [_variant(study, benchmark, variant, **profiles) for (benchmark, variant), profiles in variants.items()]
@@ -35,7 +36,15 @@ def create_pipeline(study: str, variants: Mapping[tuple[str, str], Mapping[str, 
 
 
 def _variant(
-    study: str, benchmark: str, variant: str, *, tagging: str, encoder: str, tokenizer: str, reads_words: bool
+    study: str,
+    benchmark: str,
+    variant: str,
+    *,
+    tagging: str,
+    encoder: str,
+    tokenizer: str,
+    reads_words: bool,
+    starts_from: str | None = None,
 ) -> Any:
     texts = texts_of(benchmark, tagging, tokenizer, reads_words=reads_words)
     inputs = {name: f"{benchmark}.{name}" for name in SHARED} | texts | {"trials": "trials"}
@@ -47,6 +56,8 @@ def _variant(
         "settings": "params:study",
     }
     namespace = f"study.{study}.{benchmark}"
+    if starts_from is not None:
+        inputs["start"] = f"{namespace}.{starts_from}.outcome"
     outputs = [f"{namespace}.{variant}.{part}" for part in ("outcome", "answers")]
     tags = ["gpu", "study"]
     return node(run_variant, inputs | parameters, outputs, name=variant, namespace=namespace, tags=tags)
