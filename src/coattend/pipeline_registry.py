@@ -103,13 +103,17 @@ def _study(name: str) -> Pipeline:
     one = studies.study(name)
     asked = one.parameters
     variants = {
-        (benchmark, variant): _profiles(one.entry(variant)) | {"starts_from": one.starts_from(variant)}
+        (benchmark, variant): _profiles(one.entry(variant))
+        | {"starts_from": one.starts_from(variant), "also": one.also(variant, benchmark)}
         for variant in asked.variants
         for benchmark in asked.benchmarks_of(variant)
     }
+    read = dict.fromkeys([*asked.benchmarks, *(other for profiles in variants.values() for other in profiles["also"])])
     data = []
-    for benchmark in asked.benchmarks:
-        texts = _texts(profiles for (where, _), profiles in variants.items() if where == benchmark)
+    for benchmark in read:
+        texts = _texts(
+            profiles for (where, _), profiles in variants.items() if where == benchmark or benchmark in profiles["also"]
+        )
         data += [pipeline for _, pipeline in _data_of(benchmark, texts)]
     return _joined([*data, study.create_pipeline(name, variants)])
 

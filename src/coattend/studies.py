@@ -77,6 +77,10 @@ class Study:
         """The variant with whose trials those of another begin."""
         return self.parameters.variants[variant].change.get("training", {}).get("start_from")
 
+    def also(self, variant: str, benchmark: str) -> list[str]:
+        """Other benchmarks that a variant is trained on."""
+        return [name for name in self.entry(variant)["training"].get("train_on", {}) if name != benchmark]
+
     def entry(self, variant: str, known: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """A variant as the entry of a reader.
 

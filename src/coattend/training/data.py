@@ -129,14 +129,8 @@ class Source:
         """The subsets to train on; none: all.
 
         Raises:
-            CoattendError: If another benchmark is named, or the benchmark has no such subset.
+            CoattendError: If the benchmark has no such subset.
         """
-        for name in training.train_on:
-            if name != self.benchmark:
-                cure = f"Name {self.benchmark} itself, as in train_on: {{{self.benchmark}: NE}}"
-                raise CoattendError(
-                    f"is not the benchmark that is trained on: {name}", where="training.train_on", cure=cure
-                )
         wanted = training.train_on.get(self.benchmark, ())
         subsets = (wanted,) if isinstance(wanted, str) else wanted
         known = pc.unique(self.questions.to_table(columns=["subset"]).column("subset").cast(pa.string())).to_pylist()

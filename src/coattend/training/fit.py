@@ -56,7 +56,7 @@ class Work:
     @classmethod
     def of(cls, plan: Plan, store: Path) -> "Work":
         """Read the questions of a plan; what cannot be read is told."""
-        train, held_out = plan.source.training(plan.training)
+        train, held_out = plan.training_questions()
         for unreadable in (*train.unreadable, *held_out.unreadable):
             logger.warning("question %s is left out: %s", unreadable.question_id, unreadable.reason)
         return cls(plan, store, train, held_out, digest(train.examples + held_out.examples, train.tokens))

@@ -21,6 +21,7 @@ from coattend.training.encoders import encoder_digest
 from coattend.training.entities import EntityNames, Permutation
 from coattend.training.kept_states import KeptStates, keep_states
 from coattend.training.pieces import Pieces
+from coattend.training.pooled import training_questions
 from coattend.training.rewards import SpanReward
 from coattend.training.words import LexiconTokenizer, WordTokens
 
@@ -40,6 +41,7 @@ class Plan:
         source: Where its questions come from.
         layout: Special tokens of its tokenizer.
         pieces: Subwords beside words, where it reads words and asks for vectors of their context.
+        others: Where questions of other benchmarks come from, which it may be trained on too.
         starts: The trial that each seed's begins with; seeds that it lacks begin as ``training.start_from`` says.
     """
 
@@ -53,11 +55,16 @@ class Plan:
     source: Source
     layout: SpecialLayout
     pieces: Pieces | None = None
+    others: tuple[Source, ...] = ()
     starts: Mapping[int, str] = field(default_factory=dict)
 
     def start_of(self, seed: int) -> str | None:
         """The trial that a seed's begins with; None: it begins anew."""
         return self.starts.get(seed, self.training.start_from)
+
+    def training_questions(self) -> tuple[QuestionSet, QuestionSet]:
+        """The questions to train on and those that choose the checkpoint."""
+        return training_questions((self.source, *self.others), self.training)
 
     @property
     def task(self) -> str:

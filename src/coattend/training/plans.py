@@ -1,6 +1,8 @@
 """From parameters to a plan."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import pyarrow.dataset as pads
 
@@ -18,6 +20,38 @@ from coattend.training.plan import Plan
 from coattend.training.texts import subwords, words
 
 
+@dataclass(frozen=True)
+class BenchmarkTables:
+    """A benchmark beside the one that a reader is scored on.
+
+    Attributes:
+        benchmark: What it is.
+        questions: Its questions.
+        passages: Its passages.
+        tokens: Its subwords.
+        tags: Its words; None for readers of subwords.
+    """
+
+    benchmark: BenchmarkParameters
+    questions: pads.Dataset
+    passages: pads.Dataset
+    tokens: pads.Dataset
+    tags: pads.Dataset | None = None
+
+    @classmethod
+    def gather(cls, parts: Mapping[str, Any]) -> "tuple[BenchmarkTables, ...]":
+        """Benchmarks from their parts by ``<benchmark>.<part>``."""
+        names = dict.fromkeys(name.partition(".")[0] for name in parts)
+        by_name = {
+            name: {key.partition(".")[2]: value for key, value in parts.items() if key.startswith(f"{name}.")}
+            for name in names
+        }
+        return tuple(
+            cls(**{**one, "benchmark": BenchmarkParameters.model_validate(one["benchmark"])})
+            for one in by_name.values()
+        )
+
+
 def plan_of(
     questions: pads.Dataset,
     passages: pads.Dataset,
@@ -28,6 +62,7 @@ def plan_of(
     encoder: EncoderParameters,
     tokenizer: TokenizerParameters,
     *,
+    others: Sequence[BenchmarkTables] = (),
     starts: Mapping[int, str] | None = None,
 ) -> Plan:
     """Bring a reader and a benchmark together.
@@ -41,6 +76,7 @@ def plan_of(
         reader: Which reader, and how it is set.
         encoder: The reader's pretrained encoder.
         tokenizer: Where the subwords come from.
+        others: Other benchmarks that it may be trained on too.
         starts: The trial that each seed's begins with.
 
     Raises:
@@ -50,21 +86,17 @@ def plan_of(
     head = readers.head_for(reader.reader, _asked_for(questions, benchmark), reader.head)
     task = readers.task_of(head)
     options = readers.resolve(reader.reader, head=head, **reader.options)
+    tokens = pads.dataset([tokens, *(other.tokens for other in others)]) if others else tokens
     if tags is None:
         read = subwords(tokens, tokenizer, encoder, of_words=training.tag_noise > 0)
     else:
         beside = (tokens, tokenizer, encoder) if options.get("context") else None
-        read = words(tags, task, beside=beside)
+        every = [tags, *(other.tags for other in others if other.tags is not None)]
+        read = words(pads.dataset(every) if others else tags, task, beside=beside)
     trained, scored = as_tagged(read.tokens, training, tags=options.get("tag_count", 0))
-    return Plan(
-        benchmark=benchmark.name,
-        name=reader.name,
-        reader=reader.reader,
-        head=head,
-        options=options,
-        encoder=encoder,
-        training=training,
-        source=Source(
+
+    def source(benchmark: BenchmarkParameters, questions: pads.Dataset, passages: pads.Dataset) -> Source:
+        return Source(
             benchmark.name,
             questions,
             passages,
@@ -74,7 +106,18 @@ def plan_of(
             fill_blanks=benchmark.fill_blanks,
             words_as_options=benchmark.words_as_options and task == "options",
             scored_tokens=scored,
-        ),
+        )
+
+    return Plan(
+        benchmark=benchmark.name,
+        name=reader.name,
+        reader=reader.reader,
+        head=head,
+        options=options,
+        encoder=encoder,
+        training=training,
+        source=source(benchmark, questions, passages),
+        others=tuple(source(other.benchmark, other.questions, other.passages) for other in others),
         layout=read.layout,
         pieces=read.pieces,
         starts=starts or {},

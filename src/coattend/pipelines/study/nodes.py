@@ -28,6 +28,7 @@ def run_variant(
     settings: StudySettings,
     tags: pads.Dataset | None = None,
     start: dict[str, Any] | None = None,
+    **others: Any,
 ) -> tuple[dict[str, Any], pa.Table]:
     """Train a variant's trials, or find them done, and ask them the questions of every split but train.
 
@@ -43,18 +44,20 @@ def run_variant(
         settings: What all studies share.
         tags: Its words, for readers of words.
         start: What the trials of the variant that it starts from came to.
+        others: Tables of other benchmarks that it is trained on too, as ``<benchmark>.<table>``.
 
     Returns:
         What each trial came to, failures among them, and what the others answered.
     """
     from coattend.training.fan_out import train_seeds
-    from coattend.training.plans import plan_of
+    from coattend.training.plans import BenchmarkTables, plan_of
     from coattend.training.predict import predict_all
 
     if settings.seeds is not None:
         variant = variant.model_copy(update={"training": variant.training | {"seeds": list(settings.seeds)}})
     starts = {one["seed"]: one["trial_id"] for one in (start or {"trials": []})["trials"]}
-    plan = plan_of(questions, passages, tokens, tags, benchmark, variant, encoder, tokenizer, starts=starts)
+    more = {"others": BenchmarkTables.gather(others), "starts": starts}
+    plan = plan_of(questions, passages, tokens, tags, benchmark, variant, encoder, tokenizer, **more)
     outcomes = train_seeds(plan, trials, processes=settings.processes)
     outcome = {"benchmark": plan.benchmark, "variant": plan.name, "task": plan.source.task, "trials": outcomes}
     answers, _ = predict_all(plan, {"trials": [{"failure": None} | one for one in outcomes]}, trials)

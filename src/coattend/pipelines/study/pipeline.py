@@ -1,6 +1,6 @@
 """The pipeline of one study, behind the data stages of its benchmarks."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kedro.pipeline import Pipeline, node
@@ -17,7 +17,8 @@ def create_pipeline(study: str, variants: Mapping[tuple[str, str], Mapping[str, 
     Args:
         study: Name of the study.
         variants: Benchmark and variant to the profiles that decide which tables the variant reads, and, as
-            ``starts_from``, the variant with whose trials its own begin.
+            ``starts_from``, the variant with whose trials its own begin, and as ``also`` the other benchmarks that it
+            is trained on.
     """
     namespace = f"study.{study}"
     trained = [_variant(study, benchmark, variant, **profiles) for (benchmark, variant), profiles in variants.items()]
@@ -45,6 +46,7 @@ def _variant(
     tokenizer: str,
     reads_words: bool,
     starts_from: str | None = None,
+    also: Sequence[str] = (),
 ) -> Any:
     texts = texts_of(benchmark, tagging, tokenizer, reads_words=reads_words)
     inputs = {name: f"{benchmark}.{name}" for name in SHARED} | texts | {"trials": "trials"}
@@ -56,6 +58,13 @@ def _variant(
         "settings": "params:study",
     }
     namespace = f"study.{study}.{benchmark}"
+    for other in also:
+        inputs |= {f"{other}.{name}": f"{other}.{name}" for name in SHARED}
+        inputs |= {
+            f"{other}.{name}": table
+            for name, table in texts_of(other, tagging, tokenizer, reads_words=reads_words).items()
+        }
+        inputs[f"{other}.benchmark"] = f"params:benchmarks.{other}"
     if starts_from is not None:
         inputs["start"] = f"{namespace}.{starts_from}.outcome"
     outputs = [f"{namespace}.{variant}.{part}" for part in ("outcome", "answers")]
