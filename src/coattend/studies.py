@@ -94,7 +94,9 @@ class Study:
         own = base if reader == base["reader"] else {}
         training = start.get("training", {}) | base.get("training", {}) | change.get("training", {})
         training.pop("start_from", None)  # A variant's trials are found when they are there.
-        seeds = {"seeds": list(self.parameters.seeds)}
+        seeds: dict[str, Any] = {"seeds": list(self.parameters.seeds)}
+        if self.parameters.protocol == "frozen":
+            seeds["frozen"] = True
         named = {"name": variant, "reader": start["reader"], "benchmarks": None}
         return {**start, **own, **change, **named, "training": seeds | training}
 

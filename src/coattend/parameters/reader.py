@@ -34,6 +34,10 @@ class ReaderParameters(Parameters):
     training: dict[str, Any] = Field({}, description="Differences from the benchmark's training parameters.")
     options: dict[str, Any] = Field({}, description="The reader's own options.")
 
+    def with_seeds(self, seeds: tuple[int, ...] | None) -> "ReaderParameters":
+        """The same reader, trained with other seeds; None: with its own."""
+        return self if seeds is None else self.model_copy(update={"training": self.training | {"seeds": list(seeds)}})
+
     @model_validator(mode="before")
     @classmethod
     def _gather_options(cls, values: Any) -> Any:

@@ -14,6 +14,38 @@ from coattend.parameters import (
     StudySettings,
     TokenizerParameters,
 )
+from coattend.tables import PREDICTIONS
+
+
+def prepare(
+    about: StudyParameters,
+    settings: StudySettings,
+    variants: dict[str, Any],
+    encoders: dict[str, Any],
+    tokenizers: dict[str, Any],
+    trials: Path,
+    **tables: Any,
+) -> dict[str, Any]:
+    """Say what a study will cost and how small a difference it can show, and keep within its budget.
+
+    Args:
+        about: The study.
+        settings: What all studies share.
+        variants: Its variants as readers' entries.
+        encoders: All encoders.
+        tokenizers: All tokenizer profiles.
+        trials: The folder of all trials.
+        tables: Tables and parameters of its benchmarks, as ``<benchmark>.<table>``.
+
+    Returns:
+        The costs by benchmark and variant, with those that are left out for the budget.
+    """
+    from coattend.training import study_costs
+
+    entries = {name: ReaderParameters.model_validate(entry) for name, entry in variants.items()}
+    profiles = {name: EncoderParameters.model_validate(one) for name, one in encoders.items()}
+    read = {name: TokenizerParameters.model_validate(one) for name, one in tokenizers.items()}
+    return study_costs.prepare(about, settings, entries, profiles, read, trials, tables)
 
 
 def run_variant(
@@ -26,6 +58,7 @@ def run_variant(
     encoder: EncoderParameters,
     tokenizer: TokenizerParameters,
     settings: StudySettings,
+    costs: dict[str, Any],
     tags: pads.Dataset | None = None,
     start: dict[str, Any] | None = None,
     **others: Any,
@@ -42,6 +75,7 @@ def run_variant(
         encoder: Its pretrained encoder.
         tokenizer: Where the subwords come from.
         settings: What all studies share.
+        costs: What `prepare` found; a variant that it left out is not trained.
         tags: Its words, for readers of words.
         start: What the trials of the variant that it starts from came to.
         others: Tables of other benchmarks that it is trained on too, as ``<benchmark>.<table>``.
@@ -53,8 +87,14 @@ def run_variant(
     from coattend.training.plans import BenchmarkTables, plan_of
     from coattend.training.predict import predict_all
 
-    if settings.seeds is not None:
-        variant = variant.model_copy(update={"training": variant.training | {"seeds": list(settings.seeds)}})
+    if variant.name in costs["left_out"]:
+        return {
+            "benchmark": benchmark.name,
+            "variant": variant.name,
+            "task": None,
+            "trials": [],
+        }, PREDICTIONS.empty_table()
+    variant = variant.with_seeds(settings.seeds)
     starts = {one["seed"]: one["trial_id"] for one in (start or {"trials": []})["trials"]}
     more = {"others": BenchmarkTables.gather(others), "starts": starts}
     plan = plan_of(questions, passages, tokens, tags, benchmark, variant, encoder, tokenizer, **more)

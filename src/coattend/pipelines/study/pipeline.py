@@ -5,7 +5,7 @@ from typing import Any
 
 from kedro.pipeline import Pipeline, node
 
-from coattend.pipelines.study.nodes import finish, run_variant, tabulate
+from coattend.pipelines.study.nodes import finish, prepare, run_variant, tabulate
 from coattend.pipelines.training.pipeline import SHARED, texts_of
 
 OUTPUTS = ("results", "rows", "markdown", "csv", "latex")
@@ -28,12 +28,32 @@ def create_pipeline(study: str, variants: Mapping[tuple[str, str], Mapping[str, 
         for part in ("outcome", "answers")
     }
     about = {"about": f"params:studies.{study}.about"}
+    known = {
+        "settings": "params:study",
+        "variants": f"params:studies.{study}.variants",
+        "encoders": "params:encoders",
+        "tokenizers": "params:tokenizers",
+        "trials": "trials",
+    }
+    tables = {
+        name: table for (benchmark, _), profiles in variants.items() for name, table in _tables(benchmark, profiles)
+    }
     outputs = [f"{namespace}.{name}" for name in OUTPUTS]
+    begins = node(
+        prepare, about | known | tables, f"{namespace}.costs", name="prepare", namespace=namespace, tags="study"
+    )
     ends = [
         node(tabulate, about | parts, outputs, name="tabulate", namespace=namespace, tags="study"),
         node(finish, f"{namespace}.results", None, name="finish", namespace=namespace, tags="study"),
     ]
-    return Pipeline([*trained, *ends])
+    return Pipeline([begins, *trained, *ends])
+
+
+def _tables(benchmark: str, profiles: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The tables and parameters of a benchmark that a variant reads, by the name of the argument."""
+    texts = texts_of(benchmark, profiles["tagging"], profiles["tokenizer"], reads_words=profiles["reads_words"])
+    names = [*(f"{benchmark}.{name}" for name in SHARED), *texts.values()]
+    return [(name, name) for name in names] + [(f"{benchmark}.benchmark", f"params:benchmarks.{benchmark}")]
 
 
 def _variant(
@@ -56,6 +76,7 @@ def _variant(
         "encoder": f"params:encoders.{encoder}",
         "tokenizer": f"params:tokenizers.{tokenizer}",
         "settings": "params:study",
+        "costs": f"study.{study}.costs",
     }
     namespace = f"study.{study}.{benchmark}"
     for other in also:

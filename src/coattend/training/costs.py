@@ -1,0 +1,98 @@
+"""What trials will cost, before they are trained."""
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from coattend.readers.batch import Batch
+from coattend.training.batching import LengthBuckets
+from coattend.training.devices import device_name
+from coattend.training.fit import Work
+from coattend.training.plan import Plan
+
+ASKED_FASTER = 3.0
+"""How many questions are answered in the time in which one is learned from, roughly: no backward pass, no optimiser."""
+
+TIMED, WARM = 3, 1
+"""Batches that are timed, and those before them that are not."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What the trials of a plan that are still to be trained will take.
+
+    Attributes:
+        trials: How many there are.
+        seconds: Of one processor or GPU as it is, for all of them.
+        known_from: What the estimate comes from.
+    """
+
+    trials: int
+    seconds: float
+    known_from: str
+
+
+def cost_of(plan: Plan, store: Path) -> Cost:
+    """Estimate what a plan will take: as earlier trials of its reader on this machine, else from a few batches.
+
+    Args:
+        plan: What is trained.
+        store: The folder of all trials.
+    """
+    work = Work.of(plan, store)
+    missing = [seed for seed in plan.training.seeds if work.trial(seed).outcome() is None]
+    if not missing:
+        return Cost(0, 0.0, "all trials are there")
+    rate, known_from = _earlier(plan, store), "earlier trials"
+    if rate is None:
+        rate, known_from = _timed(work), f"{TIMED} batches"
+    learned = len(work.train.examples) * plan.training.epochs
+    asked = len(work.held_out.examples) * plan.training.evaluations + len(plan.source.scored(plan.training).examples)
+    return Cost(len(missing), len(missing) * (learned + asked / ASKED_FASTER) / rate, known_from)
+
+
+def _earlier(plan: Plan, store: Path) -> float | None:
+    """Questions a second of the last trial of the same reader, with the same benchmark, settings and device."""
+    wanted = {"benchmark": plan.benchmark, "reader": plan.reader, "head": plan.head}
+    same = ("tokens_per_batch", "max_length", "frozen")
+    device = device_name(plan.precision()[0]).rpartition(",")[0]
+    found = []
+    for file in store.glob("*/outcome.json"):
+        outcome: dict[str, Any] = json.loads(file.read_text())
+        trial: dict[str, Any] = json.loads(file.with_name("trial.json").read_text())
+        alike = all(trial["training"].get(name) == getattr(plan.training, name) for name in same)
+        if alike and wanted.items() <= trial.items() and outcome["device"].startswith(device):
+            found.append((file.stat().st_mtime, outcome["questions_per_second"]))
+    return max(found)[1] if found else None
+
+
+def _timed(work: Work) -> float:
+    """Questions a second in a few batches of this plan."""
+    plan = work.plan
+    device, bf16 = plan.precision()
+    reader = plan.build(work.train).to(device).train()
+    collator = plan.collator(reader, work.train)
+    examples = work.train.examples
+    buckets = LengthBuckets(
+        [collator.sequence_length(example) for example in examples],
+        [len(example.sequences) for example in examples],
+        tokens_per_batch=plan.training.tokens_per_batch,
+    )
+    optimiser = torch.optim.AdamW([one for one in reader.parameters() if one.requires_grad], lr=1e-5)
+    batches = list(buckets)
+    chosen = [batches[place * len(batches) // (TIMED + WARM)] for place in range(min(TIMED + WARM, len(batches)))]
+    began, learned = time.perf_counter(), 0
+    for number, rows in enumerate(chosen):
+        if number == min(WARM, len(chosen) - 1):
+            began, learned = time.perf_counter(), 0
+        with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=bf16):
+            loss = reader(Batch(**collator([examples[row] for row in rows])).to(device)).loss
+        loss.backward()
+        optimiser.step()
+        optimiser.zero_grad()
+        learned += len(rows)
+    return learned / max(time.perf_counter() - began, 1e-6)
