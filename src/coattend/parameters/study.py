@@ -2,9 +2,8 @@
 
 from typing import Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
-from coattend.errors import did_you_mean
 from coattend.parameters.strict import Parameters
 
 Shown = Literal[
@@ -103,23 +102,6 @@ class StudyParameters(Parameters):
             raise ValueError(f"the seed {twice} is there twice")
         return seeds
 
-    @model_validator(mode="after")
-    def _names_exist(self) -> "StudyParameters":
-        _among("baseline", self.baseline, self.variants)
-        for name, variant in self.variants.items():
-            if variant.against is not None:
-                _among(f"variants.{name}.against", variant.against, self.variants)
-            for benchmark in variant.benchmarks or ():
-                _among(f"variants.{name}.benchmarks", benchmark, self.benchmarks)
-        for block in self.printed:
-            for name in block.numbers:
-                _among("printed", name, self.variants)
-        for example in self.examples:
-            _among("examples", example.benchmark, self.benchmarks)
-            for name in example.printed:
-                _among("examples", name, self.variants)
-        return self
-
     def benchmarks_of(self, variant: str) -> tuple[str, ...]:
         """Where a variant is run."""
         return self.variants[variant].benchmarks or self.benchmarks
@@ -135,8 +117,3 @@ class StudySettings(Parameters):
     seeds: tuple[int, ...] | None = Field(None, min_length=1, description="In the place of each study's own.")
     processes: int | None = Field(None, ge=1, description="Trials at once; null: one a core, and one on a GPU.")
     budget_hours: float | None = Field(None, gt=0, description="For studies that have none of their own.")
-
-
-def _among(where: str, name: str, known: Any) -> None:
-    if name not in known:
-        raise ValueError(f"{where}: there is no {name!r} here. {did_you_mean(name, list(known))}")

@@ -1,0 +1,120 @@
+"""Study files: those that are here load, and mistakes in one are told with file, line and the nearest right name."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from coattend import studies
+from coattend.errors import CoattendError
+from coattend.parameters import ReaderParameters
+
+GOOD = """\
+paper: { title: A paper, authors: [A. Nobody], year: 2022, venue: none, key: nobody2022 }
+studies:
+  table1:
+    title: Turns
+    source: A paper, table 1
+    benchmarks: [dream]
+    seeds: [0, 1]
+    base: { reader: poi_net }
+    baseline: plain
+    variants:
+      plain: { title: Baseline, change: { reader: plain } }
+      poi_net: { title: POI-Net }
+      turns_1: { title: 1 turn, change: { turns: 1 } }
+    printed:
+      - { encoder: ALBERT-base, numbers: { poi_net: { dream: { dev: 68.6 } } } }
+"""
+
+
+def written(folder, text):
+    file = folder / "mine.yml"
+    file.write_text(text)
+    return file
+
+
+def test_every_study_loads_and_names_are_those_of_file_and_entry():
+    names = studies.study_names()
+    for paper in ("duma", "poi_net", "recam", "aoa", "dcn_plus", "multi_task"):
+        entries = yaml.safe_load(Path(f"conf/base/studies/{paper}.yml").read_text())["studies"]
+        assert {f"{paper}_{entry}" for entry in entries} <= set(names)
+
+
+@pytest.mark.parametrize("name", studies.study_names())
+def test_every_variant_is_a_readers_entry(name):
+    from coattend import readers
+
+    one = studies.study(name)
+    for variant in one.parameters.variants:
+        entry = ReaderParameters.model_validate(one.entry(variant))
+        assert entry.training["seeds"] == list(one.parameters.seeds)
+        assert set(entry.options) <= set(readers.option_names(entry.reader))
+
+
+def test_a_variant_of_another_reader_takes_the_bases_training_and_not_its_options(tmp_path):
+    text = GOOD.replace("{ reader: poi_net }", "{ reader: poi_net, turns: 4, training: { epochs: 3 } }")
+    (one,) = studies.read(written(tmp_path, text))
+    plain, poi_net = one.entry("plain"), one.entry("poi_net")
+    assert "turns" not in plain
+    assert poi_net["turns"] == 4
+    assert one.entry("turns_1")["turns"] == 1
+    assert plain["training"]["epochs"] == poi_net["training"]["epochs"] == 3
+
+
+MISTAKES = {
+    "a reader": ("reader: plain }", "reader: plane }", 11, "plain"),
+    "an option": ("{ turns: 1 }", "{ turnz: 1 }", 13, "turns"),
+    "a training field": ("{ turns: 1 }", "{ training: { epoch: 1 } }", 13, "epochs"),
+    "a benchmark": ("[dream]", "[draem]", 6, "dream"),
+    "a metric": ("{ dev: 68.6 }", "{ dev: { acuracy: 68.6 } }", None, "accuracy"),
+    "a split": ("{ dev: 68.6 }", "{ dve: 68.6 }", None, "dev"),
+    "a printed variant": ("numbers: { poi_net:", "numbers: { poinet:", None, "poi_net"),
+    "a baseline": ("baseline: plain", "baseline: plan", None, "plain"),
+    "a field": ("baseline: plain", "baselne: plain", 9, "baseline"),
+    "an encoder": ("{ turns: 1 }", "{ encoder: minilmm }", 13, "minilm"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_misspelt_name_is_told_with_its_line_and_the_nearest_one(tmp_path, mistake):
+    right, wrong, line, meant = MISTAKES[mistake]
+    assert right in GOOD
+    file = written(tmp_path, GOOD.replace(right, wrong))
+    with pytest.raises(CoattendError) as told:
+        studies.read(file)
+    where = re.search(rf"{re.escape(str(file))}, line (\d+)", told.value.message)
+    assert where, told.value.message
+    assert line is None or int(where[1]) == line
+    assert f"'{meant}'" in told.value.message
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "line", "problem"),
+    [
+        ("poi_net: { title: POI-Net }", "plain: { title: POI-Net }", 12, "'plain' is there twice"),
+        ("[0, 1]", "[0, 1, 0]", 7, "the seed 0 is there twice"),
+        ("{ turns: 1 }", "{ reader: plain }", 13, "is what its baseline 'plain' is"),
+        ("    source: A paper, table 1\n", "", 3, "Field required"),
+        ("title: Turns", "title: [", None, "is not YAML"),
+    ],
+)
+def test_what_is_said_twice_or_is_missing_is_told(tmp_path, right, wrong, line, problem):
+    file = written(tmp_path, GOOD.replace(right, wrong))
+    with pytest.raises(CoattendError, match=re.escape(problem)) as told:
+        studies.read(file)
+    assert line is None or f"{file}, line {line}" in told.value.message
+
+
+def test_an_unknown_study_is_told_the_nearest_one():
+    with pytest.raises(CoattendError, match="poi_net_table4"):
+        studies.study("poinet_table4")
+
+
+def test_environments_change_values_and_not_the_shape(tmp_path):
+    (one,) = studies.read(written(tmp_path, GOOD))
+    assert one.changed({"seeds": [7]}).entry("plain")["training"]["seeds"] == [7]
+    assert one.changed({"protocol": "frozen"}).entry("plain")["training"]["frozen"] is True
+    with pytest.raises(CoattendError, match="values only"):
+        one.changed({"variants": {}})
