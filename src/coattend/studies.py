@@ -53,6 +53,11 @@ def study(name: str) -> Study:
     return known[name]
 
 
+def forget() -> None:
+    """Read the files anew when they are next asked for: they have changed."""
+    _studies.cache_clear()
+
+
 def _folder() -> Path:
     return configuration.project_folder() / "conf" / "base" / "studies"
 

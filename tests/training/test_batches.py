@@ -19,6 +19,7 @@ from coattend.training.collation import Collator
 from coattend.training.data import Source
 from coattend.training.examples import build_examples, hold_out, is_in_sight, token_span
 from coattend.training.layout import Layout
+from coattend.training.pooled import training_questions
 from coattend.training.tokens import Tokens
 
 
@@ -251,10 +252,10 @@ def test_training_on_subsets(tables, layout):
     ("train_on", "message"),
     [
         ({"sample": "dialogue"}, "no subset 'dialogue'. Did you mean 'dialogues'"),
-        ({"dream": "all"}, "not the benchmark that is trained on: dream"),
+        ({"dream": "all"}, "'dream' is not a benchmark that this reader is registered to train on"),
     ],
 )
 def test_a_subset_that_is_not_there(tables, layout, train_on, message):
     source = Source("sample", *(tables[name] for name in ("questions", "passages", "tokens")), "options", layout.count)
     with pytest.raises(CoattendError, match=message):
-        source.training(TrainingParameters(train_on=train_on))
+        training_questions((source,), TrainingParameters(train_on=train_on))

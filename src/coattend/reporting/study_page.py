@@ -24,6 +24,9 @@ def sections(results: dict[str, Any]) -> list[Section]:
     if results["cited"]:
         cited = "Numbers that the paper quotes from others. Nothing here was compared with them."
         parts.append(Section("Only cited", (cited,), folded=(_cited(results),)))
+    if results["left_out"]:
+        titles = ", ".join(results["variants"][name]["title"] for name in results["left_out"])
+        parts.append(Section("Left out", (f"To keep within its budget, the study did not train: {titles}.",)))
     if results["failures"]:
         parts.append(Section("Failed", ("Another run trains these alone.",), (_failures(results),)))
     return [*parts, Section("What to keep in mind", tuple(results["notes"]))]

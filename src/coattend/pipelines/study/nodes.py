@@ -104,26 +104,30 @@ def run_variant(
     return outcome, answers
 
 
-def tabulate(about: StudyParameters, **parts: Any) -> tuple[dict[str, Any], pa.Table, str, str, str]:
+def tabulate(
+    about: StudyParameters, costs: dict[str, Any], **parts: Any
+) -> tuple[dict[str, Any], pa.Table, str, str, str, str]:
     """Put a study's variants side by side, and beside what the paper printed.
 
     Args:
         about: The study.
+        costs: What `prepare` found.
         parts: For each benchmark ``<benchmark>.questions``, and for each of its variants
             ``<benchmark>.<variant>.outcome`` and ``<benchmark>.<variant>.answers``; None where it was not run.
 
     Returns:
-        The results as data, their rows as a table, and these as Markdown, CSV and LaTeX.
+        The results as data, their rows as a table, and these as HTML, Markdown, CSV and LaTeX.
     """
-    from coattend.reporting import markdown_page, study_page, study_table
+    from coattend.reporting import html_page, markdown_page, study_page, study_table
 
-    results = study_table.results_of(about, parts)
+    results = study_table.results_of(about, parts) | {"left_out": costs["left_out"]}
     rows = study_table.rows_of(results)
-    page = markdown_page.write(results["title"], study_page.sections(results))
-    return results, rows, page, study_page.csv(rows), study_page.latex(results)
+    title, sections = results["title"], study_page.sections(results)
+    pages = html_page.page(title, sections), markdown_page.write(title, sections)
+    return results, rows, *pages, study_page.csv(rows), study_page.latex(results)
 
 
-def finish(results: dict[str, Any]) -> None:
+def finish(findings: dict[str, Any]) -> None:
     """End the run well only if no trial failed.
 
     Raises:
@@ -131,13 +135,13 @@ def finish(results: dict[str, Any]) -> None:
     """
     from coattend.errors import CoattendError
 
-    if results["failures"]:
+    if findings["failures"]:
         told = [
             f"{one['variant']} on {one['benchmark']}, seed {one['seed']}: {one['failure']}"
-            for one in results["failures"]
+            for one in findings["failures"]
         ]
         raise CoattendError(
             f"{len(told)} trials failed ({'; '.join(told)})",
-            where=f"study {results['name']}",
+            where=f"study {findings['name']}",
             cure="The table shows the others; the same command again trains these alone",
         )

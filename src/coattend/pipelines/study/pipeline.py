@@ -8,7 +8,7 @@ from kedro.pipeline import Pipeline, node
 from coattend.pipelines.study.nodes import finish, prepare, run_variant, tabulate
 from coattend.pipelines.training.pipeline import SHARED, texts_of
 
-OUTPUTS = ("results", "rows", "markdown", "csv", "latex")
+OUTPUTS = ("findings", "rows", "table_page", "table_markdown", "table_csv", "table_latex")
 
 
 def create_pipeline(study: str, variants: Mapping[tuple[str, str], Mapping[str, Any]]) -> Pipeline:
@@ -43,8 +43,15 @@ def create_pipeline(study: str, variants: Mapping[tuple[str, str], Mapping[str, 
         prepare, about | known | tables, f"{namespace}.costs", name="prepare", namespace=namespace, tags="study"
     )
     ends = [
-        node(tabulate, about | parts, outputs, name="tabulate", namespace=namespace, tags="study"),
-        node(finish, f"{namespace}.results", None, name="finish", namespace=namespace, tags="study"),
+        node(
+            tabulate,
+            about | {"costs": f"{namespace}.costs"} | parts,
+            outputs,
+            name="tabulate",
+            namespace=namespace,
+            tags="study",
+        ),
+        node(finish, f"{namespace}.findings", None, name="finish", namespace=namespace, tags="study"),
     ]
     return Pipeline([begins, *trained, *ends])
 

@@ -1,0 +1,120 @@
+"""A study from its file to its table: what is trained, what is shared, what fails, what is done again."""
+
+import csv
+import json
+
+import pytest
+
+from coattend import studies
+from coattend.errors import CoattendError
+
+STUDY = """\
+paper: { title: Turns, authors: [A. Nobody], year: 2022, venue: none, key: nobody2022 }
+studies:
+  turns:
+    title: Whether turns matter
+    source: Turns, table 1
+    benchmarks: [sample]
+    seeds: [0, 1]
+    base: { reader: poi_net, head: options }
+    baseline: plain
+    variants:
+      plain: { title: Baseline, change: { reader: plain } }
+      poi_net: { title: POI-Net }
+    printed:
+      - { encoder: ALBERT-base, numbers: { poi_net: { sample: { dev: 68.6 } } } }
+    cited:
+      - { name: BERT, source: someone, numbers: { sample: { dev: 3.0 } } }
+    notes: [What to know.]
+"""
+BROKEN = "      broken: { title: Broken, change: { training: { learning_rate: 1.0e+30 } } }\n"
+
+
+@pytest.fixture
+def study(project):
+    """Writes the study's file into a project of its own."""
+
+    def write(text=STUDY):
+        folder = project / "conf" / "base" / "studies"
+        for file in folder.glob("*.yml"):
+            file.unlink()
+        (folder / "mine.yml").write_text(text)
+        studies.forget()
+        return project / "data" / "test" / "08_reporting" / "studies" / "mine_turns"
+
+    yield write
+    studies.forget()
+
+
+def results_in(folder):
+    return json.loads((folder / "findings.json").read_text())
+
+
+def trial_files(folder):
+    return {path: path.stat().st_mtime_ns for path in folder.parents[2].glob("06_models/trials/*/outcome.json")}
+
+
+def test_a_study_trains_what_is_missing_and_prints_measured_beside_printed(study, kedro_run):
+    folder = study()
+    kedro_run("study_mine_turns")
+    results = results_in(folder)
+    rows = [row for row in results["rows"] if row["group"] == "all"]
+    assert {row["variant"]: row["trials"] for row in rows} == {"plain": 2, "poi_net": 2}
+    poi_net = next(row for row in rows if row["variant"] == "poi_net")
+    assert poi_net["printed"] == [{"encoder": "ALBERT-base", "ensemble": False, "value": 68.6}]
+    assert poi_net["difference"] == pytest.approx(poi_net["mean"] - rows[0]["mean"])
+    assert [one["seed"] for one in poi_net["by_seed"]] == [0, 1]
+    page = (folder / "table.md").read_text()
+    assert "68.6" in page
+    assert "BERT" in page.partition("Only cited")[2]
+    assert "BERT |" not in page.partition("Only cited")[0]
+    with (folder / "table.csv").open() as file:
+        assert {row["variant"] for row in csv.DictReader(file)} == {"plain", "poi_net"}
+    assert "\\begin{tabular}" in (folder / "table.tex").read_text()
+
+    before = trial_files(folder)
+    kedro_run("study_mine_turns")
+    assert trial_files(folder) == before
+    assert results_in(folder)["rows"] == results["rows"]
+
+
+def test_a_trial_that_fails_does_not_stop_the_others_and_is_tried_again(study, kedro_run):
+    folder = study(STUDY.replace("    printed:", f"{BROKEN}    printed:"))
+    with pytest.raises(CoattendError, match="broken on sample, seed 0"):
+        kedro_run("study_mine_turns")
+    results = results_in(folder)
+    assert {one["variant"] for one in results["failures"]} == {"broken"}
+    assert {row["variant"] for row in results["rows"]} == {"plain", "poi_net"}
+    assert "Failed" in (folder / "table.md").read_text()
+
+    before = trial_files(folder)
+    study(STUDY.replace("    printed:", f"{BROKEN.replace('1.0e+30', '1.0e-4')}    printed:"))
+    kedro_run("study_mine_turns")
+    after = trial_files(folder)
+    assert before.items() <= after.items()
+    assert len(after) == len(before) + 2
+    assert not results_in(folder)["failures"]
+
+
+def test_a_budget_leaves_out_variants_by_name_and_never_the_baseline(study, kedro_run):
+    folder = study(STUDY.replace("    printed:", "    budget_hours: 0.000001\n    printed:"))
+    kedro_run("study_mine_turns")
+    assert json.loads((folder / "costs.json").read_text())["left_out"] == ["poi_net"]
+    assert {row["variant"] for row in results_in(folder)["rows"]} == {"plain"}
+    assert "POI-Net" in (folder / "table.md").read_text().partition("Left out")[2]
+
+
+def test_a_frozen_study_trains_interaction_and_head_alone(study, kedro_run):
+    from safetensors.torch import load_file
+
+    folder = study(STUDY.replace("    seeds:", "    protocol: frozen\n    seeds:"))
+    kedro_run("study_mine_turns")
+    results = results_in(folder)
+    weights = [
+        load_file(folder.parents[2] / "06_models/trials" / trial["trial_id"] / "model/model.safetensors")
+        for trial in results["trials"]["sample"]["plain"]
+    ]
+    same = {name for name in weights[0] if weights[0][name].equal(weights[1][name])}
+    assert {name for name in weights[0] if name.startswith("encoder.model.")} <= same
+    assert any(name not in same for name in weights[0])
+    assert list(folder.parents[2].glob("06_models/encoder_outputs/*.npy"))
