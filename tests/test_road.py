@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from mlflow import MlflowClient
@@ -88,6 +89,12 @@ def test_the_same_seed_learns_the_same(kedro_run, results, project):
     (results / "06_models" / "trials").rename(project / "elsewhere")
     kedro_run("training,evaluation", "sample.poi_net")
     assert pq.read_table(table).equals(first)
+
+
+def test_training_leaves_the_smallest_numbers_of_this_process_alone(kedro_run):
+    kedro_run(DATA, "sample")
+    kedro_run("training", "sample.plain")
+    assert np.float64(5e-324) * np.float64(1) > 0
 
 
 def test_a_failed_trial_says_why_and_leaves_nothing_running(kedro_run, project, results):

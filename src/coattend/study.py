@@ -40,6 +40,8 @@ class Study:
         Raises:
             CoattendError: If there is no such field, or it decides the study's shape.
         """
+        if not values:
+            return self
         for field in values:
             if field not in _VALUES:
                 cure = f"Environments change values only: {', '.join(_VALUES)}"

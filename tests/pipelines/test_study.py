@@ -118,3 +118,26 @@ def test_a_frozen_study_trains_interaction_and_head_alone(study, kedro_run):
     assert {name for name in weights[0] if name.startswith("encoder.model.")} <= same
     assert any(name not in same for name in weights[0])
     assert list(folder.parents[2].glob("06_models/encoder_outputs/*.npy"))
+
+
+def test_a_variant_is_trained_on_two_benchmarks_and_another_begins_with_it(study, kedro_run, project, monkeypatch):
+    monkeypatch.setenv("COATTEND_RAW", str(project / "raw"))
+    raw = project / "raw" / "custom"
+    raw.mkdir(parents=True)
+    row = {"question": "Who slept?", "options": ["Ann", "Bob"]}
+    for split, hours in (("train", range(24)), ("dev", range(30, 34))):
+        rows = [row | {"passage": f"Ann met Bob. {n} hours later Bob slept.", "label": 1} for n in hours]
+        (raw / f"{split}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+    both = "{ train_on: { sample: [], custom: [] }, max_questions: 8 }"
+    variants = f"      both: {{ title: Both, change: {{ training: {both} }} }}\n"
+    variants += "      fine: { title: Fine, change: { training: { start_from: both } } }\n"
+    folder = study(STUDY.replace("    printed:", f"{variants}    printed:").replace("[0, 1]", "[0]"))
+    kedro_run("study_mine_turns")
+    assert {row["variant"] for row in results_in(folder)["rows"]} == {"plain", "poi_net", "both", "fine"}
+    (coarse,), (fine,), (alone,) = (
+        results_in(folder)["trials"]["sample"][name] for name in ("both", "fine", "poi_net")
+    )
+    assert coarse["questions"] == 16
+    trial = json.loads((folder.parents[2] / "06_models/trials" / fine["trial_id"] / "trial.json").read_text())
+    assert trial["training"]["start_from"] == coarse["trial_id"]
+    assert fine["trial_id"] != alone["trial_id"]

@@ -244,7 +244,8 @@ def other_package(tmp_path):
 def test_a_reader_of_another_package_is_one_file(other_package):
     code = (
         "import sys; from coattend import readers\n"
-        "assert 'gated' in readers.names() and readers.fits('gated', ('span',))\n" + HEAVY + "\n"
+        "assert 'gated' in readers.names() and readers.fits('gated', ('span',))\n"
+        "assert {'sharpness', 'scorer_layers'} <= set(readers.option_names('gated'))\n" + HEAVY + "\n"
         f"sys.path.insert(0, {str(Path(tiny.__file__).parent)!r}); import tiny\n"
         "assert readers.resolve('gated')['sharpness'] == 2.0\n"
         "reader = readers.build('gated', encoder=tiny.encoder(), sharpness=3.0)\n"

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 COLUMNS = ["question_id", "passage_id", "split", "subset", "task", "question", "options", "label", "answers"]
 """The columns of questions that are read."""
@@ -85,13 +84,3 @@ def _by_length(lengths: np.ndarray) -> Groups:
         low, high = int(lengths[rows].min()), int(lengths[rows].max())
         groups[f"{low}" if low == high else f"{low} to {high}"] = rows
     return groups
-
-
-def passage_texts(passages: pa.Table) -> dict[str, str]:
-    """Text by passage id."""
-    return dict(zip(*(passages[name].to_pylist() for name in ("passage_id", "text")), strict=True))
-
-
-def in_split(questions: pa.Table, split: str) -> pa.Table:
-    """The questions of a split."""
-    return questions.filter(pc.equal(questions["split"].cast(pa.string()), split))

@@ -50,6 +50,13 @@ def keyword(file: Path, name: str, argument: str) -> Any:
     return None
 
 
+def is_named(file: Path, name: str, argument: str) -> bool:
+    """Whether a keyword of the call that a module assigns to a name is a name of that module, such as a class."""
+    call = _assigned(file, name)
+    given = call.keywords if isinstance(call, ast.Call) else []
+    return any(one.arg == argument and isinstance(one.value, ast.Name) for one in given)
+
+
 @cache
 def options(file: Path) -> tuple[str, ...]:
     """Names of the fields of the classes ``Config`` inside a module's classes, which are the options of its part.

@@ -132,11 +132,7 @@ def option_names(name: str) -> list[str]:
     Raises:
         CoattendError: If there is no such reader.
     """
-    if JOIN in name:
-        interaction = _joined(name)[1]
-    else:
-        interaction = declared.keyword(file_of(name), "READER", "interaction") or NamedReader.interaction
-    files = [_FOLDER / "encoders" / f"{encoder_of(name)}.py", _FOLDER / "interactions" / f"{interaction}.py"]
+    files = [_FOLDER / "encoders" / f"{encoder_of(name)}.py", _interaction_file(name)]
     files += [_FOLDER / "heads" / f"{head}.py" for head in heads_of(name)]
     return sorted({option for file in files for option in declared.options(file)})
 
@@ -201,6 +197,15 @@ def suggest(word: str, known: Sequence[str]) -> str:
     """The nearest known name and all of them, as the cure of an error."""
     nearest, everything = did_you_mean(word, list(known)), f"Known: {', '.join(sorted(known))}"
     return everything if nearest == everything else f"{nearest} {everything}"
+
+
+def _interaction_file(name: str) -> Path:
+    """The file that defines a reader's interaction: a part's, or the reader's own where it stands beside it."""
+    file = file_of(name)
+    if JOIN in name or declared.is_named(file, "READER", "interaction"):
+        return file
+    interaction = declared.keyword(file, "READER", "interaction") or NamedReader.interaction
+    return _FOLDER / "interactions" / f"{interaction}.py"
 
 
 def _joined(name: str) -> tuple[str, str]:

@@ -36,15 +36,16 @@ class Cost:
     known_from: str
 
 
-def cost_of(plan: Plan, store: Path) -> Cost:
+def cost_of(plan: Plan, store: Path, *, begun: bool = False) -> Cost:
     """Estimate what a plan will take: as earlier trials of its reader on this machine, else from a few batches.
 
     Args:
         plan: What is trained.
         store: The folder of all trials.
+        begun: Whether its trials begin with others that are still to come; which of its own are there is then unknown.
     """
     work = Work.of(plan, store)
-    missing = [seed for seed in plan.training.seeds if work.trial(seed).outcome() is None]
+    missing = [seed for seed in plan.training.seeds if begun or work.trial(seed).outcome() is None]
     if not missing:
         return Cost(0, 0.0, "all trials are there")
     rate, known_from = _earlier(plan, store), "earlier trials"

@@ -3,7 +3,8 @@
 import logging
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -135,17 +136,27 @@ def _train(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet) 
         announce("trial_started", named | {"encoder": plan.encoder.source})
         verb = "goes on from " + Path(checkpoint).name if checkpoint else "trains"
         logger.info("%s.%s seed %d: trial %s %s", plan.benchmark, plan.name, trial.content["seed"], trial.id, verb)
-        outcome = _fit(trial, plan, train, held_out, checkpoint)
+        with _without_denormals():
+            outcome = _fit(trial, plan, train, held_out, checkpoint)
         announce("trial_ended", trial.id, outcome)
         return outcome
+
+
+@contextmanager
+def _without_denormals() -> Iterator[None]:
+    # Adam's moments of words that a batch lacks fade into denormal numbers, on which processors are ten times slower.
+    # The processor would keep to this after the training too, and other numbers of the process would vanish.
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
 
 
 def _fit(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet, checkpoint: str | None) -> dict[str, Any]:
     device, bf16 = plan.precision()
     seed, training = trial.content["seed"], plan.training
     torch.manual_seed(seed)
-    # Adam's moments of words that a batch lacks fade into denormal numbers, on which processors are ten times slower.
-    torch.set_flush_denormal(True)
     reader = begin(plan, train, trial.store, seed)
     reader.to(device)
     states, choosing = (plan.states(reader, questions, trial.store) for questions in (train, held_out))

@@ -78,19 +78,19 @@ def keep_states(
     """
     content = [encoder, digest(examples, tokens), bf16]
     file = folder / f"{hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]}.npy"
-    lengths = [_real(collator([example])) for example in examples]
-    offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
-    counts = np.cumsum([0, *(len(of_example) for of_example in lengths)])
-    first = {example.question_id: int(row) for example, row in zip(examples, counts, strict=False)}
+    lengths = [
+        collator.special_tokens + window[1] + size
+        for example in examples
+        for size, window in zip(example.lengths, example.windows, strict=True)
+    ]
+    offsets = np.cumsum([0, *lengths])
+    counts = np.cumsum([0, *(len(example.sequences) for example in examples)]).tolist()
+    first = {example.question_id: row for example, row in zip(examples, counts, strict=False)}
     if not file.exists():
         logger.info("the encoder reads %s sequences, once", f"{len(offsets) - 1:,}")
         with replacing(file) as temporary:
             _write(temporary, reader, examples, collator, offsets, first, tokens_per_batch, bf16)
     return KeptStates(np.load(file, mmap_mode="r"), offsets, first)
-
-
-def _real(arrays: dict[str, torch.Tensor]) -> np.ndarray:
-    return arrays["attention_mask"].sum(1).numpy()
 
 
 def _write(

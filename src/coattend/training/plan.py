@@ -149,8 +149,12 @@ class Plan:
         Raises:
             CoattendError: If the encoder cannot read sequences as long as they may become.
         """
-        options = {"dropout": self.encoder.dropout} | self.options
-        return self.ready(readers.build(self.reader, encoder=self._encoder(train), head=self.head, **options))
+        return self.ready(readers.build(self.reader, encoder=self._encoder(train), head=self.head, **self.built_with))
+
+    @property
+    def built_with(self) -> dict[str, Any]:
+        """All options of the reader: its encoder's entry decides on its dropout where the reader's does not."""
+        return {"dropout": self.encoder.dropout} | self.options
 
     def ready(self, reader: Reader) -> Reader:
         """The same reader, ready to be trained.

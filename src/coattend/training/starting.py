@@ -31,7 +31,7 @@ def begin(plan: Plan, train: QuestionSet, store: Path, seed: int) -> Reader:
             cure="Give the id of a finished trial: the name of its folder, and its tag trial_id in MLflow",
         )
     reader = Reader.load(folder)
-    mine = {"reader": plan.reader, "head": plan.head, "options": plan.options}
+    mine = {"reader": plan.reader, "head": plan.head, "options": plan.built_with}
     theirs = {name: getattr(reader.config, name) for name in mine}
     for name, value in mine.items():
         if theirs[name] != value:

@@ -7,40 +7,23 @@ from typing import Any
 
 from coattend.evaluation.groups import COLUMNS, scored_questions
 from coattend.evaluation.variants import expected_resolution
-from coattend.parameters import (
-    BenchmarkParameters,
-    EncoderParameters,
-    ReaderParameters,
-    StudyParameters,
-    StudySettings,
-    TokenizerParameters,
-)
-from coattend.readers import encoder_of
+from coattend.parameters import StudyParameters
 from coattend.training.costs import cost_of
-from coattend.training.plans import plan_of
+from coattend.training.plan import Plan
 
 logger = logging.getLogger(__name__)
 
 
-def prepare(
-    about: StudyParameters,
-    settings: StudySettings,
-    variants: Mapping[str, ReaderParameters],
-    encoders: Mapping[str, EncoderParameters],
-    tokenizers: Mapping[str, TokenizerParameters],
-    store: Path,
-    tables: Mapping[str, Any],
+def estimate(
+    about: StudyParameters, plans: Mapping[tuple[str, str], Plan], store: Path, *, hours: float | None
 ) -> dict[str, Any]:
     """Estimate a study, tell it, and name what its budget leaves out.
 
     Args:
         about: The study.
-        settings: What all studies share.
-        variants: Its variants as readers' entries.
-        encoders: All encoders.
-        tokenizers: All tokenizer profiles.
+        plans: Benchmark and variant to what is trained.
         store: The folder of all trials.
-        tables: Tables and parameters of its benchmarks, as ``<benchmark>.<table>``.
+        hours: Its budget; None: it has none.
 
     Returns:
         ``costs``: trials and seconds by benchmark and variant; ``questions``: scored ones by benchmark; ``resolves``:
@@ -48,28 +31,14 @@ def prepare(
     """
     costs: dict[str, dict[str, Any]] = {}
     questions: dict[str, int] = {}
-    for benchmark in about.benchmarks:
-        for name, entry in variants.items():
-            if benchmark not in about.benchmarks_of(name):
-                continue
-            given = {part: tables[f"{benchmark}.{part}"] for part in ("questions", "passages", "benchmark")}
-            tokenizer = encoders[entry.encoder].tokenizer
-            words = encoder_of(entry.reader) == "recurrent"
-            plan = plan_of(
-                given["questions"],
-                given["passages"],
-                tables[f"{benchmark}.{entry.tagging}.{tokenizer}.tokens"],
-                tables[f"{benchmark}.{entry.tagging}.tags"] if words else None,
-                BenchmarkParameters.model_validate(given["benchmark"]),
-                entry.with_seeds(settings.seeds),
-                encoders[entry.encoder],
-                tokenizers[tokenizer],
-            )
-            costs.setdefault(benchmark, {})[name] = vars(cost_of(plan, store))
-            asked, _ = scored_questions(given["questions"].to_table(columns=COLUMNS), plan.source.task)
+    for (benchmark, name), plan in plans.items():
+        begun = about.variants[name].change.get("training", {}).get("start_from") is not None
+        costs.setdefault(benchmark, {})[name] = vars(cost_of(plan, store, begun=begun))
+        if benchmark not in questions:
+            asked, _ = scored_questions(plan.source.questions.to_table(columns=COLUMNS), plan.source.task)
             questions[benchmark] = len(asked)
     resolves = {benchmark: expected_resolution(count) for benchmark, count in questions.items()}
-    left_out = _over_budget(about, costs, about.budget_hours or settings.budget_hours)
+    left_out = _over_budget(about, costs, hours)
     found = {"costs": costs, "questions": questions, "resolves": resolves, "left_out": left_out}
     _tell(about, found)
     return found

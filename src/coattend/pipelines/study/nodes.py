@@ -40,12 +40,31 @@ def prepare(
     Returns:
         The costs by benchmark and variant, with those that are left out for the budget.
     """
-    from coattend.training import study_costs
+    from coattend.readers import encoder_of
+    from coattend.training.plans import BenchmarkTables, plan_of
+    from coattend.training.study_costs import estimate
 
-    entries = {name: ReaderParameters.model_validate(entry) for name, entry in variants.items()}
-    profiles = {name: EncoderParameters.model_validate(one) for name, one in encoders.items()}
-    read = {name: TokenizerParameters.model_validate(one) for name, one in tokenizers.items()}
-    return study_costs.prepare(about, settings, entries, profiles, read, trials, tables)
+    def tables_of(benchmark: str, variant: ReaderParameters) -> BenchmarkTables:
+        profile = EncoderParameters.model_validate(encoders[variant.encoder]).tokenizer
+        words = encoder_of(variant.reader) == "recurrent"
+        return BenchmarkTables(
+            BenchmarkParameters.model_validate(tables[f"{benchmark}.benchmark"]),
+            *(tables[f"{benchmark}.{name}"] for name in ("questions", "passages")),
+            tables[f"{benchmark}.{variant.tagging}.{profile}.tokens"],
+            tables[f"{benchmark}.{variant.tagging}.tags"] if words else None,
+        )
+
+    plans = {}
+    for name in about.variants:
+        variant = ReaderParameters.model_validate(variants[name]).with_seeds(settings.seeds)
+        encoder = EncoderParameters.model_validate(encoders[variant.encoder])
+        tokenizer = TokenizerParameters.model_validate(tokenizers[encoder.tokenizer])
+        for benchmark in about.benchmarks_of(name):
+            own = tables_of(benchmark, variant)
+            also = [tables_of(other, variant) for other in variant.training.get("train_on", {}) if other != benchmark]
+            read = (own.questions, own.passages, own.tokens, own.tags, own.benchmark)
+            plans[benchmark, name] = plan_of(*read, variant, encoder, tokenizer, others=also)
+    return estimate(about, plans, trials, hours=about.budget_hours or settings.budget_hours)
 
 
 def run_variant(
@@ -88,19 +107,15 @@ def run_variant(
     from coattend.training.predict import predict_all
 
     if variant.name in costs["left_out"]:
-        return {
-            "benchmark": benchmark.name,
-            "variant": variant.name,
-            "task": None,
-            "trials": [],
-        }, PREDICTIONS.empty_table()
+        nothing = {"benchmark": benchmark.name, "variant": variant.name, "task": None, "trials": []}
+        return nothing, PREDICTIONS.empty_table()
     variant = variant.with_seeds(settings.seeds)
     starts = {one["seed"]: one["trial_id"] for one in (start or {"trials": []})["trials"]}
     more = {"others": BenchmarkTables.gather(others), "starts": starts}
     plan = plan_of(questions, passages, tokens, tags, benchmark, variant, encoder, tokenizer, **more)
     outcomes = train_seeds(plan, trials, processes=settings.processes)
     outcome = {"benchmark": plan.benchmark, "variant": plan.name, "task": plan.source.task, "trials": outcomes}
-    answers, _ = predict_all(plan, {"trials": [{"failure": None} | one for one in outcomes]}, trials)
+    answers, _ = predict_all(plan, outcome, trials)
     return outcome, answers
 
 

@@ -36,7 +36,10 @@ def create_pipeline(study: str, variants: Mapping[tuple[str, str], Mapping[str, 
         "trials": "trials",
     }
     tables = {
-        name: table for (benchmark, _), profiles in variants.items() for name, table in _tables(benchmark, profiles)
+        name: table
+        for (benchmark, _), profiles in variants.items()
+        for read in (benchmark, *profiles["also"])
+        for name, table in _tables(read, profiles)
     }
     outputs = [f"{namespace}.{name}" for name in OUTPUTS]
     begins = node(
