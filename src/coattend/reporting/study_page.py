@@ -1,26 +1,29 @@
 """What is said of a study: its table, what differs from the paper, what failed, and what to keep in mind."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from coattend.evaluation.groups import EVERYTHING
+from coattend.reporting import study_shown
 from coattend.reporting.page import Section
 from coattend.reporting.study_table import ALPHA
 from coattend.reporting.tables import LABELS, NONE, Cell, Table
 
 
-def sections(results: dict[str, Any]) -> list[Section]:
+def sections(results: dict[str, Any], breakdowns: Sequence[Mapping[str, Any]] = ()) -> list[Section]:
     """The page of a study.
 
     Args:
         results: What `coattend.reporting.study_table.results_of` returned.
+        breakdowns: Rows as in `coattend.tables.BREAKDOWNS`.
     """
     parts = [
         Section(f"{results['source']}", tuple(_summary(results)), tuple(tables(results)), tuple(_by_seed(results)))
     ]
+    parts += study_shown.sections(results, breakdowns)
     if results["cited"]:
         cited = "Numbers that the paper quotes from others. Nothing here was compared with them."
         parts.append(Section("Only cited", (cited,), folded=(_cited(results),)))
