@@ -28,6 +28,7 @@ studies:
       - { name: BERT, source: someone, numbers: { sample: { dev: 3.0 } } }
     notes: [What to know.]
 """
+OTHER = STUDY.partition("studies:\n")[2].replace("  turns:", "  other:")
 BROKEN = "      broken: { title: Broken, change: { training: { learning_rate: 1.0e+30 } } }\n"
 
 
@@ -56,7 +57,7 @@ def trial_files(folder):
 
 
 def test_a_study_trains_what_is_missing_and_prints_measured_beside_printed(study, kedro_run):
-    folder = study()
+    folder = study(STUDY + OTHER)
     kedro_run("study_mine_turns")
     results = results_in(folder)
     rows = [row for row in results["rows"] if row["group"] == "all"]
@@ -77,6 +78,14 @@ def test_a_study_trains_what_is_missing_and_prints_measured_beside_printed(study
     kedro_run("study_mine_turns")
     assert trial_files(folder) == before
     assert results_in(folder)["rows"] == results["rows"]
+
+    (folder.parents[1] / "results.html").unlink(missing_ok=True)
+    kedro_run("results")
+    for name in ("results.html", "results.md"):
+        page = (folder.parents[1] / name).read_text()
+        assert "1 of 2 studies were run." in page
+        assert "Not run: mine_other." in page
+        assert "Whether turns matter" in page
 
 
 SHOWN = "[parameters, seconds_per_epoch, curve, ensemble, by_question_type, boundary_pos, predictions, attention]"

@@ -1,7 +1,7 @@
 """What is said of a study: its table, what differs from the paper, what failed, and what to keep in mind."""
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -13,17 +13,16 @@ from coattend.reporting.study_table import ALPHA
 from coattend.reporting.tables import LABELS, NONE, Cell, Table
 
 
-def sections(results: dict[str, Any], breakdowns: Sequence[Mapping[str, Any]] = ()) -> list[Section]:
+def sections(results: dict[str, Any]) -> list[Section]:
     """The page of a study.
 
     Args:
         results: What `coattend.reporting.study_table.results_of` returned.
-        breakdowns: Rows as in `coattend.tables.BREAKDOWNS`.
     """
     parts = [
         Section(f"{results['source']}", tuple(_summary(results)), tuple(tables(results)), tuple(_by_seed(results)))
     ]
-    parts += study_shown.sections(results, breakdowns)
+    parts += study_shown.sections(results)
     if results["cited"]:
         cited = "Numbers that the paper quotes from others. Nothing here was compared with them."
         parts.append(Section("Only cited", (cited,), folded=(_cited(results),)))

@@ -21,12 +21,11 @@ TITLES = {
 """What breakdowns are called."""
 
 
-def sections(results: Mapping[str, Any], breakdowns: Sequence[Mapping[str, Any]]) -> list[Section]:
+def sections(results: Mapping[str, Any]) -> list[Section]:
     """A section for all that a study shows, where there is something to show.
 
     Args:
         results: What `coattend.reporting.study_table.results_of` returned.
-        breakdowns: Rows as in `coattend.tables.BREAKDOWNS`.
     """
     shows = results["shows"]
     parts = []
@@ -34,7 +33,7 @@ def sections(results: Mapping[str, Any], breakdowns: Sequence[Mapping[str, Any]]
         parts.append(Section("What variants cost", tables=tuple(_costs(results))))
     if "curve" in shows:
         parts += _training(results)
-    parts += [one for name in shows if name in TITLES for one in _breakdown(name, breakdowns)]
+    parts += [one for name in shows if name in TITLES for one in _breakdown(name, results["breakdowns"])]
     for name, title, made in (
         ("ensemble", "Ensembles", ensembles),
         ("boundary_pos", "Words at which answers begin and end", boundary_words),

@@ -24,13 +24,14 @@ def results_of(about: StudyParameters, parts: Mapping[str, Any]) -> dict[str, An
 
     Args:
         about: What it asks.
-        parts: For each benchmark ``<benchmark>.questions`` and ``<benchmark>.analyses``, and for each of its variants
-            ``<benchmark>.<variant>.outcome`` and ``<benchmark>.<variant>.answers``, None where it was not run.
+        parts: For each benchmark ``<benchmark>.questions``, ``<benchmark>.breakdowns`` and ``<benchmark>.analyses``,
+            and for each of its variants ``<benchmark>.<variant>.outcome`` and ``<benchmark>.<variant>.answers``, None
+            where it was not run.
 
     Returns:
         The study's own fields; ``rows``: one for each variant, benchmark, split, group and metric; ``trials``: variant
         by benchmark; ``failures``: trials that have no result, and why; ``analyses``: what else was found, by
-        benchmark.
+        benchmark; ``breakdowns``: the rows of those that the study shows.
     """
     rows, trials = [], {}
     for benchmark in about.benchmarks:
@@ -47,7 +48,13 @@ def results_of(about: StudyParameters, parts: Mapping[str, Any]) -> dict[str, An
     ]
     _correct(rows)
     analyses = {benchmark: parts[f"{benchmark}.analyses"] for benchmark in about.benchmarks}
-    found = {"rows": rows, "trials": trials, "failures": failures, "analyses": analyses}
+    breakdowns = [
+        row
+        for benchmark in about.benchmarks
+        for row in parts[f"{benchmark}.breakdowns"].to_table().to_pylist()
+        if row["breakdown"] in about.shows
+    ]
+    found = {"rows": rows, "trials": trials, "failures": failures, "analyses": analyses, "breakdowns": breakdowns}
     return about.model_dump(mode="json") | found
 
 

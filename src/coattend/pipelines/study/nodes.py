@@ -180,8 +180,7 @@ def tabulate(
 
     results = study_table.results_of(about, parts) | {"left_out": costs["left_out"]}
     rows = study_table.rows_of(results)
-    groups = [row for name in about.benchmarks for row in parts[f"{name}.breakdowns"].to_table().to_pylist()]
-    title, sections = results["title"], study_page.sections(results, groups)
+    title, sections = results["title"], study_page.sections(results)
     pages = html_page.page(title, sections), markdown_page.write(title, sections)
     return results, rows, *pages, study_page.csv(rows), study_page.latex(results)
 
