@@ -13,6 +13,7 @@ from coattend.parameters import TrainingParameters
 from coattend.text.identity import text_id
 from coattend.training.examples import Example, Unreadable, build_examples, hold_out, is_in_sight, passage_texts
 from coattend.training.layout import Layout
+from coattend.training.partial import read_in_part
 from coattend.training.tokens import Tokens
 
 _REST_OF_WORD = re.compile(r"\S*")
@@ -156,6 +157,7 @@ class Source:
             words_as_options=self.words_as_options,
         )
         examples, unreadable = build_examples(questions, self.passages, tokens, layout)
+        examples, tokens = read_in_part(examples, tokens, training.reads)
         by_passage = passage_texts(self.passages, questions)
         pairs = zip(
             questions.column("question_id").to_pylist(), questions.column("passage_id").to_pylist(), strict=True
