@@ -27,12 +27,13 @@ def render(results: dict[str, Any]) -> str:
     return page(f"{results['title']}: readers compared", sections(results))
 
 
-def page(title: str, parts: list[Section]) -> str:
+def page(title: str, parts: list[Section], ending: str = "") -> str:
     """Write sections as one self-contained HTML page.
 
     Args:
         title: The page's title.
         parts: What stands on it.
+        ending: HTML that stands below them.
     """
     from plotly.offline import get_plotlyjs
 
@@ -46,6 +47,7 @@ def page(title: str, parts: list[Section]) -> str:
             '<meta name="color-scheme" content="light dark">',
             f"<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>",
             *(_section(section) for section in parts),
+            ending,
             "</main>",
             f"<script>{get_plotlyjs()}</script>\n<script>{SCRIPT}</script>" if drawn else "",
             "</body>\n</html>\n",
