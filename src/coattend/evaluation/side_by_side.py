@@ -88,7 +88,7 @@ def _table(asked: pa.Table, left: pa.Table, right: pa.Table) -> pa.Table:
     winner = np.select([ours & theirs, ours, theirs], ["both", "left", "right"], "neither")
     columns = [
         *(asked[name] for name in ("question_id", "passage_id", "split", "subset", "question")),
-        pa.array(gold_answers(asked), COMPARED.field("gold").type),
+        pa.array([list(dict.fromkeys(texts)) for texts in gold_answers(asked)], COMPARED.field("gold").type),
         *(side["prediction"] for side in (left, right)),
         *(pc.fill_null(side["f1"], 0.0) for side in (left, right)),
         pa.array(winner.tolist(), COMPARED.field("winner").type),

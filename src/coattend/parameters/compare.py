@@ -15,7 +15,7 @@ class CompareParameters(Parameters):
     )
     right: str | None = Field(None, description="The other one, likewise.")
     benchmark: str | None = Field(None, description="Whose questions; null: those that both were trained on.")
-    most_listed: int = Field(20_000, ge=1, description="Questions on the page; where only one was correct comes first.")
+    most_listed: int = Field(20_000, ge=1, description="Questions on the page; where one alone was correct, first.")
 
     @field_validator("left", "right", mode="before")
     @classmethod

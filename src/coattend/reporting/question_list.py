@@ -23,20 +23,20 @@ def render(table: pa.Table, passages: Mapping[str, str], *, graded: bool, most: 
         table: A table of the schema `coattend.tables.COMPARED`.
         passages: Text by passage id.
         graded: Whether marks lie between 0 and 1.
-        most: How many questions are listed; those that only one trial answered correctly come first.
+        most: How many questions are listed at most.
     """
-    listed = _first(table, most)
-    shown = set(listed["passage_id"].to_pylist())
+    chosen = listed(table, most)
+    shown = set(chosen["passage_id"].to_pylist())
     content = {
-        "rows": _columns(listed),
+        "rows": _columns(chosen),
         "passages": {name: text for name, text in passages.items() if name in shown},
         "graded": graded,
         "names": WINNER_NAMES,
     }
     # "<" inside a JSON string would let a text close the script.
     data = json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    splits = {name: name for name in groups.members(listed["split"])}
-    left_out = len(table) - len(listed)
+    splits = {name: name for name in groups.members(chosen["split"])}
+    left_out = len(table) - len(chosen)
     note = f"<p>{left_out:,} more questions stand in the table alone.</p>" if left_out else ""
     return f"""<section id="questions">
 <style>{STYLE}</style>
@@ -55,7 +55,13 @@ def render(table: pa.Table, passages: Mapping[str, str], *, graded: bool, most: 
 </section>"""
 
 
-def _first(table: pa.Table, most: int) -> pa.Table:
+def listed(table: pa.Table, most: int) -> pa.Table:
+    """As many questions as a page can take, in their order.
+
+    Args:
+        table: A table of the schema `coattend.tables.COMPARED`.
+        most: How many; those that only one trial answered correctly are taken first.
+    """
     if len(table) <= most:
         return table
     apart = pc.is_in(table["winner"].cast(pa.string()), value_set=pa.array(["left", "right"])).to_numpy()

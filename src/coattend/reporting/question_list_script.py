@@ -57,8 +57,9 @@ SCRIPT = """
   const answer = (side, row) => {
     const [text, mark] = [rows[`${side}_answer`][row], rows[`${side}_mark`][row]];
     if (text === null) return "gave none ✗";
-    const sign = graded && mark > 0 && mark < 1 ? `F1 ${Math.round(100 * mark)}` : mark > 0 ? "✓" : "✗";
-    return `${text || "no answer"} ${sign}`;
+    const correct = [side, "both"].includes(rows.winner[row]);
+    const partly = graded && mark > 0 ? `F1 ${Math.round(100 * mark)}` : "✗";
+    return `${text || "no answer"} ${correct ? "✓" : partly}`;
   };
 
   const item = (row) => {
