@@ -5,7 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,21 @@ def sample_tables(tmp_path_factory) -> Path:
         project = enter_new_project(tmp_path_factory.mktemp("sample") / "project", monkeypatch)
         runner_in(project)("ingestion,tagging,tokenization", "sample")
     return project / "data" / "test"
+
+
+@pytest.fixture(scope="module")
+def shared_project(tmp_path_factory, sample_tables) -> Iterator[Path]:
+    """A project that the tests of one file share, with the tiny sample's tables; the working folder is inside it."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        project = enter_new_project(tmp_path_factory.mktemp("shared") / "project", monkeypatch)
+        shutil.copytree(sample_tables, project / "data" / "test")
+        yield project
+
+
+@pytest.fixture(scope="module")
+def run_shared(shared_project) -> Callable[..., Any]:
+    """Runs pipelines in the project that the tests of one file share."""
+    return runner_in(shared_project)
 
 
 def enter_new_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -132,6 +132,22 @@ BREAKDOWNS = pa.schema(
     ]
 )
 
+COMPARED = pa.schema(
+    [
+        pa.field("question_id", pa.string(), nullable=False),
+        pa.field("passage_id", pa.string(), nullable=False),
+        pa.field("split", _CATEGORY, nullable=False),
+        pa.field("subset", _CATEGORY),
+        pa.field("question", pa.string(), nullable=False),
+        pa.field("gold", pa.list_(pa.string()), nullable=False),
+        pa.field("left_answer", pa.string()),
+        pa.field("right_answer", pa.string()),
+        pa.field("left_mark", pa.float32(), nullable=False),
+        pa.field("right_mark", pa.float32(), nullable=False),
+        pa.field("winner", _CATEGORY, nullable=False),
+    ]
+)
+
 SCHEMAS: dict[str, pa.Schema] = {
     "passages": PASSAGES,
     "questions": QUESTIONS,
@@ -143,4 +159,5 @@ SCHEMAS: dict[str, pa.Schema] = {
     "profile": PROFILE,
     "study_rows": STUDY_ROWS,
     "breakdowns": BREAKDOWNS,
+    "compared": COMPARED,
 }

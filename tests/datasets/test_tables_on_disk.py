@@ -2,6 +2,7 @@
 
 import pyarrow as pa
 import pyarrow.dataset as pads
+import pyarrow.parquet as pq
 import pytest
 from kedro.io import DataCatalog, DatasetError
 from kedro.validation import DataValidationError
@@ -149,3 +150,21 @@ def test_a_plan_is_checked_while_it_is_drawn(dataset):
     plan = SchemaValidator(table="texts").validate(TablePlan("key", lambda: [texts("a").drop_columns(["text"])]))
     with pytest.raises((DataValidationError, DatasetError), match="text: missing"):
         dataset.save(plan)
+
+
+def test_tables_by_name_are_checked_when_they_are_saved_and_when_they_are_opened(tmp_path):
+    entry = {
+        "type": "partitions.PartitionedDataset",
+        "path": str(tmp_path),
+        "filename_suffix": "/texts.parquet",
+        "dataset": {"type": "coattend.datasets.table.TableDataset", "table": "texts"},
+    }
+    checked = {"validator": {"class": "coattend.datasets.schema.SchemaValidator", "options": {"table": "texts"}}}
+    catalog = DataCatalog.from_config({"texts": entry | checked})
+    with pytest.raises(DataValidationError, match="text: missing"):
+        catalog.save("texts", {"one": texts("a").drop_columns(["text"])})
+    catalog.save("texts", {"one": texts("a")})
+    pq.write_table(texts("b").drop_columns(["text"]), tmp_path / "one" / "texts.parquet")
+    opened = catalog.load("texts")
+    with pytest.raises(DataValidationError, match="text: missing"):
+        opened["one"]()

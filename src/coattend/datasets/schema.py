@@ -1,6 +1,6 @@
 """The catalog's validator: a table has its schema, when it is saved and when it is loaded."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from coattend.tables import SCHEMAS
 
 
 class SchemaValidator:
-    """Compare a table, a stream of tables, a plan of shards or a stored table with a named schema.
+    """Compare a table, a stream of tables, a plan of shards or a stored table with a named schema, or several by name.
 
     Args:
         table: A key of `coattend.tables.SCHEMAS`.
@@ -25,13 +25,16 @@ class SchemaValidator:
         self.schema = SCHEMAS[table]
 
     def validate(self, data: Any) -> Any:
-        """Return ``data``; streams and plans are checked table by table while they are drawn, an absent table never.
+        """Return ``data``; streams and plans are checked table by table while they are drawn, tables by name that are
+        still to be loaded when they are, an absent table never.
 
         Raises:
             DataValidationError: If a column is missing, unknown, of another type, or null where it must not be.
         """
         if data is None:
             return None
+        if isinstance(data, Mapping):
+            return {name: self._later(one) if callable(one) else self.validate(one) for name, one in data.items()}
         if isinstance(data, pa.Table):
             return self._check_table(data)
         if isinstance(data, pads.FileSystemDataset):
@@ -45,6 +48,9 @@ class SchemaValidator:
             make = data.make
             return replace(data, make=lambda names: ((name, self._check_table(t)) for name, t in make(names)))
         return self._check_stream(data)
+
+    def _later(self, load: Callable[[], Any]) -> Callable[[], Any]:
+        return lambda: self.validate(load())
 
     def _check_stream(self, tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
         for table in tables:

@@ -10,6 +10,7 @@ from coattend.parameters.benchmark import (
     SourceParameters,
     Task,
 )
+from coattend.parameters.compare import CompareParameters
 from coattend.parameters.reader import EncoderParameters, ReaderParameters, training_of
 from coattend.parameters.strict import Parameters
 from coattend.parameters.study import PaperParameters, StudyParameters, StudySettings
@@ -19,6 +20,7 @@ from coattend.parameters.training import RerankingParameters, TrainingParameters
 __all__ = [
     "BenchmarkParameters",
     "BookParameters",
+    "CompareParameters",
     "DownloadParameters",
     "EncoderParameters",
     "PaperParameters",

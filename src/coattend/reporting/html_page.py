@@ -27,12 +27,13 @@ def render(results: dict[str, Any]) -> str:
     return page(f"{results['title']}: readers compared", sections(results))
 
 
-def page(title: str, parts: list[Section], *, contents: bool = False) -> str:
+def page(title: str, parts: list[Section], ending: str = "", *, contents: bool = False) -> str:
     """Write sections as one self-contained HTML page.
 
     Args:
         title: The page's title.
         parts: What stands on it.
+        ending: HTML that stands below them.
         contents: Whether it begins with a list of its sections.
     """
     from plotly.offline import get_plotlyjs
@@ -48,6 +49,7 @@ def page(title: str, parts: list[Section], *, contents: bool = False) -> str:
             f"<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>",
             _contents(parts) if contents else "",
             *(_section(section, place) for place, section in enumerate(parts)),
+            ending,
             f"</main>\n<script>{SORT}</script>",
             f"<script>{get_plotlyjs()}</script>\n<script>{DRAW}</script>" if drawn else "",
             "</body>\n</html>\n",

@@ -35,7 +35,7 @@ def _cost(entry: dict[str, Any]) -> list[Cell]:
     return [
         Cell(str(len(trials)), tuple(seeds)),
         Cell(_number(_mean(trials, "parameters"), "{:,.0f}")),
-        Cell(_duration(_mean(trials, "seconds"))),
+        Cell(duration(_mean(trials, "seconds"))),
         Cell(_number(_mean(trials, "questions_per_second"), "{:,.1f}")),
         Cell(_number(memory and memory / MIB_PER_GIB, "{:.1f} GiB")),
         Cell(_distinct(trials, "device"), (_distinct(trials, "precision"),)),
@@ -50,6 +50,15 @@ def options(results: dict[str, Any]) -> tuple[Table, Table]:
         for name, entry in results["readers"].items()
         if entry["metrics"] is not None
     }
+    return apart(settings)
+
+
+def apart(settings: dict[str, dict[str, str]]) -> tuple[Table, Table]:
+    """Settings in two tables: first those that differ, then those that are the same.
+
+    Args:
+        settings: Whose they are, to setting to value.
+    """
     heads = tuple(map(Cell, ("Setting", *settings)))
     keys = sorted({key for values in settings.values() for key in values})
     rows = {key: [values.get(key, NONE) for values in settings.values()] for key in keys}
@@ -69,11 +78,12 @@ def _settings(trials: list[dict[str, Any]]) -> dict[str, str]:
         if "options" in trial:
             own = {"encoder": trial.get("encoder")} if trial.get("encoder") else {}
             training = {f"training.{key}": value for key, value in trial.get("training", {}).items()}
-            return {key: _value(value) for key, value in (own | trial["options"] | training).items()}
+            return {key: shown(value) for key, value in (own | trial["options"] | training).items()}
     return {}
 
 
-def _value(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A setting's value as text."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -90,7 +100,8 @@ def _number(value: float | None, form: str) -> str:
     return NONE if value is None else form.format(value)
 
 
-def _duration(seconds: float | None) -> str:
+def duration(seconds: float | None) -> str:
+    """Seconds as text, long ones in minutes."""
     if seconds is None:
         return NONE
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

@@ -17,7 +17,7 @@ from coattend.training.data import QuestionSet
 from coattend.training.examples import digest
 from coattend.training.marking import mark
 from coattend.training.plan import Plan
-from coattend.training.trial import digest_of_files
+from coattend.training.trial import PREDICTIONS_FILE, digest_of_files
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ def _predict(plan: Plan, trial: dict[str, Any], asked: QuestionSet, store: Path)
         raise CoattendError(
             "is missing or is not what was trained", where=str(folder / "model"), cure="Run the training pipeline again"
         )
-    kept = folder / f"predictions-{_key(plan, asked)}.parquet"
+    kept = folder / PREDICTIONS_FILE.format(key=_key(plan, asked))
     try:
         return pq.read_table(kept, schema=PREDICTIONS)
     except (FileNotFoundError, pa.ArrowInvalid):

@@ -16,6 +16,9 @@ from coattend.datasets.atomic import replacing
 TRAINING_VERSION = 1
 """Raised when a change to the code of training makes the same content learn something else."""
 
+PREDICTIONS_FILE = "predictions-{key}.parquet"
+"""In a trial's folder, what it answered; the key is a hash of what that depends on beside the trial."""
+
 logger = logging.getLogger(__name__)
 
 

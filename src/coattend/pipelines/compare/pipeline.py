@@ -1,0 +1,17 @@
+"""The pipeline that compares two trials."""
+
+from kedro.pipeline import Pipeline, node
+
+from coattend.pipelines.compare.nodes import compare
+
+NAMESPACE = "compare"
+
+
+def create_pipeline() -> Pipeline:
+    """Compare two trials: node ``compare.trials``.
+
+    Which benchmark's tables are read is known from the trials alone, so all are offered by name and none is loaded
+    before the node asks for it.
+    """
+    inputs = ["trials", "questions_by_benchmark", "passages_by_benchmark", "params:compare"]
+    return Pipeline([node(compare, inputs, ["compared", "compared_page"], name="trials", namespace=NAMESPACE)])

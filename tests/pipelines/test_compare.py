@@ -1,0 +1,151 @@
+"""Two trials of the sample, from training to the page that compares them; and those that cannot be compared."""
+
+import json
+import shutil
+
+import pyarrow.parquet as pq
+import pytest
+from statsmodels.stats.contingency_tables import mcnemar
+
+from coattend.errors import CoattendError
+from coattend.tables import COMPARED
+
+FASTER = {"plain": {"training": {"learning_rate": 1e-3}}}
+SEEDS = {"sample": {"training": {"seeds": [0, 1]}}}
+
+
+@pytest.fixture(scope="module")
+def results(run_shared, shared_project):
+    """Trials of the sample: two of options, whose reader's table holds the second alone, and two of spans."""
+    run_shared("training,evaluation", "sample.plain")
+    run_shared("training,evaluation", "sample.plain", readers=FASTER)
+    run_shared("training,evaluation", "sample.plain_span", benchmarks=SEEDS)
+    return shared_project / "data" / "test"
+
+
+@pytest.fixture(scope="module")
+def ids(results):
+    """Ids of the trials: two of options, two of spans."""
+    found = {"options": {}, "span": {}}
+    for file in (results / "06_models" / "trials").glob("*/trial.json"):
+        trial = json.loads(file.read_text())
+        found[trial["head"]][trial["seed"], trial["training"]["learning_rate"]] = trial["trial_id"]
+    return [*(one for _, one in sorted(found["options"].items(), reverse=True))], [*found["span"].values()]
+
+
+def compared(results, left, right):
+    folder = results / "08_reporting" / "compare" / f"{left}_{right}"
+    return pq.read_table(folder / "questions.parquet"), (folder / "index.html").read_text()
+
+
+def answers(results, trial):
+    (file,) = (results / "06_models" / "trials" / trial).glob("predictions-*.parquet")
+    return {row["question_id"]: row for row in pq.read_table(file).to_pylist()}
+
+
+def test_trials_are_compared_though_their_reader_was_run_again_since(run_shared, results, ids):
+    (left, right), _ = ids
+    run_shared("compare", compare={"left": left, "right": right[:8]})
+    table, page = compared(results, left, right)
+    assert table.schema.equals(COMPARED)
+    table_of_reader = pq.read_table(results / "07_model_output/sample/plain/predictions.parquet")
+    assert len(set(table_of_reader["trial_id"].to_pylist())) == 1
+
+    ours, theirs = answers(results, left), answers(results, right)
+    rows = table.to_pylist()
+    assert {row["question_id"] for row in rows} == set(ours) == set(theirs)
+    for row in rows:
+        one, other = ours[row["question_id"]], theirs[row["question_id"]]
+        assert (row["left_answer"], row["right_answer"]) == (one["prediction"], other["prediction"])
+        correct = {(1, 1): "both", (1, 0): "left", (0, 1): "right", (0, 0): "neither"}
+        assert row["winner"] == correct[one["correct"], other["correct"]]
+        assert one["correct"] == (row["gold"] == [one["prediction"]])
+    count = {name: sum(row["winner"] == name for row in rows) for name in ("left", "right", "both", "neither")}
+    p = mcnemar([[count["both"], count["left"]], [count["right"], count["neither"]]], exact=True).pvalue
+    assert f"McNemar’s exact p =\u00a0{p:.3f}" in page
+    assert "training.learning_rate" in page.partition("Settings that are the same")[0]
+    assert left in page
+    assert right in page
+
+
+def test_spans_of_two_seeds(run_shared, results, ids):
+    _, (left, right) = ids
+    run_shared("compare", compare={"left": left, "right": right})
+    table, page = compared(results, left, right)
+    ours = answers(results, left)
+    for row in table.to_pylist():
+        one = ours[row["question_id"]]
+        assert row["left_mark"] == one["f1"]
+        assert (row["winner"] in ("left", "both")) == one["correct"]
+    assert "F1" in page
+    assert ">seed<" in page.partition("Settings that are the same")[0]
+
+
+def test_what_cannot_be_compared_is_refused_with_what_can(run_shared, results, ids):
+    (left, right), (span, _) = ids
+    store = results / "06_models" / "trials"
+    begun = store / "feedfeedfeedfeed"
+    begun.mkdir()
+    other = store / "0123456789abcdef"
+    shutil.copytree(store / left, other)
+    trial = json.loads((other / "trial.json").read_text())
+    (other / "trial.json").write_text(json.dumps(trial | {"benchmark": "dream"}))
+    refused = [
+        ({}, f"compare.left: names no trial.*{left}"),
+        ({"left": left}, rf"compare.right: names no trial. Finished trials: (?!.*{left})(?!.*{other.name}).*{right}"),
+        ({"left": "nothing", "right": right}, "compare.left: there is no trial 'nothing'. Finished trials: "),
+        ({"left": left, "right": f"{right[:-1]}x"}, f"there is no trial.*Finished trials: {right}"),
+        ({"left": begun.name, "right": right}, "compare.left: the trial 'feedfeedfeedfeed' is not finished"),
+        ({"left": left, "right": left[:10]}, f"compare.right: is the trial {left} as well. Finished trials: .*{right}"),
+        ({"left": left, "right": other.name}, f"trained on dream, and {left} on sample. Finished trials: .*{right}"),
+        ({"left": left, "right": span}, "one trial answers options, the other span"),
+        ({"left": left, "right": right, "benchmark": "sampel"}, "no questions of 'sampel'.*Did you mean 'sample'"),
+        ({"left": 7500.0, "right": right}, "was read as a number"),
+        ({"left": left, "rigth": right}, "Did you mean 'right'"),
+    ]
+    try:
+        for asked, message in refused:
+            with pytest.raises(CoattendError, match=message):
+                run_shared("compare", compare=asked)
+    finally:
+        shutil.rmtree(begun)
+        shutil.rmtree(other)
+
+
+def test_a_beginning_of_several_ids_is_refused(run_shared, results, ids):
+    (left, right), _ = ids
+    store = results / "06_models" / "trials"
+    twin = store / f"{left[:8]}00000000"
+    shutil.copytree(store / left, twin)
+    try:
+        with pytest.raises(CoattendError, match=rf"begins several ids(?=.*{left})(?=.*{twin.name})(?!.*{right})"):
+            run_shared("compare", compare={"left": left[:8], "right": right})
+    finally:
+        shutil.rmtree(twin)
+
+
+def test_answers_that_were_given_twice_are_asked_for_by_their_key(run_shared, results, ids):
+    (left, right), _ = ids
+    folder = results / "06_models" / "trials" / left
+    (file,) = folder.glob("predictions-*.parquet")
+    table = pq.read_table(file)
+    again = folder / "predictions-0123456789abcdef.parquet"
+    pq.write_table(table.slice(0, 5), again)
+    try:
+        with pytest.raises(CoattendError, match=f"answered these questions 2 times.*{left}/0123456789abcdef"):
+            run_shared("compare", compare={"left": left, "right": right})
+        run_shared("compare", compare={"left": f"{left}/0123", "right": right})
+        assert compared(results, left, right)[0]["left_answer"].null_count == table.num_rows - 5
+        with pytest.raises(CoattendError, match="answered no question of sample in a file of the key 'ffff'"):
+            run_shared("compare", compare={"left": f"{left}/ffff", "right": right})
+    finally:
+        again.unlink()
+
+
+def test_comparing_is_no_part_of_a_benchmark():
+    from coattend.pipeline_registry import register_pipelines
+
+    pipelines = register_pipelines()
+    assert [node.name for node in pipelines["compare"].nodes] == ["compare.trials"]
+    for name in ("__default__", "sample", "dream", "reporting"):
+        assert not pipelines[name].outputs() & {"compared", "compared_page"}
