@@ -91,6 +91,13 @@ def test_the_same_seed_learns_the_same(kedro_run, results, project):
     assert pq.read_table(table).equals(first)
 
 
+def test_what_reads_a_part_of_its_questions_is_another_trial(kedro_run, results):
+    kedro_run(DATA, "sample")
+    for reads in ("all", "no_passage", "options_only", "shuffled_passage"):
+        kedro_run("training,evaluation", "sample.plain", readers={"plain": {"training": {"reads": reads}}})
+    assert len(trials(results)) == 4
+
+
 def test_training_leaves_the_smallest_numbers_of_this_process_alone(kedro_run):
     kedro_run(DATA, "sample")
     kedro_run("training", "sample.plain")

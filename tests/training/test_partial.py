@@ -51,6 +51,11 @@ def test_without_the_question_options_are_left():
     assert (one.sequences, one.windows) == (((ROWS["yes"],), (ROWS["no"],)), ((0, 1), (0, 1)))
 
 
+def test_an_option_that_fills_a_blank_stays_whole():
+    filled = {"sequences": ((ROWS["yes"],), (ROWS["no"],)), "lengths": (2, 3)}
+    assert read("no_question", example(**filled))[0] == [example(**filled)]
+
+
 def test_a_shuffled_passage_has_its_words_with_their_tags_and_nothing_else_is_touched():
     (one,), shuffled = read("shuffled_passage")
     assert one == example()
@@ -68,7 +73,6 @@ def test_a_shuffled_passage_has_its_words_with_their_tags_and_nothing_else_is_to
     [
         ("no_passage", {"spans": ((0, 3),)}, "is for questions with options"),
         ("options_only", {"candidates": ("a", "b")}, "is for questions with options"),
-        ("no_question", {"sequences": ((ROWS["yes"],), (ROWS["no"],))}, "one text with its option"),
     ],
 )
 def test_what_cannot_be_taken_away_is_refused(reads, changed, problem):

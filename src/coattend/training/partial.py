@@ -18,18 +18,20 @@ def read_in_part(examples: Sequence[Example], tokens: Tokens, reads: Reads) -> t
         examples: Questions with options.
         tokens: Their tokens.
         reads: What is read. Without its passage a question keeps the first token of it, since there must be something
-            to attend to; a shuffled passage has its tokens in an order by lot, the same wherever it stands.
+            to attend to; a shuffled passage has its tokens in an order by lot, the same wherever it stands. An option
+            that fills the question's blank is one text with it, and stays whole without the question.
 
     Returns:
         The examples as they are read, and their tokens.
 
     Raises:
-        CoattendError: If the questions have no options, or no question apart from them.
+        CoattendError: If the questions have no options.
     """
     if reads == "all":
         return list(examples), tokens
     if any(example.spans or example.candidates for example in examples):
-        raise _refused(f"{reads!r} is for questions with options")
+        problem = f"{reads!r} is for questions with options"
+        raise CoattendError(problem, where="training.reads", cure="Set it to all")
     if reads == "shuffled_passage":
         return list(examples), _shuffled(tokens, {example.passage for example in examples})
     if reads in ("no_passage", "options_only"):
@@ -40,9 +42,7 @@ def read_in_part(examples: Sequence[Example], tokens: Tokens, reads: Reads) -> t
 
 
 def _without_question(example: Example, tokens: Tokens) -> Example:
-    if any(len(texts) < 2 for texts in example.sequences):
-        raise _refused("a question that is one text with its option cannot be left out")
-    sequences = tuple(texts[1:] for texts in example.sequences)
+    sequences = tuple(texts[-1:] for texts in example.sequences)
     lengths = tuple(sum(tokens.length(row) for row in texts) for texts in sequences)
     return replace(example, sequences=sequences, lengths=lengths)
 
@@ -55,7 +55,3 @@ def _shuffled(tokens: Tokens, passages: set[int]) -> Tokens:
             order = np.random.default_rng(int(name[:16], 16)).permutation(where.stop - where.start)
             ids[where], tags[where] = ids[where][order], tags[where][order]
     return replace(tokens, input_ids=ids, tag_ids=tags)
-
-
-def _refused(problem: str) -> CoattendError:
-    return CoattendError(problem, where="training.reads", cure="Set it to all")
