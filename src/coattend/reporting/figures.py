@@ -51,7 +51,7 @@ def dot_plot(results: dict[str, Any]) -> "Figure":
     for row, (task, metric) in enumerate(panels, start=1):
         for place, split in enumerate(splits):
             offset = 0.6 * (place - (len(splits) - 1) / 2) / len(splits)
-            points = _points(readers[task], split, metric, offset, _style(place))
+            points = _points(readers[task], split, metric, offset, look_of(place))
             if points is not None:
                 figure.add_trace(points.update(showlegend=split not in named), row=row, col=1)
                 named.add(split)
@@ -96,7 +96,7 @@ def curves(results: dict[str, Any], task: str) -> "Figure":
         rows=2, shared_xaxes=True, vertical_spacing=0.12, subplot_titles=["Training loss", name_of_metric]
     )
     for place, (name, metrics) in enumerate(scored(results, task).items()):
-        style = _style(place)
+        style = look_of(place)
         for nth, trial in enumerate(trial for trial in metrics["trials"] if trial.get("curve")):
             for row, (key, scale) in enumerate((("loss", 1), ("held_out", 100)), start=1):
                 points = [point for point in trial["curve"] if point.get(key) is not None]
@@ -181,7 +181,7 @@ def _panel_title(results: dict[str, Any], task: str, metric: str) -> str:
     return f"{LABELS[metric]}, {task}" if len(results["baselines"]) > 1 else LABELS[metric]
 
 
-def _style(place: int) -> dict[str, Any]:
+def look_of(place: int) -> dict[str, Any]:
     """How the thing at a place of a legend looks; the first 36 differ."""
     colour = COLOURS[place % len(COLOURS)]
     return {
