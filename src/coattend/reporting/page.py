@@ -131,7 +131,8 @@ def _calibration(results: dict[str, Any]) -> Section:
     text = (
         "A reader that gives its answers a probability of 80 % should be right four times in five. The probability is "
         "the softmax over the options; for missing words, a candidate's share of what all candidates have. Readers of "
-        "spans have no part in this: their scores are no probabilities.",
+        "spans have no part in this, as their scores are no probabilities; nor have those that choose from all words "
+        "of the passage, as they keep none.",
         "Calibration error (ECE): how far probability and accuracy are apart, on average over tenths of the questions, "
         "from the least sure to the surest; it is hardly ever zero, and the small print says what chance alone makes "
         "of it.",
