@@ -53,6 +53,11 @@ def test_every_variant_is_a_readers_entry(name):
         assert set(entry.options) <= set(readers.option_names(entry.reader))
 
 
+def test_every_paper_can_be_cited():
+    keys = set(re.findall(r"^@\w+\{(\w+),", (Path(__file__).parents[1] / "CITATION.bib").read_text(), re.MULTILINE))
+    assert {studies.study(name).paper.key for name in studies.study_names()} <= keys
+
+
 def test_a_variant_of_another_reader_takes_the_bases_training_and_not_its_options(tmp_path):
     text = GOOD.replace("{ reader: poi_net }", "{ reader: poi_net, turns: 4, training: { epochs: 3 } }")
     (one,) = studies.read(written(tmp_path, text))

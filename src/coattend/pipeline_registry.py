@@ -14,6 +14,7 @@ from coattend.pipelines import (
     profile,
     reporting,
     reranking,
+    results,
     study,
     submission,
     tagging,
@@ -30,7 +31,8 @@ DEFAULT_READERS = ("plain", "plain_span", "poi_net", "poi_net_span", "aoa_reader
 
 def register_pipelines() -> dict[str, Pipeline]:
     """The stages (all benchmarks), the benchmarks (all stages but those on request), the studies (with the data stages
-    of their benchmarks), and ``__default__``: the sample with some readers of every task."""
+    of their benchmarks), ``results`` (a page of them all), and ``__default__``: the sample with some readers of every
+    task."""
     stages: dict[str, list[Pipeline]] = {}
     benchmarks: dict[str, list[Pipeline]] = {}
     for benchmark in configuration.benchmark_names():
@@ -40,6 +42,7 @@ def register_pipelines() -> dict[str, Pipeline]:
                 benchmarks.setdefault(benchmark, []).append(pipeline)
     named = {name: _joined(pipelines) for name, pipelines in (stages | benchmarks).items()}
     named |= {f"{studies.PREFIX}{name}": _study(name) for name in studies.study_names()}
+    named["results"] = results.create_pipeline(studies.study_names())
     return named | {"__default__": _of_readers(named[DEFAULT_BENCHMARK], DEFAULT_BENCHMARK, DEFAULT_READERS)}
 
 

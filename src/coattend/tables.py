@@ -116,6 +116,21 @@ STUDY_ROWS = pa.schema(
         pa.field("printed_encoder", pa.string()),
     ]
 )
+BREAKDOWNS = pa.schema(
+    [
+        pa.field("benchmark", pa.string(), nullable=False),
+        pa.field("variant", pa.string(), nullable=False),
+        pa.field("title", pa.string(), nullable=False),
+        pa.field("split", pa.string(), nullable=False),
+        pa.field("breakdown", pa.string(), nullable=False),
+        pa.field("group", pa.string(), nullable=False),
+        pa.field("questions", pa.int32(), nullable=False),
+        pa.field("metric", pa.string(), nullable=False),
+        pa.field("mean", pa.float64(), nullable=False),
+        pa.field("low", pa.float64()),
+        pa.field("high", pa.float64()),
+    ]
+)
 
 SCHEMAS: dict[str, pa.Schema] = {
     "passages": PASSAGES,
@@ -127,4 +142,5 @@ SCHEMAS: dict[str, pa.Schema] = {
     "predictions": PREDICTIONS,
     "profile": PROFILE,
     "study_rows": STUDY_ROWS,
+    "breakdowns": BREAKDOWNS,
 }

@@ -3,6 +3,7 @@
 import csv
 import json
 
+import pyarrow.parquet as pq
 import pytest
 
 from coattend import studies
@@ -27,6 +28,7 @@ studies:
       - { name: BERT, source: someone, numbers: { sample: { dev: 3.0 } } }
     notes: [What to know.]
 """
+OTHER = STUDY.partition("studies:\n")[2].replace("  turns:", "  other:")
 BROKEN = "      broken: { title: Broken, change: { training: { learning_rate: 1.0e+30 } } }\n"
 
 
@@ -55,7 +57,7 @@ def trial_files(folder):
 
 
 def test_a_study_trains_what_is_missing_and_prints_measured_beside_printed(study, kedro_run):
-    folder = study()
+    folder = study(STUDY + OTHER)
     kedro_run("study_mine_turns")
     results = results_in(folder)
     rows = [row for row in results["rows"] if row["group"] == "all"]
@@ -76,6 +78,47 @@ def test_a_study_trains_what_is_missing_and_prints_measured_beside_printed(study
     kedro_run("study_mine_turns")
     assert trial_files(folder) == before
     assert results_in(folder)["rows"] == results["rows"]
+
+    (folder.parents[1] / "results.html").unlink(missing_ok=True)
+    kedro_run("results")
+    for name in ("results.html", "results.md"):
+        page = (folder.parents[1] / name).read_text()
+        assert "1 of 2 studies were run." in page
+        assert "Not run: mine_other." in page
+        assert "Whether turns matter" in page
+
+
+SHOWN = "[parameters, seconds_per_epoch, curve, ensemble, by_question_type, boundary_pos, predictions, attention]"
+
+
+def test_a_study_shows_what_it_is_asked_to_beside_its_scores(study, kedro_run, project):
+    text = STUDY.replace("head: options", "head: span").replace("{ reader: plain }", "{ reader: plain, head: span }")
+    printed = "        - { benchmark: sample, question: no such question }"
+    folder = study(text.replace("    printed:", f"    shows: {SHOWN}\n    examples:\n{printed}\n    printed:"))
+    kedro_run("ingestion", "sample")
+    asked = pq.read_table(project / "data/test/02_intermediate/sample/questions.parquet").to_pylist()
+    example = next(row for row in asked if row["task"] == "span" and row["split"] == "dev")
+    kedro_run("study_mine_turns", study={"question": example["question_id"]})
+    page = (folder / "index.html").read_text()
+    for title in ("What variants cost", "Training on sample", "By question word", "Ensembles", "Boundary words"):
+        assert title in page
+    assert "“no such question” is not among the questions of sample." in page
+    assert "kedro run --pipelines attention --params attention.left=" in page
+    found = json.loads((folder / "sample_analyses.json").read_text())
+    missing, shown = found["predictions"]
+    assert missing["missing"]
+    assert shown["gold"] == [answer["text"] for answer in example["answers"]]
+    assert set(shown["answers"]["poi_net"]) == {"0", "1"}
+    asked_of = [row for row in asked if row["task"] == "span" and row["split"] == "dev" and row["answers"]]
+    assert sum(found["boundary_pos"]["plain"]["gold"].values()) == 2 * len(asked_of)
+    rows = pq.read_table(folder / "sample_breakdowns.parquet").to_pylist()
+    by_word = [row for row in rows if (row["breakdown"], row["metric"]) == ("by_question_type", "f1")]
+    leading = [row for row in results_in(folder)["rows"] if (row["group"], row["metric"]) == ("all", "f1")]
+    scores = {row["variant"]: row["mean"] for row in leading}
+    for variant, score in scores.items():
+        groups = [row for row in by_word if row["variant"] == variant]
+        total = sum(row["questions"] for row in groups)
+        assert sum(row["mean"] * row["questions"] for row in groups) / total == pytest.approx(score)
 
 
 def test_a_trial_that_fails_does_not_stop_the_others_and_is_tried_again(study, kedro_run):

@@ -1,6 +1,11 @@
 """The figures: complete, and told apart without colour."""
 
 from coattend.reporting.figures import curves, dot_plot
+from coattend.reporting.tables import scored
+
+
+def trials_of(results):
+    return {name: given["trials"] for name, given in scored(results, "options").items()}
 
 
 def test_each_reader_has_a_dot_with_its_interval(compared):
@@ -27,12 +32,12 @@ def test_chance_is_a_line_in_each_panel(compared):
 def test_splits_and_readers_differ_in_their_marks(compared):
     marks = {trace.name: trace.marker.symbol for trace in compared[3].data}
     assert marks["dev"] != marks["test"]
-    lines = curves(compared[0], "options").data
+    lines = curves(trials_of(compared[0]), "options").data
     assert len({trace.marker.symbol for trace in lines}) == 2
 
 
 def test_curves_have_a_line_for_each_seed_and_panel(compared):
-    lines = curves(compared[0], "options").data
+    lines = curves(trials_of(compared[0]), "options").data
     assert len(lines) == 2 * 2 * 2
     assert {tuple(line.y) for line in lines} == {(1.0,), (40.0,)}
 
@@ -43,5 +48,5 @@ def test_names_are_text(compared):
         "readers": {hostile: compared[0]["readers"]["plain"]},
         "baselines": {"options": hostile},
     }
-    for figure in (dot_plot(results), curves(results, "options")):
+    for figure in (dot_plot(results), curves(trials_of(results), "options")):
         assert hostile not in figure.to_json()

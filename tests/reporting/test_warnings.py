@@ -15,8 +15,9 @@ def told(trials):
         "variants": {"plain": {"title": "Baseline"}, "poi_net": {"title": "POI-Net"}},
         "trials": {"dream": trials},
         "notes": ["What to know."],
+        "analyses": {},
     }
-    lists = {key: [] for key in ("rows", "cited", "left_out", "failures")}
+    lists = {key: [] for key in ("rows", "shows", "cited", "left_out", "failures")}
     return study_page.sections(results | lists)[-1].text
 
 

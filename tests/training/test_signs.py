@@ -20,6 +20,7 @@ class Planned:
 
     task: str
     options: dict
+    training: TrainingParameters
 
 
 def source_of(sample, kind, task):
@@ -27,11 +28,12 @@ def source_of(sample, kind, task):
     return Source("sample", sample.questions, sample.passages, read.tokens, task, read.layout.count, fill_blanks=True)
 
 
-def found(sample, kind, task, *, max_length=256, answered=(), curve=(), options=None, words=(), batches=None):
-    train, held_out = source_of(sample, kind, task).training(TrainingParameters(max_length=max_length, stride=0))
+def found(sample, kind, task, *, answered=(), curve=(), options=None, words=(), batches=None, **training):
+    training = TrainingParameters(**{"max_length": 256, "stride": 0} | training)
+    train, held_out = source_of(sample, kind, task).training(training)
     reader = SimpleNamespace(encoder=SimpleNamespace(words=words, lowercase=True))
     table = pa.Table.from_pylist(list(answered), schema=PREDICTIONS)
-    plan = Planned(task, options or {})
+    plan = Planned(task, options or {}, training)
     batches = [range(len(train.examples))] if batches is None else batches
     signs = signs_of(plan, reader, train, held_out, batches=batches, answered=table, curve=list(curve))
     return train, held_out, signs
@@ -58,6 +60,12 @@ def test_cut_passages_are_counted_once_each(sample):
     assert 0 < signs["truncated_passages"] < 1
     assert signs["truncated_passages"] == pytest.approx(sum(cut.values()) / len(cut))
     assert signs["lost_answers"] is None
+
+
+def test_passages_that_are_left_out_on_purpose_are_not_truncated(sample):
+    for reads, share in (("no_passage", None), ("shuffled_passage", 0)):
+        _, _, signs = found(sample, "subwords", "options", max_length=512, reads=reads)
+        assert signs["truncated_passages"] == share
 
 
 def test_answers_that_are_lost_are_counted_in_training_and_held_out(sample):
@@ -148,5 +156,7 @@ def test_a_set_without_candidates_or_spans_has_no_answer_to_lose(sample):
     train, held_out = source_of(sample, "subwords", "options").training(TrainingParameters())
     nothing = replace(held_out, examples=held_out.examples[:1])
     table = PREDICTIONS.empty_table()
-    signs = signs_of(Planned("options", {}), None, train, nothing, batches=[[0]], answered=table, curve=[])
+    signs = signs_of(
+        Planned("options", {}, TrainingParameters()), None, train, nothing, batches=[[0]], answered=table, curve=[]
+    )
     assert signs["lost_answers"] is signs["most_given"] is signs["final_loss"] is None

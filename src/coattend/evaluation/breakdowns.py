@@ -1,4 +1,4 @@
-"""Groups of questions in which a reader may do better or worse: by what they ask, and by how long things are."""
+"""Groups of questions in which a reader may do better or worse: by what they ask, how long things are, and how rare."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pyarrow as pa
 
-COLUMNS = ["question_id", "passage_id", "split", "subset", "task", "question", "options", "label", "answers"]
+from coattend.evaluation import groups
+
+COLUMNS = [*groups.COLUMNS, "question", "options"]
 """The columns of questions that are read."""
 
 ASKED = ("who", "what", "when", "where", "why", "how", "which")
@@ -55,6 +57,11 @@ def by_answer_frequency(questions: pa.Table, passages: Mapping[str, str]) -> Gro
     return {f"rank {rank}": found == rank for rank in np.unique(found).tolist() if rank}
 
 
+def by_annotation(questions: pa.Table, passages: Mapping[str, str]) -> Groups:
+    """By the benchmark's own question types, such as DREAM's, an annotator each; a question may have several."""
+    return groups.types(questions)
+
+
 def gold_answers(questions: pa.Table) -> list[list[str]]:
     """The texts of each question's gold answers: one for options and words, any number for spans."""
     rows = zip(*(questions[key].to_pylist() for key in ("options", "label", "answers")), strict=True)
@@ -70,6 +77,7 @@ BREAKDOWNS: dict[str, Callable[[pa.Table, Mapping[str, str]], Groups]] = {
     "by_document_length": by_document_length,
     "by_answer_length": by_answer_length,
     "by_answer_frequency": by_answer_frequency,
+    "by_annotation": by_annotation,
 }
 """Breakdowns by the name that a study asks for them with."""
 
@@ -78,9 +86,9 @@ def _by_length(lengths: np.ndarray) -> Groups:
     """At most five groups of about equally many questions; equal lengths stay together."""
     edges = np.unique(np.quantile(lengths, np.linspace(0, 1, _MOST_GROUPS + 1)[1:-1], method="lower"))
     places = np.searchsorted(edges, lengths)
-    groups = {}
+    found = {}
     for place in np.unique(places).tolist():
         rows = places == place
         low, high = int(lengths[rows].min()), int(lengths[rows].max())
-        groups[f"{low}" if low == high else f"{low} to {high}"] = rows
-    return groups
+        found[f"{low}" if low == high else f"{low} to {high}"] = rows
+    return found

@@ -10,6 +10,9 @@ from coattend.evaluation.groups import members, passage_numbers, scored_question
 from coattend.evaluation.intervals import LEVEL, RESAMPLES, interval
 from coattend.evaluation.thresholds import auroc
 
+METRICS = {"options": ["accuracy"], "word": ["accuracy"], "span": ["exact", "f1"]}
+"""The metrics of each task that readers are compared by, the one that leads last."""
+
 
 def summarise(predictions: pa.Table, questions: pa.Table, *, task: str, trials: dict[str, int]) -> dict[str, Any]:
     """Score every split but the training one, in percent.

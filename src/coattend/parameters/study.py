@@ -9,6 +9,7 @@ from coattend.parameters.strict import Parameters
 Shown = Literal[
     "attention",
     "boundary_pos",
+    "by_annotation",
     "by_answer_frequency",
     "by_answer_length",
     "by_document_length",
@@ -106,6 +107,13 @@ class StudyParameters(Parameters):
         """Where a variant is run."""
         return self.variants[variant].benchmarks or self.benchmarks
 
+    def with_example(self, benchmark: str, question: str | None) -> "StudyParameters":
+        """The study with one more question whose answers are shown; the same one without a question."""
+        if question is None:
+            return self
+        examples = (*self.examples, ExampleParameters(benchmark=benchmark, question=question))
+        return self.model_copy(update={"examples": examples, "shows": tuple({*self.shows, "predictions"})})
+
     def baseline_of(self, variant: str) -> str:
         """The variant that one is compared with."""
         return self.variants[variant].against or self.baseline
@@ -117,3 +125,4 @@ class StudySettings(Parameters):
     seeds: tuple[int, ...] | None = Field(None, min_length=1, description="In the place of each study's own.")
     processes: int | None = Field(None, ge=1, description="Trials at once; null: one a core, and one on a GPU.")
     budget_hours: float | None = Field(None, gt=0, description="For studies that have none of their own.")
+    question: str | None = Field(None, description="One more question whose answers are shown: its id, or its text.")

@@ -6,6 +6,9 @@ from pydantic import Field, field_validator
 
 from coattend.parameters.strict import Parameters
 
+Reads = Literal["all", "no_passage", "no_question", "options_only", "shuffled_passage"]
+"""What a reader is given of a question with options."""
+
 
 class TrainingParameters(Parameters):
     """How a reader is trained on a benchmark."""
@@ -55,6 +58,7 @@ class TrainingParameters(Parameters):
     tag_noise_in: tuple[Literal["train", "dev"], ...] = Field(
         ("train", "dev"), description="train: what it learns from and is chosen by; dev: what it is scored on."
     )
+    reads: Reads = Field("all", description="What is read of questions with options, in training and when scored.")
     max_questions: int | None = Field(None, ge=1, description="Use so many training questions only; null: all.")
     max_answer_length: int = Field(30, ge=1, description="Longest predicted span in tokens.")
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from coattend.evaluation.calibration import BINS
 from coattend.evaluation.groups import EVERYTHING
-from coattend.reporting.figures import GREY, finished, look_of
+from coattend.reporting.figures import GREY, finished, style_of
 from coattend.reporting.tables import NONE, Cell, Table, scored
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def risk_against_coverage(results: dict[str, Any], task: str) -> "Figure":
                     legendgroup=name,
                     showlegend=name not in shown,
                     mode="lines",
-                    line=look_of(names.index(name))["line"],
+                    line=style_of(names.index(name))["line"],
                     hovertemplate=f"{escape(name)}<br>%{{x:.0f}} % answered: %{{y:.1f}} % wrong<extra></extra>",
                 ),
                 row=row,

@@ -10,12 +10,10 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
 from coattend.evaluation import answers, groups
+from coattend.evaluation.scoring import METRICS
 from coattend.evaluation.significance import mcnemar, paired_bootstrap
 
 BASELINE = "plain"
-
-METRICS = {"options": ["accuracy"], "word": ["accuracy"], "span": ["exact", "f1"]}
-"""The metrics of each task that readers are compared by, the one that leads last."""
 
 
 def compare(

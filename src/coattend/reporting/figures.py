@@ -1,10 +1,11 @@
 """The page's figures, told apart by colour, mark and dash alike (colours: Okabe and Ito)."""
 
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from coattend.evaluation.groups import EVERYTHING
-from coattend.reporting.comparison import METRICS
+from coattend.evaluation.scoring import METRICS
 from coattend.reporting.tables import LABELS, scored
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def dot_plot(results: dict[str, Any]) -> "Figure":
     for row, (task, metric) in enumerate(panels, start=1):
         for place, split in enumerate(splits):
             offset = 0.6 * (place - (len(splits) - 1) / 2) / len(splits)
-            points = _points(readers[task], split, metric, offset, look_of(place))
+            points = _points(readers[task], split, metric, offset, style_of(place))
             if points is not None:
                 figure.add_trace(points.update(showlegend=split not in named), row=row, col=1)
                 named.add(split)
@@ -81,12 +82,12 @@ def dot_plot_caption(results: dict[str, Any]) -> str:
     return "Each reader's score with its interval." + (f" Dotted: {'; '.join(dotted)}." if dotted else "")
 
 
-def curves(results: dict[str, Any], task: str) -> "Figure":
+def curves(readers: Mapping[str, Sequence[Mapping[str, Any]]], task: str) -> "Figure":
     """Training loss and the metric on held-out questions, step by step, a line for each seed of each reader.
 
     Args:
-        results: What `coattend.reporting.comparison.compare` returned.
-        task: Whose readers.
+        readers: What each reader's trials came to.
+        task: What they answer.
     """
     from plotly.graph_objects import Scatter
     from plotly.subplots import make_subplots
@@ -95,9 +96,9 @@ def curves(results: dict[str, Any], task: str) -> "Figure":
     figure = make_subplots(
         rows=2, shared_xaxes=True, vertical_spacing=0.12, subplot_titles=["Training loss", name_of_metric]
     )
-    for place, (name, metrics) in enumerate(scored(results, task).items()):
-        style = look_of(place)
-        for nth, trial in enumerate(trial for trial in metrics["trials"] if trial.get("curve")):
+    for place, (name, trials) in enumerate(readers.items()):
+        style = style_of(place)
+        for nth, trial in enumerate(trial for trial in trials if trial.get("curve")):
             for row, (key, scale) in enumerate((("loss", 1), ("held_out", 100)), start=1):
                 points = [point for point in trial["curve"] if point.get(key) is not None]
                 label = f"{escape(name)}, seed {trial['seed']}"
@@ -181,7 +182,7 @@ def _panel_title(results: dict[str, Any], task: str, metric: str) -> str:
     return f"{LABELS[metric]}, {task}" if len(results["baselines"]) > 1 else LABELS[metric]
 
 
-def look_of(place: int) -> dict[str, Any]:
+def style_of(place: int) -> dict[str, Any]:
     """How the thing at a place of a legend looks; the first 36 differ."""
     colour = COLOURS[place % len(COLOURS)]
     return {

@@ -4,7 +4,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from coattend.reporting.page import Section, sections
-from coattend.reporting.style import SCRIPT, STYLE
+from coattend.reporting.style import DRAW, SORT, STYLE
 from coattend.reporting.tables import Cell, Table
 
 if TYPE_CHECKING:
@@ -27,12 +27,13 @@ def render(results: dict[str, Any]) -> str:
     return page(f"{results['title']}: readers compared", sections(results))
 
 
-def page(title: str, parts: list[Section]) -> str:
+def page(title: str, parts: list[Section], *, contents: bool = False) -> str:
     """Write sections as one self-contained HTML page.
 
     Args:
         title: The page's title.
         parts: What stands on it.
+        contents: Whether it begins with a list of its sections.
     """
     from plotly.offline import get_plotlyjs
 
@@ -45,15 +46,22 @@ def page(title: str, parts: list[Section]) -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             '<meta name="color-scheme" content="light dark">',
             f"<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>",
-            *(_section(section) for section in parts),
-            "</main>",
-            f"<script>{get_plotlyjs()}</script>\n<script>{SCRIPT}</script>" if drawn else "",
+            _contents(parts) if contents else "",
+            *(_section(section, place) for place, section in enumerate(parts)),
+            f"</main>\n<script>{SORT}</script>",
+            f"<script>{get_plotlyjs()}</script>\n<script>{DRAW}</script>" if drawn else "",
             "</body>\n</html>\n",
         ]
     )
 
 
-def _section(section: Section) -> str:
+def _contents(parts: list[Section]) -> str:
+    items = [f'<li><a href="#part-{place}">{escape(section.title)}</a></li>' for place, section in enumerate(parts)]
+    listed = "\n".join(items)
+    return f'<nav aria-label="Contents"><details><summary>Contents</summary><ul>{listed}</ul></details></nav>'
+
+
+def _section(section: Section, place: int) -> str:
     parts = [f"<p>{escape(paragraph)}</p>" for paragraph in section.text]
     parts += [_table(table, section.title) for table in section.tables]
     parts += [
@@ -62,7 +70,7 @@ def _section(section: Section) -> str:
         if table.rows
     ]
     parts += [_figure(caption, figure) for caption, figure in section.figures]
-    return "\n".join([f"<section>\n<h2>{escape(section.title)}</h2>", *parts, "</section>"])
+    return "\n".join([f'<section id="part-{place}">\n<h2>{escape(section.title)}</h2>', *parts, "</section>"])
 
 
 def _table(table: Table, title: str) -> str:

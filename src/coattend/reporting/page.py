@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from coattend.evaluation.groups import EVERYTHING
 from coattend.evaluation.intervals import LEVEL
+from coattend.evaluation.scoring import METRICS
 from coattend.reporting import calibration
-from coattend.reporting.comparison import METRICS
 from coattend.reporting.figures import GUESSING, curves, dot_plot, dot_plot_caption
 from coattend.reporting.notes import notes, trials, warned
 from coattend.reporting.settings import costs, options
@@ -155,7 +155,10 @@ def _training(results: dict[str, Any]) -> Section:
         "passage; checkpoints are chosen on them.",
     )
     figures = tuple(
-        (f"Training curves, {task}." if len(results["baselines"]) > 1 else "Training curves.", curves(results, task))
+        (
+            f"Training curves, {task}." if len(results["baselines"]) > 1 else "Training curves.",
+            curves({name: given["trials"] for name, given in scored(results, task).items()}, task),
+        )
         for task in results["baselines"]
     )
     return Section("Training", text, (), (), figures)

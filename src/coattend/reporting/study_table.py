@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 
 from coattend.evaluation import answers, groups, scoring, variants
+from coattend.evaluation.scoring import METRICS
 from coattend.parameters import StudyParameters
-from coattend.reporting.comparison import METRICS
 from coattend.tables import STUDY_ROWS
 
 ALPHA = 0.05
@@ -24,12 +24,14 @@ def results_of(about: StudyParameters, parts: Mapping[str, Any]) -> dict[str, An
 
     Args:
         about: What it asks.
-        parts: For each benchmark ``<benchmark>.questions``, and for each of its variants
-            ``<benchmark>.<variant>.outcome`` and ``<benchmark>.<variant>.answers``, None where it was not run.
+        parts: For each benchmark ``<benchmark>.questions``, ``<benchmark>.breakdowns`` and ``<benchmark>.analyses``,
+            and for each of its variants ``<benchmark>.<variant>.outcome`` and ``<benchmark>.<variant>.answers``, None
+            where it was not run.
 
     Returns:
         The study's own fields; ``rows``: one for each variant, benchmark, split, group and metric; ``trials``: variant
-        by benchmark; ``failures``: trials that have no result, and why.
+        by benchmark; ``failures``: trials that have no result, and why; ``analyses``: what else was found, by
+        benchmark; ``breakdowns``: the rows of those that the study shows.
     """
     rows, trials = [], {}
     for benchmark in about.benchmarks:
@@ -45,7 +47,15 @@ def results_of(about: StudyParameters, parts: Mapping[str, Any]) -> dict[str, An
         if one.get("failure")
     ]
     _correct(rows)
-    return about.model_dump(mode="json") | {"rows": rows, "trials": trials, "failures": failures}
+    analyses = {benchmark: parts[f"{benchmark}.analyses"] for benchmark in about.benchmarks}
+    breakdowns = [
+        row
+        for benchmark in about.benchmarks
+        for row in parts[f"{benchmark}.breakdowns"].to_table().to_pylist()
+        if row["breakdown"] in about.shows
+    ]
+    found = {"rows": rows, "trials": trials, "failures": failures, "analyses": analyses, "breakdowns": breakdowns}
+    return about.model_dump(mode="json") | found
 
 
 def rows_of(results: Mapping[str, Any]) -> pa.Table:

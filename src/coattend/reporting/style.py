@@ -30,6 +30,12 @@ th:first-child { position: sticky; left: 0; background: var(--paper); }
 .number { text-align: right; }
 td.number { white-space: nowrap; }
 small { display: block; color: var(--quiet); font-size: 0.8rem; font-weight: 400; white-space: nowrap; }
+th button { all: unset; cursor: pointer; }
+th button:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+th[aria-sort=ascending] button::after { content: " ▲"; }
+th[aria-sort=descending] button::after { content: " ▼"; }
+nav ul { columns: 20rem; padding-left: 1.25rem; font-size: 0.92rem; }
+a { color: var(--accent); }
 details { margin: 1rem 0; }
 details caption { display: none; }
 summary { cursor: pointer; color: var(--quiet); }
@@ -44,7 +50,36 @@ figcaption { color: var(--quiet); font-size: 0.85rem; }
 @media print { .table { overflow: visible; } }
 """
 
-SCRIPT = """
+SORT = """
+(() => {
+  const number = (cell) => parseFloat(cell.firstChild?.textContent.replace(/,/g, "").replace("–", "") ?? "");
+  const compare = (column, down) => (one, other) => {
+    const cells = [one, other].map((row) => row.cells[column]);
+    const [left, right] = cells.map(number);
+    if (isNaN(left) !== isNaN(right)) return isNaN(left) ? 1 : -1;
+    const order = isNaN(left) ? cells[0].textContent.localeCompare(cells[1].textContent) : left - right;
+    return down ? -order : order;
+  };
+  for (const table of document.querySelectorAll("table")) {
+    const heads = [...table.tHead.rows[0].cells];
+    heads.forEach((head, column) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", () => {
+        const down = head.getAttribute("aria-sort") === "ascending";
+        heads.forEach((other) => other.removeAttribute("aria-sort"));
+        head.setAttribute("aria-sort", down ? "descending" : "ascending");
+        const body = table.tBodies[0];
+        body.append(...[...body.rows].sort(compare(column, down)));
+      });
+    });
+  }
+})();
+"""
+
+DRAW = """
 (() => {
   const draw = () => {
     const style = getComputedStyle(document.documentElement);

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from coattend.evaluation.groups import EVERYTHING
-from coattend.reporting.comparison import METRICS
+from coattend.evaluation.scoring import METRICS
 
 NONE = "–"
 LABELS = {

@@ -12,6 +12,7 @@ from coattend.parameters import TrainingParameters
 from coattend.text.identity import text_id
 from coattend.training.examples import Example, Unreadable, build_examples, hold_out, passage_texts
 from coattend.training.layout import Layout
+from coattend.training.partial import read_in_part
 from coattend.training.sight import holds_answer
 from coattend.training.tokens import Tokens
 
@@ -147,6 +148,7 @@ class Source:
             words_as_options=self.words_as_options,
         )
         examples, unreadable = build_examples(questions, self.passages, tokens, layout)
+        examples, tokens = read_in_part(examples, tokens, training.reads)
         by_passage = passage_texts(self.passages, questions)
         pairs = zip(
             questions.column("question_id").to_pylist(), questions.column("passage_id").to_pylist(), strict=True

@@ -31,9 +31,9 @@ from coattend.training.starting import begin
 from coattend.training.trainer import ReaderTrainer, arguments_of, last_checkpoint
 from coattend.training.trial import Trial, digest_of_code
 
-NOT_IN_THE_ID = {"seeds", "device", "precision", "tag_noise", "tag_noise_kind", "tag_noise_in"}
+NOT_IN_THE_ID = {"seeds", "device", "precision", "tag_noise", "tag_noise_kind", "tag_noise_in", "reads"}
 """Training parameters that a trial's id leaves out: its seed and precision stand beside them, the device is noted, and
-tags are part of its data: a trial with wrong tags in dev alone is that without any."""
+what is read is its data: a trial with wrong tags in dev alone is that without any."""
 
 logger = logging.getLogger(__name__)
 

@@ -29,6 +29,8 @@ def training_questions(sources: Sequence[Source], training: TrainingParameters) 
                 where="training.train_on",
                 cure=f"{did_you_mean(name, list(by_name))} Others are named in conf/base, which decides what is read",
             )
+    if len(named) > 1 and training.reads == "shuffled_passage":
+        raise CoattendError("is for one benchmark", where="training.reads", cure="Name one in training.train_on")
     pairs = [by_name[name].training(training) for name in named]
     return _joined([train for train, _ in pairs]), _joined([held_out for _, held_out in pairs])
 

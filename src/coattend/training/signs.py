@@ -20,6 +20,9 @@ from coattend.training.words import WordTokens
 LAST_PART = 0.25
 """Share of the steps over which the final loss is averaged: a single point of a curve jumps."""
 
+WITHOUT_PASSAGE = ("no_passage", "options_only")
+"""What is read where passages are left out on purpose."""
+
 
 def signs_of(
     plan: Plan,
@@ -45,9 +48,9 @@ def signs_of(
     Returns:
         ``final_loss``; ``chance_loss``, that of guessing, None where the loss is not over options or candidates;
         ``held_out_questions``; and as shares from 0 to 1 ``most_given``, the most frequent answer among those to the
-        questions held out; ``truncated_passages``, of all passages; ``lost_answers``, of the answers that have a place,
-        None where none has; ``err_tags``, of the tokens of all texts; ``unknown_words``, of the words of all texts of
-        the questions held out, None for readers of subwords.
+        questions held out; ``truncated_passages``, of all passages, None where they are not to be read;
+        ``lost_answers``, of the answers that have a place, None where none has; ``err_tags``, of the tokens of all
+        texts; ``unknown_words``, of the words of all texts of the questions held out, None for readers of subwords.
     """
     tokens = held_out.tokens
     examples = [*train.examples, *train.lost, *held_out.examples]
@@ -57,7 +60,7 @@ def signs_of(
         "chance_loss": _chance_loss(plan, train.examples, batches),
         "held_out_questions": answered.num_rows,
         "most_given": _most_given(answered),
-        "truncated_passages": _truncated(examples, tokens),
+        "truncated_passages": None if plan.training.reads in WITHOUT_PASSAGE else _truncated(examples, tokens),
         "lost_answers": _lost(train, held_out),
         "err_tags": _share(tokens.tag_ids[inside] == ERR),
         "unknown_words": _unknown(reader, held_out),

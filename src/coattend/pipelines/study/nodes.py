@@ -12,6 +12,7 @@ from coattend.parameters import (
     ReaderParameters,
     StudyParameters,
     StudySettings,
+    TaggingParameters,
     TokenizerParameters,
 )
 from coattend.tables import PREDICTIONS
@@ -119,6 +120,47 @@ def run_variant(
     return outcome, answers
 
 
+def analyse(
+    about: StudyParameters,
+    variants: dict[str, Any],
+    taggings: dict[str, Any],
+    settings: StudySettings,
+    benchmark: BenchmarkParameters,
+    questions: pads.Dataset,
+    passages: pads.Dataset,
+    **parts: Any,
+) -> tuple[pa.Table, dict[str, Any]]:
+    """Look at a benchmark's answers more closely: where variants do better, and what the study shows beside scores.
+
+    Args:
+        about: The study.
+        variants: Its variants as readers' entries.
+        taggings: All tagging profiles.
+        settings: What all studies share.
+        benchmark: What is asked.
+        questions: Its questions.
+        passages: Its passages.
+        parts: For each variant ``<variant>.outcome`` and ``<variant>.answers``, and ``<tagging>.tags`` for each tagging
+            that they read.
+
+    Returns:
+        The scores in groups of questions, and by the name of what is shown what was found.
+    """
+    from coattend.evaluation.study_analyses import Material, analyse, breakdown_table
+    from coattend.text.tagset import tagset
+
+    tags = {
+        name: (parts[f"{name}.tags"], tagset(TaggingParameters.model_validate(one).tagset).names)
+        for name, one in taggings.items()
+        if f"{name}.tags" in parts
+    }
+    about = about.with_example(benchmark.name, settings.question)
+    read = {name: ReaderParameters.model_validate(variants[name]).tagging for name in about.variants}
+    material = Material(benchmark, questions, passages, tags, read)
+    runs = material.runs({name: (parts.get(f"{name}.outcome"), parts.get(f"{name}.answers")) for name in read})
+    return breakdown_table(about, material, runs), analyse(about, material, runs)
+
+
 def tabulate(
     about: StudyParameters, costs: dict[str, Any], **parts: Any
 ) -> tuple[dict[str, Any], pa.Table, str, str, str, str]:
@@ -127,8 +169,9 @@ def tabulate(
     Args:
         about: The study.
         costs: What `prepare` found.
-        parts: For each benchmark ``<benchmark>.questions``, and for each of its variants
-            ``<benchmark>.<variant>.outcome`` and ``<benchmark>.<variant>.answers``; None where it was not run.
+        parts: For each benchmark ``<benchmark>.questions``, ``<benchmark>.breakdowns`` and ``<benchmark>.analyses``,
+            and for each of its variants ``<benchmark>.<variant>.outcome`` and ``<benchmark>.<variant>.answers``; None
+            where it was not run.
 
     Returns:
         The results as data, their rows as a table, and these as HTML, Markdown, CSV and LaTeX.

@@ -5,14 +5,16 @@ from typing import Any
 
 from kedro.pipeline import Pipeline, node
 
-from coattend.pipelines.study.nodes import finish, prepare, run_variant, tabulate
+from coattend.pipelines.study.nodes import analyse, finish, prepare, run_variant, tabulate
 from coattend.pipelines.training.pipeline import SHARED, texts_of
 
 OUTPUTS = ("findings", "rows", "table_page", "table_markdown", "table_csv", "table_latex")
+ANALYSED = ("breakdowns", "analyses")
 
 
 def create_pipeline(study: str, variants: Mapping[tuple[str, str], Mapping[str, Any]]) -> Pipeline:
-    """Train, tabulate and end: nodes ``study.<study>.<benchmark>.<variant>``, ``....tabulate`` and ``finish``.
+    """Train, look closer, tabulate and end: ``study.<study>.<benchmark>.<variant>``, ``....analyse``, ``study.<study>.
+    tabulate`` and ``finish``.
 
     Args:
         study: Name of the study.
@@ -41,6 +43,9 @@ def create_pipeline(study: str, variants: Mapping[tuple[str, str], Mapping[str, 
         for read in (benchmark, *profiles["also"])
         for name, table in _tables(read, profiles)
     }
+    benchmarks = dict.fromkeys(benchmark for benchmark, _ in variants)
+    analysed = [_analysed(study, benchmark, variants) for benchmark in benchmarks]
+    parts |= {f"{benchmark}.{part}": f"{namespace}.{benchmark}.{part}" for benchmark in benchmarks for part in ANALYSED}
     outputs = [f"{namespace}.{name}" for name in OUTPUTS]
     begins = node(
         prepare, about | known | tables, f"{namespace}.costs", name="prepare", namespace=namespace, tags="study"
@@ -56,7 +61,7 @@ def create_pipeline(study: str, variants: Mapping[tuple[str, str], Mapping[str, 
         ),
         node(finish, f"{namespace}.findings", None, name="finish", namespace=namespace, tags="study"),
     ]
-    return Pipeline([begins, *trained, *ends])
+    return Pipeline([begins, *trained, *analysed, *ends])
 
 
 def _tables(benchmark: str, profiles: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -64,6 +69,22 @@ def _tables(benchmark: str, profiles: Mapping[str, Any]) -> list[tuple[str, str]
     texts = texts_of(benchmark, profiles["tagging"], profiles["tokenizer"], reads_words=profiles["reads_words"])
     names = [*(f"{benchmark}.{name}" for name in SHARED), *texts.values()]
     return [(name, name) for name in names] + [(f"{benchmark}.benchmark", f"params:benchmarks.{benchmark}")]
+
+
+def _analysed(study: str, benchmark: str, variants: Mapping[tuple[str, str], Mapping[str, Any]]) -> Any:
+    namespace = f"study.{study}.{benchmark}"
+    own = {variant: profiles for (where, variant), profiles in variants.items() if where == benchmark}
+    inputs = {name: f"{benchmark}.{name}" for name in ("questions", "passages")} | {
+        "about": f"params:studies.{study}.about",
+        "variants": f"params:studies.{study}.variants",
+        "taggings": "params:taggings",
+        "settings": "params:study",
+        "benchmark": f"params:benchmarks.{benchmark}",
+    }
+    inputs |= {f"{name}.{part}": f"{namespace}.{name}.{part}" for name in own for part in ("outcome", "answers")}
+    inputs |= {f"{one}.tags": f"{benchmark}.{one}.tags" for one in sorted({p["tagging"] for p in own.values()})}
+    outputs = [f"{namespace}.{part}" for part in ANALYSED]
+    return node(analyse, inputs, outputs, name="analyse", namespace=namespace, tags="study")
 
 
 def _variant(

@@ -1,0 +1,146 @@
+"""What a study shows beside its scores: where a variant does better, and what its trials know together."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
+
+from coattend.evaluation import boundaries, breakdowns, ensembles, groups
+from coattend.evaluation.intervals import interval
+from coattend.evaluation.runs import Run
+from coattend.evaluation.scoring import METRICS
+from coattend.parameters.study import ExampleParameters
+
+
+class Tagging(NamedTuple):
+    """Parts of speech of a benchmark's texts.
+
+    Attributes:
+        tags: The tags table.
+        names: The tags by their ids.
+    """
+
+    tags: pads.Dataset
+    names: Sequence[str]
+
+
+def breakdown_rows(run: Run, passages: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """A variant's metrics in groups of questions, for each split and breakdown that says something.
+
+    Args:
+        run: The variant.
+        passages: Text by passage id.
+
+    Yields:
+        ``split``, ``breakdown``, ``group``, ``metric``, ``questions``, ``mean``, ``low`` and ``high`` in percent.
+    """
+    numbers, splits = groups.passage_numbers(run.asked), groups.members(run.asked["split"])
+    for breakdown, divide in breakdowns.BREAKDOWNS.items():
+        if breakdown == "by_answer_frequency" and run.task != "word":
+            continue
+        divided = divide(run.asked, passages)
+        for split, rows in splits.items():
+            for group, inside in groups.within(rows, divided):
+                place = {"split": split, "breakdown": breakdown, "group": group, "questions": int(inside.sum())}
+                for metric in METRICS[run.task]:
+                    yield place | {"metric": metric} | _percent(_values(run, metric)[:, inside], numbers[inside])
+
+
+def ensemble_rows(run: Run) -> Iterator[dict[str, Any]]:
+    """A variant's trials together, for each split and subset; the greedy choice is made on dev."""
+    numbers, splits = groups.passage_numbers(run.asked), groups.members(run.asked["split"])
+    chosen_on = splits.get("dev", next(iter(splits.values())))
+    held_out = [one["held_out"] or 0.0 for one in run.trials]
+    for found in ensembles.ensembles(_joint(run), held_out, chosen_on):
+        about = {"how": found.how, "seeds": [run.trials[place]["seed"] for place in found.trials]}
+        for split, rows in splits.items():
+            for group, inside in groups.within(rows, groups.subsets(run.asked)):
+                for metric in METRICS[run.task]:
+                    marks = found.f1 if metric == "f1" else found.correct
+                    place = {"split": split, "group": group, "metric": metric, "questions": int(inside.sum())}
+                    yield about | place | _percent(marks[None, inside], numbers[inside])
+
+
+def boundary_counts(run: Run, passages: Mapping[str, str], tagging: Tagging) -> dict[str, dict[str, float]]:
+    """How often each tag is that of a boundary word, as a mean over trials.
+
+    Returns:
+        ``gold``, ``predicted`` and ``wrong``: tag to count, as `coattend.evaluation.boundaries.boundary_tags` says.
+    """
+    wanted = set(run.asked["passage_id"].to_pylist())
+    words = boundaries.tagged({name: passages[name] for name in wanted}, *tagging)
+    counted = [
+        boundaries.boundary_tags(
+            run.predictions.filter(pc.equal(run.predictions["trial_id"], trial)).select(boundaries.COLUMNS),
+            run.asked,
+            words,
+        )
+        for trial in run.ids
+    ]
+    return {
+        kind: {tag: sum(one[kind][tag] for one in counted) / len(counted) for tag in _tags(counted, kind)}
+        for kind in counted[0]
+    }
+
+
+def example_of(example: ExampleParameters, questions: pa.Table, runs: Sequence[Run]) -> dict[str, Any] | None:
+    """What every variant answers to one question; None where the benchmark does not have it.
+
+    Args:
+        example: The question, by its id or its text.
+        questions: The benchmark's questions, with the columns `coattend.evaluation.breakdowns.COLUMNS`.
+        runs: The variants.
+    """
+    named = pc.or_(
+        pc.equal(questions["question_id"], example.question), pc.equal(questions["question"], example.question)
+    )
+    rows = questions.filter(named).slice(0, 1)
+    if not len(rows):
+        return None
+    row = rows.to_pylist()[0]
+    answered = {run.variant: _answers_to(run, row["question_id"]) for run in runs}
+    return {
+        "question_id": row["question_id"],
+        "question": row["question"],
+        "options": row["options"],
+        "gold": breakdowns.gold_answers(rows)[0],
+        "answers": answered,
+        "printed": example.printed,
+    }
+
+
+def _answers_to(run: Run, question_id: str) -> dict[str, Any]:
+    """Seed to answer and whether it is right; without those that did not answer."""
+    mine = run.predictions.filter(pc.equal(run.predictions["question_id"], question_id))
+    rows = mine.select(["seed", "prediction", "correct"]).to_pylist()
+    return {str(row["seed"]): {"answer": row["prediction"], "right": row["correct"]} for row in rows}
+
+
+def _joint(run: Run) -> ensembles.Joint:
+    if run.task == "span" or run.predictions["scores"].null_count:
+        return ensembles.by_vote(run.texts(), run.marks)
+    ids = run.asked["question_id"].to_pylist()
+    return ensembles.by_probability(
+        ensembles.probabilities(run.predictions, ids, run.ids, run.head), run.asked["label"].to_numpy()
+    )
+
+
+def _values(run: Run, metric: str) -> np.ndarray:
+    return run.marks.f1 if metric == "f1" else run.marks.correct
+
+
+def _percent(values: np.ndarray, passages: np.ndarray) -> dict[str, float | None]:
+    found = interval(values, passages)
+    return {name: None if end is None else 100 * end for name, end in vars(found).items()}
+
+
+def _tags(counted: Sequence[Mapping[str, Mapping[str, int]]], kind: str) -> list[str]:
+    """The tags of all counts, the most frequent first."""
+    totals: dict[str, int] = {}
+    for one in counted:
+        for tag, count in one[kind].items():
+            totals[tag] = totals.get(tag, 0) + count
+    return sorted(totals, key=lambda tag: (-totals[tag], tag))

@@ -1,0 +1,126 @@
+"""Trials of one reader that answer together."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from coattend.evaluation import squad
+from coattend.evaluation.answers import Answers
+
+SHARE = 0.7
+"""The best share of trials, by held-out score, as the AS Reader's average takes it."""
+
+Joint = Callable[[Sequence[int]], tuple[np.ndarray, np.ndarray]]
+"""The marks that some trials, by their places, have together: right or wrong [questions], and F1 [questions]."""
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Trials that answer together.
+
+    Attributes:
+        how: ``average`` of all, ``best share``, or ``greedy``.
+        trials: Their places.
+        correct: 1 where they are right [questions].
+        f1: F1 from 0 to 1 [questions].
+    """
+
+    how: str
+    trials: tuple[int, ...]
+    correct: np.ndarray
+    f1: np.ndarray
+
+
+def ensembles(joint: Joint, held_out: Sequence[float], chosen_on: np.ndarray) -> list[Ensemble]:
+    """All trials together, the best share of them, and those that a greedy search keeps.
+
+    The search goes through the trials from the best to the worst and keeps each with which the others score higher.
+    It is judged by the questions that it is then scored on, so its gain there is too good.
+
+    Args:
+        joint: The marks of any trials together.
+        held_out: Each trial's score on questions held out of training [trials].
+        chosen_on: The questions that the greedy search is judged by [questions], bool.
+    """
+    ranked = sorted(range(len(held_out)), key=lambda place: -held_out[place])
+    groups = {
+        "average": ranked,
+        "best share": ranked[: math.ceil(SHARE * len(ranked))],
+        "greedy": _greedy(ranked, lambda members: float(joint(members)[1][chosen_on].sum())),
+    }
+    return [Ensemble(how, tuple(members), *joint(members)) for how, members in groups.items()]
+
+
+def by_probability(probabilities: np.ndarray, gold: np.ndarray) -> Joint:
+    """Options and words: the one with the highest mean probability.
+
+    Args:
+        probabilities: Of each option [trials, questions, N]; 0 for options that there are not, and without an answer.
+        gold: The right ones [questions].
+    """
+
+    def together(members: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        mean = probabilities[list(members)].mean(0)
+        right = ((mean.argmax(-1) == gold) & (mean.max(-1) > 0)).astype(float)
+        return right, right
+
+    return together
+
+
+def by_vote(predictions: Sequence[Sequence[str | None]], answers: Answers) -> Joint:
+    """Spans: the text that most give, compared as SQuAD's marking compares; among equals that of the best trial.
+
+    Args:
+        predictions: Each trial's texts [trials, questions]; None without an answer.
+        answers: Their marks.
+    """
+    given = [[None if text is None else squad.normalise(text) for text in texts] for texts in predictions]
+
+    def together(members: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        chosen = []
+        for question in range(answers.f1.shape[1]):
+            texts = [given[place][question] for place in members]
+            votes = [-1 if text is None else texts.count(text) for text in texts]
+            chosen.append(members[int(np.argmax(votes))])
+        places = np.array(chosen), np.arange(answers.f1.shape[1])
+        return answers.correct[places], answers.f1[places]
+
+    return together
+
+
+def probabilities(predictions: pa.Table, question_ids: Sequence[str], trials: Sequence[str], head: str) -> np.ndarray:
+    """The probability of each option [trials, questions, N].
+
+    Args:
+        predictions: The columns question_id, trial_id and scores.
+        question_ids: The questions.
+        trials: Ids of the trials.
+        head: What gave the scores: ``word`` gives the attention on each candidate, others give logits.
+    """
+    places = {name: place for place, name in enumerate(question_ids)}
+    rows = {trial: row for row, trial in enumerate(trials)}
+    scores = predictions["scores"].to_pylist()
+    found = np.zeros((len(rows), len(places), max((len(one) for one in scores), default=1)))
+    keys = zip(predictions["trial_id"].to_pylist(), predictions["question_id"].to_pylist(), scores, strict=True)
+    for trial, question, given in keys:
+        if question in places:
+            found[rows[trial], places[question], : len(given)] = _distribution(np.array(given), head)
+    return found
+
+
+def _distribution(scores: np.ndarray, head: str) -> np.ndarray:
+    weights = scores if head == "word" else np.exp(scores - scores.max())
+    return weights / total if (total := weights.sum()) > 0 else weights
+
+
+def _greedy(ranked: Sequence[int], score: Callable[[Sequence[int]], float]) -> list[int]:
+    members = [ranked[0]]
+    best = score(members)
+    for place in ranked[1:]:
+        found = score([*members, place])
+        if found > best:
+            members, best = [*members, place], found
+    return members

@@ -1,0 +1,60 @@
+"""What the trials of one variant answered on one benchmark."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from coattend.evaluation import answers, groups
+
+
+@dataclass(frozen=True)
+class Run:
+    """A variant that was run.
+
+    Attributes:
+        variant: Its name.
+        task: What it answers.
+        trials: What its finished trials came to.
+        asked: The benchmark's questions of this task that are scored.
+        predictions: What the trials answered to them.
+    """
+
+    variant: str
+    task: str
+    trials: Sequence[Mapping[str, Any]]
+    asked: pa.Table
+    predictions: pa.Table
+
+    @classmethod
+    def of(cls, outcome: Mapping[str, Any], predictions: pa.Table, questions: pa.Table) -> "Run | None":
+        """From what a study keeps of a variant; None where no trial was finished."""
+        trials = [one for one in outcome["trials"] if not one.get("failure")]
+        if not trials:
+            return None
+        asked, _ = groups.scored_questions(questions, outcome["task"])
+        return cls(outcome["variant"], outcome["task"], trials, asked, predictions)
+
+    @property
+    def head(self) -> str:
+        """The head that gave the scores."""
+        return self.trials[0]["head"]
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of its trials."""
+        return [one["trial_id"] for one in self.trials]
+
+    @cached_property
+    def marks(self) -> answers.Answers:
+        """The marks of its trials, as the questions stand in `asked`."""
+        return answers.align(self.predictions.select(answers.COLUMNS), self.asked["question_id"], self.ids)
+
+    def texts(self) -> list[list[str | None]]:
+        """What each trial answered to each question [trials, questions], None where it did not."""
+        keys = (self.predictions[name].to_pylist() for name in ("trial_id", "question_id", "prediction"))
+        given = {(trial, question): text for trial, question, text in zip(*keys, strict=True)}
+        ids = self.asked["question_id"].to_pylist()
+        return [[given.get((trial, question)) for question in ids] for trial in self.ids]

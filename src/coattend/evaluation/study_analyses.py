@@ -1,0 +1,116 @@
+"""All analyses that a study asks for, over one benchmark."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
+
+from coattend.evaluation import analyses, breakdowns
+from coattend.evaluation.runs import Run
+from coattend.parameters import BenchmarkParameters, StudyParameters
+from coattend.tables import BREAKDOWNS
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a benchmark's analyses read.
+
+    Attributes:
+        benchmark: What is asked.
+        questions: Its questions.
+        passages: Its passages.
+        tags: Tagging profile to its tags table and the tags by their ids.
+        read: Variant to the tagging profile that it reads.
+    """
+
+    benchmark: BenchmarkParameters
+    questions: pads.Dataset
+    passages: pads.Dataset
+    tags: Mapping[str, tuple[pads.Dataset, Sequence[str]]]
+    read: Mapping[str, str]
+
+    @cached_property
+    def asked(self) -> pa.Table:
+        """The questions with all that analyses ask of them."""
+        return self.questions.to_table(columns=breakdowns.COLUMNS)
+
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """Text by passage id, of passages that are asked about outside of training."""
+        scored = self.asked.filter(pc.not_equal(self.asked["split"].cast(pa.string()), "train"))
+        wanted = pc.field("passage_id").isin(pc.unique(scored["passage_id"]))
+        table = self.passages.to_table(columns=["passage_id", "text"], filter=wanted)
+        return dict(zip(*(table[name].to_pylist() for name in table.column_names), strict=True))
+
+    def runs(self, parts: Mapping[str, tuple[dict[str, Any] | None, pads.Dataset | None]]) -> list[Run]:
+        """The variants that were run.
+
+        Args:
+            parts: Variant to what its trials came to and answered; None where it was not run.
+        """
+        made = (
+            Run.of(outcome, given.to_table(), self.asked)
+            for outcome, given in parts.values()
+            if outcome is not None and given is not None
+        )
+        return [run for run in made if run is not None]
+
+
+def breakdown_table(about: StudyParameters, material: Material, runs: Sequence[Run]) -> pa.Table:
+    """The metrics of each variant in groups of questions, as `coattend.tables.BREAKDOWNS`."""
+    rows = [
+        {"benchmark": material.benchmark.name, "variant": run.variant, "title": about.variants[run.variant].title} | row
+        for run in runs
+        for row in analyses.breakdown_rows(run, material.texts)
+    ]
+    return pa.Table.from_pylist(rows, BREAKDOWNS)
+
+
+def analyse(about: StudyParameters, material: Material, runs: Sequence[Run]) -> dict[str, Any]:
+    """What a study shows beside scores: by the name that it asks for it with, what was found."""
+    return {name: _ANALYSES[name](about, material, runs) for name in about.shows if name in _ANALYSES}
+
+
+def _ensembles(about: StudyParameters, material: Material, runs: Sequence[Run]) -> dict[str, Any]:
+    return {run.variant: list(analyses.ensemble_rows(run)) for run in runs}
+
+
+def _boundaries(about: StudyParameters, material: Material, runs: Sequence[Run]) -> dict[str, Any]:
+    return {
+        run.variant: analyses.boundary_counts(
+            run, material.texts, analyses.Tagging(*material.tags[material.read[run.variant]])
+        )
+        for run in runs
+    }
+
+
+def _examples(about: StudyParameters, material: Material, runs: Sequence[Run]) -> list[dict[str, Any]]:
+    asked = [one for one in about.examples if one.benchmark == material.benchmark.name]
+    found = ((one.question, analyses.example_of(one, material.asked, runs)) for one in asked)
+    return [example or {"question": question, "missing": True} for question, example in found]
+
+
+def _reranked(about: StudyParameters, material: Material, runs: Sequence[Run]) -> dict[str, Any]:
+    from coattend.evaluation.reranking.rerank import rerank
+
+    changes = {}
+    for run in runs:
+        tags, _ = material.tags[material.read[run.variant]]
+        trials = dict(zip(run.ids, (one["seed"] for one in run.trials), strict=True))
+        given = (run.predictions, material.asked.filter(pc.equal(material.asked["task"].cast(pa.string()), "word")))
+        _, changes[run.variant] = rerank(
+            *given, material.passages, tags, trials=trials, parameters=material.benchmark.reranking
+        )
+    return changes
+
+
+_ANALYSES: dict[str, Callable[[StudyParameters, Material, Sequence[Run]], Any]] = {
+    "ensemble": _ensembles,
+    "boundary_pos": _boundaries,
+    "predictions": _examples,
+    "reranking": _reranked,
+}

@@ -1,0 +1,5 @@
+"""Results: one page of all studies that were run."""
+
+from coattend.pipelines.results.pipeline import create_pipeline
+
+__all__ = ["create_pipeline"]

@@ -1,0 +1,62 @@
+"""A study's figures."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from coattend.reporting.figures import GREY, finished, style_of
+from coattend.reporting.tables import LABELS
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+
+def breakdown(rows: Sequence[Mapping[str, Any]]) -> "Figure":
+    """Each variant's metrics in groups of questions, with their intervals.
+
+    Args:
+        rows: Rows of one breakdown and split, as in `coattend.tables.BREAKDOWNS`.
+
+    Returns:
+        A panel for each metric.
+    """
+    from plotly.graph_objects import Scatter
+    from plotly.subplots import make_subplots
+
+    metrics, groups, variants = (list(dict.fromkeys(row[key] for row in rows)) for key in ("metric", "group", "title"))
+    titles = [LABELS[metric] for metric in metrics]
+    figure = make_subplots(rows=len(metrics), shared_xaxes=True, vertical_spacing=0.1, subplot_titles=titles)
+    for place, title in enumerate(variants):
+        offset = 0.5 * ((place + 0.5) / len(variants) - 0.5)
+        for panel, metric in enumerate(metrics, start=1):
+            own = [row for row in rows if (row["title"], row["metric"]) == (title, metric)]
+            dots = Scatter(
+                x=[groups.index(row["group"]) + offset for row in own],
+                y=[row["mean"] for row in own],
+                name=escape(title),
+                legendgroup=title,
+                showlegend=panel == 1,
+                mode="markers",
+                error_y=_reach(own),
+                customdata=[(escape(row["group"]), row["questions"]) for row in own],
+                hovertemplate="%{customdata[0]}, %{customdata[1]} questions: %{y:.1f} %",
+                **{"marker": style_of(place)["marker"]},
+            )
+            figure.add_trace(dots, row=panel, col=1)
+    counts = {row["group"]: row["questions"] for row in rows}
+    names = [f"{escape(group)}<br>{counts[group]:,}" for group in groups]
+    figure.update_xaxes(tickvals=list(range(len(groups))), ticktext=names, showgrid=False, zeroline=False)
+    figure.update_yaxes(ticksuffix=" %", gridcolor=GREY, griddash="dot", zeroline=False)
+    return finished(figure, 120 + 240 * len(metrics))
+
+
+def _reach(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Bars from the lower to the upper ends of intervals; none where there is none."""
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [(row["mean"] if row["high"] is None else row["high"]) - row["mean"] for row in rows],
+        "arrayminus": [row["mean"] - (row["mean"] if row["low"] is None else row["low"]) for row in rows],
+        "thickness": 2,
+        "width": 0,
+    }

@@ -1,0 +1,196 @@
+"""What a study shows beside its table of scores, section by section."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import mean
+from typing import Any
+
+from coattend.reporting.figures import curves
+from coattend.reporting.page import Section
+from coattend.reporting.study_figures import breakdown
+from coattend.reporting.study_prints import boundary_words, ensembles, examples, reranked
+from coattend.reporting.tables import LABELS, NONE, Cell, Table
+
+TITLES = {
+    "by_question_type": "By question word",
+    "by_question_length": "By length of the question, in words",
+    "by_document_length": "By length of the passage, in words",
+    "by_answer_length": "By length of the answer, in words",
+    "by_answer_frequency": "By rank of the answer among the candidates, the most frequent first",
+    "by_annotation": "By annotated type",
+}
+"""What breakdowns are called."""
+
+
+def sections(results: Mapping[str, Any]) -> list[Section]:
+    """A section for all that a study shows, where there is something to show.
+
+    Args:
+        results: What `coattend.reporting.study_table.results_of` returned.
+    """
+    shows = results["shows"]
+    parts = []
+    if {"parameters", "seconds_per_epoch"} & set(shows):
+        parts.append(Section("What variants cost", tables=tuple(_costs(results))))
+    if "curve" in shows:
+        parts += _training(results)
+    parts += [one for name in shows if name in TITLES for one in _breakdown(name, results["breakdowns"])]
+    for name, title, made in (
+        ("ensemble", "Ensembles", ensembles),
+        ("boundary_pos", "Words at which answers begin and end", boundary_words),
+        ("predictions", "What each variant answers", examples),
+        ("reranking", "Ranked again", reranked),
+    ):
+        if any(name in found for found in results["analyses"].values()):
+            text, tables = made(results)
+            parts.append(Section(title, text, tuple(tables)))
+    if "attention" in shows:
+        parts.append(Section("Attention", tuple(_attention(results))))
+    return parts
+
+
+def _costs(results: Mapping[str, Any]) -> Iterator[Table]:
+    """Parameters and time, a table for each benchmark."""
+    for benchmark, by_variant in results["trials"].items():
+        finished = {name: _finished(trials) for name, trials in by_variant.items()}
+        encoders = [one["encoder"] for one in results["printed"] if not one["ensemble"]]
+        heads = ["Variant", "Parameters, millions", "Minutes for an epoch"]
+        heads += [f"Printed, {encoder}" for encoder in encoders]
+        rows = tuple(
+            (
+                Cell(results["variants"][name]["title"]),
+                Cell(_of([one["parameters"] / 1e6 for one in trials if one.get("parameters")], "{:.2f}")),
+                Cell(_of([_epoch(one) / 60 for one in trials], "{:.1f}"), (f"{trials[0]['questions']:,} questions",)),
+                *(Cell(_printed_costs(results, encoder, benchmark, name)) for encoder in encoders),
+            )
+            for name, trials in finished.items()
+            if trials
+        )
+        if rows:
+            yield Table(f"{benchmark}, {_device(finished)}", tuple(map(Cell, heads)), rows)
+
+
+def _epoch(trial: Mapping[str, Any]) -> float:
+    """Seconds in which a trial reads its questions once."""
+    return trial["questions"] / trial["questions_per_second"] if trial["questions_per_second"] else 0.0
+
+
+def _device(finished: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    return ", ".join(sorted({trial["device"] for trials in finished.values() for trial in trials}))
+
+
+def _printed_costs(results: Mapping[str, Any], encoder: str, benchmark: str, variant: str) -> str:
+    numbers = next(one for one in results["printed"] if one["encoder"] == encoder)["numbers"].get(variant, {})
+    here = numbers.get(benchmark, {})
+    told = [
+        f"{numbers['parameters_millions']:g} million" if "parameters_millions" in numbers else "",
+        f"{here['minutes_per_epoch']:g} minutes" if "minutes_per_epoch" in here else "",
+    ]
+    return ", ".join(filter(None, told)) or NONE
+
+
+def _training(results: Mapping[str, Any]) -> Iterator[Section]:
+    """Curves, and their points as a table beside those that the paper prints."""
+    for benchmark, by_variant in results["trials"].items():
+        finished = {results["variants"][name]["title"]: _finished(trials) for name, trials in by_variant.items()}
+        if not any(one.get("curve") for trials in finished.values() for one in trials):
+            continue
+        task = next(row["metric"] for row in results["rows"] if row["benchmark"] == benchmark)
+        drawn = curves(finished, "options" if task == "accuracy" else "span")
+        text = (
+            "A line for each seed. Held-out questions are a part of the training set that was not trained on; the "
+            "losses of variants with different objectives are different quantities.",
+        )
+        tables = (_by_step(results, benchmark, by_variant),)
+        yield Section(f"Training on {benchmark}", text, (), tables, ((f"Training curves, {benchmark}.", drawn),))
+
+
+def _by_step(results: Mapping[str, Any], benchmark: str, by_variant: Mapping[str, Any]) -> Table:
+    points: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
+    for name, trials in by_variant.items():
+        for point in (point for one in _finished(trials) for point in one["curve"]):
+            points.setdefault((name, point["step"]), []).append(point)
+    printed = _printed_steps(results, benchmark)
+    names = [name for name in by_variant if _finished(by_variant[name])]
+    steps = sorted({step for _, step in [*points, *printed]})
+    heads = ["Step", *(results["variants"][name]["title"] for name in names)]
+    heads += [f"{results['variants'][name]['title']}, printed" for name in names if printed]
+    rows = tuple(
+        (
+            Cell(str(step)),
+            *(_point(points.get((name, step), [])) for name in names),
+            *(Cell(printed.get((name, step), NONE)) for name in names if printed),
+        )
+        for step in steps
+    )
+    return Table("Held-out score and loss by step", tuple(map(Cell, heads)), rows)
+
+
+def _point(points: Sequence[Mapping[str, Any]]) -> Cell:
+    scores = [100 * one["held_out"] for one in points if one.get("held_out") is not None]
+    losses = [one["loss"] for one in points if one.get("loss") is not None]
+    return Cell(_of(scores, "{:.1f}"), (f"loss {mean(losses):.3f}",) if losses else ())
+
+
+def _printed_steps(results: Mapping[str, Any], benchmark: str) -> dict[tuple[str, int], str]:
+    """Variant and step to what the paper prints: in study files a split's number may be a table by steps."""
+    found = {}
+    for block in results["printed"]:
+        for variant, numbers in block["numbers"].items():
+            for by_step in numbers.get(benchmark, {}).values():
+                steps = by_step.items() if isinstance(by_step, dict) else ()
+                found |= {
+                    (variant, int(step)): f"{values['accuracy']:g}, loss {values['loss']:g}"
+                    for step, values in steps
+                    if str(step).isdigit()
+                }
+    return found
+
+
+def _breakdown(name: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[Section]:
+    places = dict.fromkeys((row["benchmark"], row["split"]) for row in rows if row["breakdown"] == name)
+    for benchmark, split in places:
+        own = [row for row in rows if (row["breakdown"], row["benchmark"], row["split"]) == (name, benchmark, split)]
+        caption = f"{TITLES[name]}: {benchmark}, {split}. Bars hold 95 % of a bootstrap over passages."
+        yield Section(
+            f"{TITLES[name]}: {benchmark}, {split}", folded=_groups(own), figures=((caption, breakdown(own)),)
+        )
+
+
+def _groups(rows: Sequence[Mapping[str, Any]]) -> tuple[Table, ...]:
+    variants, metrics = (list(dict.fromkeys(row[key] for row in rows)) for key in ("title", "metric"))
+    values = {(row["group"], row["title"], row["metric"]): row for row in rows}
+    counts = {row["group"]: row["questions"] for row in rows}
+    heads = ["Group", *(f"{title}, {LABELS[metric]}" for title in variants for metric in metrics)]
+    body = tuple(
+        (
+            Cell(group, (f"{count:,} questions",)),
+            *(_value(values.get((group, title, metric))) for title in variants for metric in metrics),
+        )
+        for group, count in counts.items()
+    )
+    return (Table("As a table", tuple(map(Cell, heads)), body),)
+
+
+def _value(row: Mapping[str, Any] | None) -> Cell:
+    if row is None:
+        return Cell(NONE)
+    bracket = () if row["low"] is None else (f"[{row['low']:.1f}, {row['high']:.1f}]",)
+    return Cell(f"{row['mean']:.1f}", bracket)
+
+
+def _attention(results: Mapping[str, Any]) -> Iterator[str]:
+    yield "The attention of a trial, or of two side by side, is drawn by a command of its own:"
+    for by_variant in results["trials"].values():
+        trials = [one[0]["trial_id"] for one in map(_finished, by_variant.values()) if one][-2:]
+        sides = ",".join(f"attention.{side}={trial}" for side, trial in zip(("left", "right"), trials, strict=False))
+        if sides:
+            yield f"kedro run --pipelines attention --params {sides}"
+
+
+def _finished(trials: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [one for one in trials if not one.get("failure")]
+
+
+def _of(values: Sequence[float], form: str) -> str:
+    """The mean of the seeds' values."""
+    return form.format(mean(values)) if values else NONE

@@ -1,0 +1,77 @@
+"""Trials that answer together: means of probabilities, votes, and a greedy choice that only keeps what helps."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from coattend.evaluation import ensembles, squad
+from coattend.evaluation.answers import Answers
+
+SHARES = arrays(float, (4, 6, 3), elements=st.integers(1, 9).map(lambda tenth: tenth / 10))
+
+
+def marks_of(correct):
+    correct = np.array(correct, float)
+    nothing = np.zeros(correct.shape)
+    return Answers(correct=correct, f1=correct, empty=nothing > 0, null_score=nothing, missing=nothing > 0)
+
+
+@given(SHARES, arrays(int, 6, elements=st.integers(0, 2)))
+def test_options_are_chosen_by_their_mean_probability(shares, gold):
+    joint = ensembles.by_probability(shares, gold)
+    right, f1 = joint([0, 2, 3])
+    for question in range(6):
+        means = [sum(shares[trial][question][option] for trial in (0, 2, 3)) for option in range(3)]
+        if len(set(means)) == 3 and min(np.diff(sorted(means))) > 1e-9:
+            assert right[question] == (means.index(max(means)) == gold[question])
+    assert (right == f1).all()
+
+
+@given(st.lists(st.lists(st.sampled_from(["the cat", "cat", "dog", "a fox"]), min_size=5, max_size=5), min_size=2))
+@settings(max_examples=50)
+def test_spans_are_chosen_by_most_votes_and_among_equals_by_the_best_trial(texts):
+    marks = marks_of([[text != "dog" for text in of_trial] for of_trial in texts])
+    members = list(range(len(texts)))[::-1]
+    right, _ = ensembles.by_vote(texts, marks)(members)
+    for question in range(5):
+        given_texts = [squad.normalise(texts[trial][question]) for trial in members]
+        most = max(given_texts.count(text) for text in given_texts)
+        chosen = next(text for text in given_texts if given_texts.count(text) == most)
+        assert right[question] == (chosen != "dog")
+
+
+def test_a_question_without_an_answer_has_no_vote():
+    marks = marks_of([[0], [0], [1]])
+    right, _ = ensembles.by_vote([[None], [None], ["cat"]], marks)([0, 1, 2])
+    assert right.tolist() == [1]
+
+
+def test_the_greedy_choice_keeps_only_what_makes_the_others_better():
+    correct = np.array([[1, 1, 0, 0], [0, 0, 0, 0], [0, 0, 1, 1]], float)
+    probabilities = np.stack([0.5 + 0.3 * (correct - 0.5), 0.5 - 0.3 * (correct - 0.5)], -1)
+    probabilities[1] = [0.5, 0.5]
+    probabilities[2, 2:] = [0.99, 0.01]
+    probabilities[2, :2] = [0.49, 0.51]
+    found = {
+        one.how: one
+        for one in ensembles.ensembles(
+            ensembles.by_probability(probabilities, np.zeros(4, int)), [0.9, 0.5, 0.7], np.ones(4, bool)
+        )
+    }
+    assert found["greedy"].trials == (0, 2)
+    assert found["greedy"].correct.tolist() == [1, 1, 1, 1]
+    assert found["average"].trials == (0, 2, 1)
+    assert len(found["best share"].trials) == 3
+
+
+@pytest.mark.parametrize(("head", "expected"), [("options", [0.5, 0.5, 0.0]), ("word", [0.25, 0.75, 0.0])])
+def test_scores_become_probabilities(head, expected):
+    scores = [1.0, 1.0] if head == "options" else [0.2, 0.6]
+    table = pa.table({"question_id": ["a", "b"], "trial_id": ["t", "t"], "scores": [scores, [0.0, 0.0, 1.0]]})
+    found = ensembles.probabilities(table, ["a", "c"], ["t"], head)
+    assert found.shape == (1, 2, 3)
+    assert found[0, 0].tolist() == pytest.approx(expected)
+    assert not found[0, 1].any()
