@@ -53,7 +53,7 @@ def predictions(task, share, seeds):
         for row in questions():
             if row["task"] == task:
                 correct = bool(random.random() < share)
-                yield {
+                yield _chosen(random, int(correct), task) | {
                     "question_id": row["question_id"],
                     "trial_id": f"t{seed}",
                     "seed": seed,
@@ -62,6 +62,18 @@ def predictions(task, share, seeds):
                     "correct": correct,
                     "f1": float(correct),
                 }
+
+
+def _chosen(random, option, task):
+    """The option with the best of four scores."""
+    if task != "options":
+        return {}
+    scores = random.normal(size=4)
+    scores[option] = scores.max() + random.exponential()
+    return {"label": option, "scores": scores.tolist()}
+
+
+SIGNS = {"final_loss": 1.39, "chance_loss": 1.386, "held_out_questions": 40, "most_given": 0.3, "err_tags": 0.4}
 
 
 def model(reader, task, seeds, **options):
@@ -81,6 +93,7 @@ def model(reader, task, seeds, **options):
         "tagger": "perceptron " + HOSTILE,
         "selection": "held_out",
         "curve": curve,
+        "signs": SIGNS,
         "failure": None,
     }
     trials = [trial | {"trial_id": f"t{seed}", "seed": seed} for seed in seeds]

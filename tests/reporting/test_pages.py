@@ -68,9 +68,9 @@ def test_it_loads_nothing(page):
 
 def test_plotly_is_there_once_and_each_figure_has_its_data(page, compared):
     assert compared[2].count("* plotly.js v") == 1
-    assert page.count("figure") == 3
+    assert page.count("figure") == 4
     data = [a for tag, a in page.elements if tag == "script" and a.get("type") == "application/json"]
-    assert len(data) == 3
+    assert len(data) == 4
 
 
 def test_it_is_for_phones_and_for_the_dark(page, compared):
@@ -79,7 +79,7 @@ def test_it_is_for_phones_and_for_the_dark(page, compared):
 
 
 def test_what_users_gave_is_text(page, compared):
-    assert page.count("script") == 3 + 3
+    assert page.count("script") == 3 + 4
     assert page.count("b") == 0
     assert "alert(1)</script> | <b>*x*</b>" in "".join(page.text)
     assert "</script><script>alert" not in compared[2]
@@ -113,6 +113,11 @@ def test_parts_name_how_many_questions_they_have(markdown):
         "90 s",
         "turns",
         "perceptron",
+        "There are warnings",
+        "Warning, poi_net, seeds 0, 1; plain, seeds 0, 1; plain_span, seed 0",
+        "the training loss ended at 1.390, and guessing has 1.386",
+        "40.0 % of the tokens have no tag but ERR",
+        "AURC",
     ],
 )
 def test_both_pages_say(page, markdown, said):

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from coattend.reporting.warnings import unwatched, warnings
+
 ENCODER_NOTE = (
     "The embedded MiniLM encoder was tuned on sentence pairs that include the questions of SQuAD and TriviaQA: it has "
     "seen questions of this kind, so span results with it may be too good."
@@ -22,6 +24,8 @@ def notes(results: dict[str, Any]) -> Iterator[str]:
     Args:
         results: What `coattend.reporting.comparison.compare` returned.
     """
+    yield from warned(results)
+    yield from unwatched(trials(results))
     rejected = results["rejected"]
     yield f"Ingestion rejected {rejected['records']:,} records" + _reasons(rejected)
     yield from _missing(results)
@@ -37,6 +41,16 @@ def notes(results: dict[str, Any]) -> Iterator[str]:
                 yield f"{name}, seed {trial['seed']}: {chosen}, so its dev scores are too good."
     if any(_tuned_encoder(entry["metrics"]) for entry in results["readers"].values()):
         yield ENCODER_NOTE
+
+
+def warned(results: dict[str, Any]) -> Iterator[str]:
+    """What looks wrong with the trials of readers.
+
+    Args:
+        results: What `coattend.reporting.comparison.compare` returned.
+    """
+    run = {name: entry["metrics"] for name, entry in results["readers"].items() if entry["metrics"] is not None}
+    return warnings({name: metrics["trials"] for name, metrics in run.items()})
 
 
 def _reasons(rejected: dict[str, Any], shown: int = 5) -> str:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from coattend.evaluation.groups import EVERYTHING
 from coattend.evaluation.intervals import LEVEL
 from coattend.evaluation.scoring import METRICS
+from coattend.reporting import calibration
 from coattend.reporting.figures import GUESSING, curves, dot_plot, dot_plot_caption
-from coattend.reporting.notes import notes, trials
+from coattend.reporting.notes import notes, trials, warned
 from coattend.reporting.settings import costs, options
 from coattend.reporting.tables import LABELS, Table, bracket, by_type, differences, probability, scored, scores
 
@@ -47,6 +48,8 @@ def sections(results: dict[str, Any]) -> list[Section]:
     types = by_type(results)
     if types:
         parts.append(Section("By question type", ("A question of several types counts in each.",), tuple(types)))
+    if calibration.tables(results):
+        parts.append(_calibration(results))
     if _has_curves(results):
         parts.append(_training(results))
     differ, same = options(results)
@@ -67,6 +70,8 @@ def _summary(results: dict[str, Any]) -> Section:
         names = [name for name, entry in results["readers"].items() if entry["status"] == status]
         if names:
             text.append(f"{verb}: {', '.join(names)}.")
+    if any(warned(results)):
+        text.append("There are warnings, under “What to keep in mind”.")
     return Section("In short", tuple(text))
 
 
@@ -120,6 +125,28 @@ def _differences(results: dict[str, Any]) -> Section:
         "one will be below 0.05.",
     )
     return Section("Against the baseline", text, (differences(results),))
+
+
+def _calibration(results: dict[str, Any]) -> Section:
+    text = (
+        "A reader that gives its answers a probability of 80 % should be right four times in five. The probability is "
+        "the softmax over the options; for missing words, a candidate's share of what all candidates have. Readers of "
+        "spans have no part in this, as their scores are no probabilities; nor have those that choose from all words "
+        "of the passage, as they keep none.",
+        "Calibration error (ECE): how far probability and accuracy are apart, on average over tenths of the questions, "
+        "from the least sure to the surest; it is hardly ever zero, and the small print says what chance alone makes "
+        "of it.",
+        "Risk: the share of wrong answers where a reader may keep silent when it is least sure. Its mean over all "
+        "shares of answered questions is AURC, lower being better; the small print has what the best order would reach "
+        "with the same answers.",
+    )
+    figures = tuple(
+        (f"Risk against coverage{of}.", calibration.risk_against_coverage(results, task))
+        for task, of in calibration.tasks(results)
+    )
+    return Section(
+        "Calibration", text, tuple(calibration.tables(results)), tuple(calibration.reliability(results)), figures
+    )
 
 
 def _training(results: dict[str, Any]) -> Section:

@@ -11,6 +11,7 @@ from coattend.reporting import study_shown
 from coattend.reporting.page import Section
 from coattend.reporting.study_table import ALPHA
 from coattend.reporting.tables import LABELS, NONE, Cell, Table
+from coattend.reporting.warnings import study_warnings
 
 
 def sections(results: dict[str, Any]) -> list[Section]:
@@ -31,7 +32,7 @@ def sections(results: dict[str, Any]) -> list[Section]:
         parts.append(Section("Left out", (f"To keep within its budget, the study did not train: {titles}.",)))
     if results["failures"]:
         parts.append(Section("Failed", ("Another run trains these alone.",), (_failures(results),)))
-    return [*parts, Section("What to keep in mind", tuple(results["notes"]))]
+    return [*parts, Section("What to keep in mind", (*study_warnings(results), *results["notes"]))]
 
 
 def tables(results: dict[str, Any]) -> Iterator[Table]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from coattend.evaluation.alarms import alarms
 from coattend.tracking.store import common_tags, experiment_of, log_values
 
 if TYPE_CHECKING:
@@ -109,8 +110,13 @@ def find_or_write(
 
 
 def write_outcome(client: "MlflowClient", run: str, outcome: dict[str, Any]) -> None:
-    """Write what a trial took."""
-    log_values(client, run, {name: outcome[name] for name in MEASURED if outcome[name] is not None})
+    """Write what a trial took, and the signs of what may be wrong with it."""
+    signs = outcome.get("signs", {})
+    values = {name: outcome[name] for name in MEASURED} | {f"signs.{name}": value for name, value in signs.items()}
+    log_values(client, run, {name: value for name, value in values.items() if value is not None})
+    raised = " ".join(alarms(signs))
+    if raised:
+        client.set_tag(run, "alarms", raised[:5000])
     for name in NAMED:
         client.set_tag(run, name, outcome[name])
 

@@ -1,6 +1,5 @@
 """A benchmark's questions as a reader is trained on them and asked them."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -11,12 +10,11 @@ import pyarrow.dataset as pads
 from coattend.errors import CoattendError, did_you_mean
 from coattend.parameters import TrainingParameters
 from coattend.text.identity import text_id
-from coattend.training.examples import Example, Unreadable, build_examples, hold_out, is_in_sight, passage_texts
+from coattend.training.examples import Example, Unreadable, build_examples, hold_out, passage_texts
 from coattend.training.layout import Layout
 from coattend.training.partial import read_in_part
+from coattend.training.sight import holds_answer
 from coattend.training.tokens import Tokens
-
-_REST_OF_WORD = re.compile(r"\S*")
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,8 @@ class QuestionSet:
         texts: Passage text by question id.
         tokens: Of these texts, and of others.
         examples: Those that a reader can be given.
-        unreadable: Those that it cannot.
+        unreadable: Those that it cannot, or shall not.
+        lost: Of these the ones that it is not trained on since what is read of the passage does not hold the answer.
     """
 
     questions: pa.Table
@@ -36,6 +35,7 @@ class QuestionSet:
     tokens: Tokens
     examples: list[Example]
     unreadable: list[Unreadable]
+    lost: Sequence[Example] = ()
 
 
 @dataclass(frozen=True)
@@ -101,22 +101,13 @@ class Source:
         return asked
 
     def _answers_in_sight(self, questions: QuestionSet) -> QuestionSet:
-        cut = {e.question_id for e in questions.examples if not self._holds_answer(e, questions.texts[e.question_id])}
-        kept = [example for example in questions.examples if example.question_id not in cut]
+        kept: list[Example] = []
+        lost: list[Example] = []
+        for one in questions.examples:
+            (kept if holds_answer(one, questions.texts[one.question_id], self.tokens) else lost).append(one)
         reason = "what is read of the passage does not hold its answer"
-        left_out = [Unreadable(e.question_id, reason) for e in questions.examples if e.question_id in cut]
-        return replace(questions, examples=kept, unreadable=[*questions.unreadable, *left_out])
-
-    def _holds_answer(self, example: Example, passage: str) -> bool:
-        if example.spans:
-            return is_in_sight(example, self.tokens)
-        if not example.candidates:
-            return True
-        where, (first, count) = self.tokens.slice(example.passage), example.windows[0]
-        last = int(self.tokens.ends[where][first + count - 1]) - 1
-        # A word of which only some subwords are read is in sight, as it is in a batch; its first letters are no word.
-        end = _REST_OF_WORD.match(passage, last).end()
-        return example.candidates[example.label] in passage[:end].split()
+        left_out = [Unreadable(one.question_id, reason) for one in lost]
+        return replace(questions, examples=kept, unreadable=[*questions.unreadable, *left_out], lost=lost)
 
     def _none(self, purpose: str, unreadable: Sequence[Unreadable]) -> CoattendError:
         why = f"; {len(unreadable)} are left out, the first because {unreadable[0].reason}" if unreadable else ""

@@ -13,6 +13,7 @@ import torch
 
 from coattend import readers
 from coattend.errors import CoattendError
+from coattend.evaluation.alarms import alarms
 from coattend.parameters import TrainingParameters
 from coattend.text.identity import file_digest
 from coattend.training.batching import LengthBuckets
@@ -22,9 +23,10 @@ from coattend.training.data import QuestionSet
 from coattend.training.encoders import encoder_digest
 from coattend.training.events import announce
 from coattend.training.examples import digest
-from coattend.training.marking import held_out_score, null_threshold
+from coattend.training.marking import held_out_score, mark, null_threshold
 from coattend.training.outcome import outcome_of
 from coattend.training.plan import Plan
+from coattend.training.signs import signs_of
 from coattend.training.starting import begin
 from coattend.training.trainer import ReaderTrainer, arguments_of, last_checkpoint
 from coattend.training.trial import Trial, digest_of_code
@@ -177,10 +179,16 @@ def _fit(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet, ch
     trainer.train(resume_from_checkpoint=checkpoint)
     shutil.rmtree(trial.model, ignore_errors=True)
     reader.save(trial.model)
-    answers = plan.ask(reader, held_out, states=choosing) if plan.source.task == "span" else []
+    answers = plan.ask(reader, held_out, states=choosing)
     threshold = null_threshold(answers, held_out, train) if plan.source.task == "span" else None
     found = {"null_threshold": threshold, "parameters": sum(p.numel() for p in reader.parameters() if p.requires_grad)}
-    outcome = trial.finish(outcome_of(trial, plan, trainer.state, measure, train, held_out) | found)
+    given = mark(answers, held_out, trial_id=trial.id, seed=seed, threshold=threshold)
+    seen = {"batches": buckets, "answered": given, "curve": trainer.state.log_history}
+    signs = signs_of(plan, reader, train, held_out, **seen)
+    for alarm in alarms(signs):
+        logger.warning("%s.%s seed %d: %s", plan.benchmark, plan.name, seed, alarm)
+    outcome = outcome_of(trial, plan, trainer.state, measure, train, held_out)
+    outcome = trial.finish(outcome | found | {"signs": signs})
     shutil.rmtree(trial.checkpoints, ignore_errors=True)
     return outcome
 

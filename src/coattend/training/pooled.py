@@ -49,4 +49,5 @@ def _joined(sets: Sequence[QuestionSet]) -> QuestionSet:
         sets[0].tokens,
         [example for one in sets for example in one.examples],
         [unreadable for one in sets for unreadable in one.unreadable],
+        [example for one in sets for example in one.lost],
     )

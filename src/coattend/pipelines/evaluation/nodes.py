@@ -54,13 +54,14 @@ def score(
 
     Returns:
         The metrics with all that is needed to read them: benchmark, reader, task, the metrics in percent by split and
-        subset with their intervals, what was not scored or not read and why, and the trials with their settings, costs
-        and curves. Trials that failed stay in the list and have no part in the metrics.
+        subset with their intervals, how sure its answers are, what was not scored or not read and why, and the trials
+        with their settings, costs, curves and signs. Trials that failed stay in the list and have no part in the
+        metrics.
 
     Raises:
         CoattendError: If the predictions are not the model's.
     """
-    from coattend.evaluation import answers, groups, oracle, scoring
+    from coattend.evaluation import answers, confidence, groups, oracle, scoring
 
     finished = {trial["trial_id"]: trial["seed"] for trial in model["trials"] if not trial.get("failure")}
     summary = scoring.summarise(
@@ -69,6 +70,14 @@ def score(
         task=model["task"],
         trials=finished,
     )
+    sure = confidence.calibrate(
+        predictions.to_table(columns=confidence.COLUMNS),
+        questions.to_table(columns=groups.COLUMNS),
+        task=model["task"],
+        trials=finished,
+    )
+    for split, found in sure.items():
+        summary["splits"][split][groups.EVERYTHING] |= {name: found[name] for name in ("ece", "aurc")}
     if model["task"] == "span":
         texts = passages.to_table(columns=["passage_id", "text"]).to_pydict()
         best = oracle.best_with_hindsight(
@@ -83,4 +92,4 @@ def score(
     # Those that it could not be given in training stand in its trials.
     unread = rejected_questions.to_table(columns=["reason"], filter=pads.field("file") == f"{benchmark.name}, scored")
     reasons = Counter(unread["reason"].to_pylist())
-    return named | summary | {"not_read": dict(reasons.most_common()), "trials": trials}
+    return named | summary | {"calibration": sure, "not_read": dict(reasons.most_common()), "trials": trials}

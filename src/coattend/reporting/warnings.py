@@ -1,0 +1,45 @@
+"""Warnings of trials, each once, with the trials that raise it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from coattend.evaluation.alarms import alarms
+
+
+def warnings(by_name: Mapping[str, Iterable[dict[str, Any]]]) -> Iterator[str]:
+    """What looks wrong, and with which trials.
+
+    Args:
+        by_name: Trials by what they are called together; those that failed raise nothing.
+    """
+    raised: dict[str, dict[str, list[str]]] = {}
+    for name, trials in by_name.items():
+        for trial in trials:
+            for sentence in alarms(trial.get("signs", {})):
+                raised.setdefault(sentence, {}).setdefault(name, []).append(str(trial["seed"]))
+    for sentence, names in raised.items():
+        who = "; ".join(f"{name}, seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}" for name, seeds in names.items())
+        yield f"Warning, {who}: {sentence}"
+
+
+def unwatched(trials: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """That there are trials of which no warning can be given."""
+    count = sum(not trial.get("failure") and "signs" not in trial for trial in trials)
+    if count:
+        trials_were, them = ("1 trial was", "it") if count == 1 else (f"{count:,} trials were", "them")
+        yield f"{trials_were} trained before such things were noted: nothing here warns of {them}."
+
+
+def study_warnings(results: dict[str, Any]) -> Iterator[str]:
+    """What looks wrong with a study's trials.
+
+    Args:
+        results: What `coattend.reporting.study_table.results_of` returned.
+    """
+    by_name = {
+        f"{results['variants'][variant]['title']} on {benchmark}": trials
+        for benchmark, of_benchmark in results["trials"].items()
+        for variant, trials in of_benchmark.items()
+    }
+    yield from warnings(by_name)
+    yield from unwatched(trial for trials in by_name.values() for trial in trials)
