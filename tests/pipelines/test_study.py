@@ -5,6 +5,7 @@ import json
 
 import pyarrow.parquet as pq
 import pytest
+from mlflow import MlflowClient
 
 from coattend import studies
 from coattend.errors import CoattendError
@@ -56,7 +57,7 @@ def trial_files(folder):
     return {path: path.stat().st_mtime_ns for path in folder.parents[2].glob("06_models/trials/*/outcome.json")}
 
 
-def test_a_study_trains_what_is_missing_and_prints_measured_beside_printed(study, kedro_run):
+def test_a_study_trains_what_is_missing_and_prints_measured_beside_printed(study, kedro_run, project):
     folder = study(STUDY + OTHER)
     kedro_run("study_mine_turns")
     results = results_in(folder)
@@ -73,6 +74,16 @@ def test_a_study_trains_what_is_missing_and_prints_measured_beside_printed(study
     with (folder / "table.csv").open() as file:
         assert {row["variant"] for row in csv.DictReader(file)} == {"plain", "poi_net"}
     assert "\\begin{tabular}" in (folder / "table.tex").read_text()
+
+    client = MlflowClient(f"sqlite:///{project / 'mlflow.db'}")
+    experiment = client.get_experiment_by_name("study_mine_turns").experiment_id
+    children = client.search_runs([experiment], "tags.kind = 'trial'")
+    seeds = {(run.data.tags["reader"], run.data.tags["seed"]): run.data.metrics["dev.accuracy"] for run in children}
+    assert seeds == {(row["variant"], seed): score for row in rows for seed, score in row["seeds"].items()}
+    (parent,) = client.search_runs([experiment], "tags.study = 'mine_turns'")
+    assert parent.data.metrics["sample.poi_net.dev.accuracy"] == pytest.approx(poi_net["mean"])
+    attached = {file.path for file in client.list_artifacts(parent.info.run_id, "results")}
+    assert attached == {f"results/{name}" for name in ("index.html", "table.md", "table.csv", "table.tex")}
 
     before = trial_files(folder)
     kedro_run("study_mine_turns")

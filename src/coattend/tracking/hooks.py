@@ -10,7 +10,7 @@ import pyarrow.dataset as pads
 from kedro.framework.hooks import hook_impl
 from kedro.pipeline import Pipeline
 
-from coattend.tracking import trials
+from coattend.tracking import studies, trials
 from coattend.tracking.processes import close_orphans
 from coattend.tracking.store import client_of, common_tags, experiment_of, log_values
 from coattend.training import events
@@ -24,7 +24,14 @@ EXPERIMENT = "COATTEND_MLFLOW_EXPERIMENT"
 STUDY = "study_"
 """What experiments of studies begin with; others are benchmarks."""
 
-PAGES = {"page": "results/index.html", "page_markdown": "results/results.md"}
+PAGES = {
+    "page": "results/index.html",
+    "page_markdown": "results/results.md",
+    "table_page": "results/index.html",
+    "table_markdown": "results/table.md",
+    "table_csv": "results/table.csv",
+    "table_latex": "results/table.tex",
+}
 """Catalog entries that are attached to the parent run, and under which name."""
 
 
@@ -72,10 +79,17 @@ class Tracking:
 
     @hook_impl
     def after_dataset_saved(self, dataset_name: str, data: Any) -> None:
-        """Attach pages to the benchmark's parent run."""
-        benchmark, _, entry = dataset_name.partition(".")
-        if entry in PAGES and benchmark in _parents():
-            client_of(self._project).log_text(_parents()[benchmark], data, PAGES[entry])
+        """Attach pages to the parent run of their benchmark or study, and write what a study found."""
+        place, _, entry = dataset_name.rpartition(".")
+        name = f"{STUDY}{place.removeprefix('study.')}" if place.startswith("study.") else place
+        parent = _parents().get(name)
+        if parent is None:
+            return
+        client = client_of(self._project)
+        if entry in PAGES:
+            client.log_text(parent, data, PAGES[entry])
+        elif entry == "findings":
+            studies.write_findings(client, data, name, parent, self._project)
 
     @hook_impl
     def after_pipeline_run(self) -> None:
@@ -111,7 +125,8 @@ class Tracking:
         scored = dict(_metrics_of(metrics))
         for trial in metrics["trials"]:
             if not trial.get("failure"):
-                run = trials.find_or_write(client, metrics, trial, parent, self._project)
+                benchmark, name = metrics["benchmark"], metrics["reader"]
+                run = trials.find_or_write(client, trial, benchmark, name, benchmark, parent, self._project)
                 log_values(client, run, {name: metric["seeds"][str(trial["seed"])] for name, metric in scored.items()})
                 own = predictions.to_table(filter=pads.field("trial_id") == trial["trial_id"])
                 trials.attach_predictions(client, run, own)

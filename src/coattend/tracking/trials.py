@@ -92,15 +92,34 @@ def create(client: "MlflowClient", trial: dict[str, Any], experiment: str, paren
 
 
 def find_or_write(
-    client: "MlflowClient", metrics: dict[str, Any], trial: dict[str, Any], parent: str, project: Path
+    client: "MlflowClient",
+    trial: dict[str, Any],
+    benchmark: str,
+    name: str,
+    experiment: str,
+    parent: str,
+    project: Path,
 ) -> str:
-    """The run of a trial that is done; written after the fact where this store has none."""
+    """The run of a trial that is done; written after the fact where this experiment has none.
+
+    Args:
+        client: Where to write.
+        trial: What it came to.
+        benchmark: What it was trained on.
+        name: What its reader or variant is called.
+        experiment: Name of the experiment.
+        parent: Run of the Kedro run.
+        project: The project's folder.
+
+    Returns:
+        The run's id.
+    """
     query = f"tags.trial_id = '{trial['trial_id']}' and attributes.status = 'FINISHED'"
-    found = client.search_runs([experiment_of(client, metrics["benchmark"], project)], query, max_results=1)
+    found = client.search_runs([experiment_of(client, experiment, project)], query, max_results=1)
     if found:
         return found[0].info.run_id
-    content = {"benchmark": metrics["benchmark"], "name": metrics["reader"], "reader": trial["variant"]}
-    run = create(client, trial | content, metrics["benchmark"], parent, project)
+    content = {"benchmark": benchmark, "name": name, "reader": trial["variant"]}
+    run = create(client, trial | content, experiment, parent, project)
     for point in trial["curve"]:
         values = {key: point[key] for key in ("loss", "held_out") if point[key] is not None}
         log_values(client, run, values, point["step"])
