@@ -5,7 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,14 @@ def sample_tables(tmp_path_factory) -> Path:
         project = enter_new_project(tmp_path_factory.mktemp("sample") / "project", monkeypatch)
         runner_in(project)("ingestion,tagging,tokenization", "sample")
     return project / "data" / "test"
+
+
+@pytest.fixture(scope="module")
+def shared_project(tmp_path_factory) -> Iterator[tuple[Path, Callable[..., Any]]]:
+    """A project for all tests of a module, and how to run pipelines in it: they only add to what is there."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        project = enter_new_project(tmp_path_factory.mktemp("shared") / "project", monkeypatch)
+        yield project, runner_in(project)
 
 
 def enter_new_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

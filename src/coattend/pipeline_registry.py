@@ -7,6 +7,7 @@ from kedro.pipeline import Pipeline
 
 from coattend import configuration, readers, studies
 from coattend.pipelines import (
+    attention,
     book_cloze,
     download,
     evaluation,
@@ -30,7 +31,8 @@ DEFAULT_READERS = ("plain", "plain_span", "poi_net", "poi_net_span", "aoa_reader
 
 def register_pipelines() -> dict[str, Pipeline]:
     """The stages (all benchmarks), the benchmarks (all stages but those on request), the studies (with the data stages
-    of their benchmarks), and ``__default__``: the sample with some readers of every task."""
+    of their benchmarks), ``attention``, which is of no benchmark in particular, and ``__default__``: the sample with
+    some readers of every task."""
     stages: dict[str, list[Pipeline]] = {}
     benchmarks: dict[str, list[Pipeline]] = {}
     for benchmark in configuration.benchmark_names():
@@ -39,6 +41,7 @@ def register_pipelines() -> dict[str, Pipeline]:
             if stage not in ON_REQUEST:
                 benchmarks.setdefault(benchmark, []).append(pipeline)
     named = {name: _joined(pipelines) for name, pipelines in (stages | benchmarks).items()}
+    named["attention"] = attention.create_pipeline()
     named |= {f"{studies.PREFIX}{name}": _study(name) for name in studies.study_names()}
     return named | {"__default__": _of_readers(named[DEFAULT_BENCHMARK], DEFAULT_BENCHMARK, DEFAULT_READERS)}
 

@@ -1,4 +1,8 @@
-"""A small benchmark with options and spans, and readers that were scored on it."""
+"""A small benchmark with options and spans, readers that were scored on it, and a browser to see pages in."""
+
+import shutil
+import subprocess
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
@@ -108,3 +112,36 @@ def benchmark_parameters():
 @pytest.fixture(scope="session")
 def compared(inputs, benchmark_parameters):
     return compare(benchmark_parameters, **inputs)
+
+
+QUIET = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--enable-logging=stderr",
+    "--virtual-time-budget=10000",
+    "--dump-dom",
+]
+
+
+@pytest.fixture
+def in_browser(tmp_path) -> Callable[[str], str]:
+    """Opens a page and gives what stands on it in the end; errors of its scripts are errors here."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("no Chromium is installed")
+
+    def show(page: str) -> str:
+        file = tmp_path / "index.html"
+        file.write_text(page)
+        command = [browser, *QUIET, f"--user-data-dir={tmp_path / 'profile'}", file.as_uri()]
+        shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+        assert not [line for line in shown.stderr.splitlines() if "CONSOLE" in line and "Error" in line]
+        return shown.stdout
+
+    return show

@@ -1,5 +1,6 @@
 """The page in HTML: one file that needs nothing else, with figures that can be pointed at."""
 
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -36,24 +37,44 @@ def page(title: str, parts: list[Section]) -> str:
     """
     from plotly.offline import get_plotlyjs
 
-    title = escape(title)
     drawn = any(section.figures for section in parts)
+    scripts = (get_plotlyjs(), SCRIPT) if drawn else ()
+    return document(title, [section_of(part) for part in parts], style=STYLE, scripts=scripts)
+
+
+def document(title: str, body: Sequence[str], *, style: str, scripts: Sequence[str] = ()) -> str:
+    """One self-contained HTML page.
+
+    Args:
+        title: Its title and first heading.
+        body: What stands under it, in HTML.
+        style: Its CSS.
+        scripts: What runs when all of it is there.
+    """
+    title = escape(title)
     return "\n".join(
         [
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             '<meta name="color-scheme" content="light dark">',
-            f"<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>",
-            *(_section(section) for section in parts),
+            f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>",
+            *body,
             "</main>",
-            f"<script>{get_plotlyjs()}</script>\n<script>{SCRIPT}</script>" if drawn else "",
+            *(f"<script>{script}</script>" for script in scripts),
             "</body>\n</html>\n",
         ]
     )
 
 
-def _section(section: Section) -> str:
+def embedded(content: str) -> str:
+    """JSON as it may stand inside an HTML script."""
+    # "<" inside a JSON string would let a name close the script.
+    return content.replace("<", "\\u003c")
+
+
+def section_of(section: Section) -> str:
+    """A section in HTML."""
     parts = [f"<p>{escape(paragraph)}</p>" for paragraph in section.text]
     parts += [_table(table, section.title) for table in section.tables]
     parts += [
@@ -100,8 +121,7 @@ def _is_number(text: str) -> bool:
 
 
 def _figure(caption: str, figure: "Figure") -> str:
-    # "<" inside a JSON string would let a name close the script.
-    content = figure.to_json().replace("<", "\\u003c")
+    content = embedded(figure.to_json())
     return (
         f'<figure><div class="chart" role="img" aria-label="{escape(caption)}"></div>'
         f'<script type="application/json">{content}</script><figcaption>{escape(caption)}</figcaption>'

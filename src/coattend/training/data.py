@@ -3,6 +3,8 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,6 +37,11 @@ class QuestionSet:
     tokens: Tokens
     examples: list[Example]
     unreadable: list[Unreadable]
+
+    @cached_property
+    def rows(self) -> dict[str, dict[str, Any]]:
+        """Rows of the questions by id."""
+        return {row["question_id"]: row for row in self.questions.to_pylist()}
 
 
 @dataclass(frozen=True)
