@@ -1,19 +1,17 @@
 """Nodes of the attention pipeline."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as pads
 
+from coattend.datasets.stored_tables import StoredTables
 from coattend.parameters import AttentionParameters
-
-if TYPE_CHECKING:
-    from coattend.datasets.stored_tables import StoredTables
 
 
 def look(
-    attention: AttentionParameters, benchmarks: dict[str, Any], trials: Path, stored_tables: "StoredTables"
+    attention: AttentionParameters, benchmarks: dict[str, Any], trials: Path, stored_tables: StoredTables
 ) -> tuple[pa.Table, dict[str, Any]]:
     """Look at chosen questions with the readers of one or two finished trials.
 
