@@ -132,6 +132,7 @@ def test_words_are_looked_at_and_hidden_too(ask, trials):
         ({}, "attention.left.*names no trial"),
         ({"left": "zzzz"}, "there is no trial 'zzzz'.*Known"),
         ({"left": ""}, "begins several trials"),
+        ({"left": "poi_net", "right": "poi_net"}, "attention.right.*once more"),
         ({"left": "poi_net", "right": "plain_span"}, "different questions.*options.*span"),
         ({"left": "poi_net", "ids": "dialogue-dev-0-11111"}, "no question 'dialogue-dev-0-11111'.*Did you mean"),
         ({"left": "poi_net", "split": "dew"}, "attention.split.*no split 'dew'.*Did you mean 'dev'"),
@@ -160,6 +161,18 @@ def test_trials_of_two_benchmarks_or_without_an_end_are_refused(ask, trials, tra
     finally:
         for name in ("aaaa-dream", "bbbb-open"):
             shutil.rmtree(store / name)
+
+
+@pytest.mark.slow
+def test_tags_that_the_record_does_not_tell_apart_are_asked_for(ask, trials, trained):
+    tokens = trained[0] / "data/test/05_model_input/sample"
+    shutil.copytree(tokens / "nltk_penn", tokens / "copied")
+    try:
+        with pytest.raises(CoattendError, match=r"which tags it reads: copied or nltk_penn.*attention\.tagging"):
+            ask(left=trials["plain"], questions=1)
+        assert ask(left=trials["plain"], questions=1, tagging="nltk_penn")[1]["questions"]
+    finally:
+        shutil.rmtree(tokens / "copied")
 
 
 def test_an_id_that_reads_like_a_number_is_told():

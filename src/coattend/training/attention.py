@@ -1,5 +1,6 @@
 """Chosen questions as one or two trained readers see them."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from coattend.training.choosing import by_id, examples_of, of_split
 from coattend.training.finished import Finished
 from coattend.training.predict import predict
 from coattend.training.seeing import Seeing, mean_agreement
+
+logger = logging.getLogger(__name__)
 
 OF_A_QUESTION = ("question_id", "split", "subset", "question", "options", "label", "answers", "answerable")
 
@@ -64,7 +67,11 @@ def _trials(parameters: AttentionParameters, store: Path) -> list[Finished]:
         )
         raise CoattendError("names no trial", where="attention.left", cure=cure)
     given = {"attention.left": parameters.left, "attention.right": parameters.right}
-    return [Finished.find(store, name, where=where) for where, name in given.items() if name is not None]
+    trials = [Finished.find(store, name, where=where) for where, name in given.items() if name is not None]
+    if len({trial.id for trial in trials}) < len(trials):
+        cure = "Name another trial, or leave it out"
+        raise CoattendError("is the trial on the left once more", where="attention.right", cure=cure)
+    return trials
 
 
 def _benchmark(trials: Sequence[Finished], benchmarks: Mapping[str, Any]) -> BenchmarkParameters:
@@ -97,6 +104,8 @@ def _names(parameters: AttentionParameters, seeing: Sequence[Seeing], store: Pat
     if parameters.ids is not None:
         return by_id(parameters.ids, asked)
     both = seeing if len(seeing) > 1 else ()
+    if both:
+        logger.info("asking both trials all questions, to find those where they differ; attention.ids spares it")
     answered = [predict(one.plan, one.trial.outcome, one.asked, store) for one in both]
     return of_split(parameters, asked, answered)
 

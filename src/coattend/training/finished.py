@@ -19,6 +19,9 @@ from coattend.training.plan import Plan
 from coattend.training.plans import plan_of
 from coattend.training.predict import kept_predictions
 
+SHOWN = 10
+"""So many ids are told where none is like the one asked for."""
+
 
 @dataclass(frozen=True)
 class Finished:
@@ -59,12 +62,8 @@ class Finished:
         known = sorted(path.parent.name for path in store.glob("*/trial.json"))
         found = [one for one in known if one.startswith(name)]
         if len(found) != 1:
-            if found:
-                problem, cure = f"{name!r} begins several trials", f"Say which: {', '.join(found)}"
-            else:
-                problem = f"there is no trial {name!r}"
-                cure = did_you_mean(name, known) if known else "Run the pipeline training first"
-            raise CoattendError(problem, where=where, cure=cure)
+            problem = f"{name!r} begins several trials" if found else f"there is no trial {name!r}"
+            raise CoattendError(problem, where=where, cure=_others(name, found or known))
         folder = store / found[0]
         content = json.loads((folder / "trial.json").read_text())
         try:
@@ -134,6 +133,16 @@ class Finished:
             EncoderParameters(source=self.outcome["encoder"], tokenizer=profiles.tokenizer),
             TokenizerParameters(source=self.outcome["encoder"]),
         )
+
+
+def _others(name: str, known: list[str]) -> str:
+    """What could be meant; of many trials some."""
+    if not known:
+        return "Run the pipeline training first"
+    near = did_you_mean(name, known)
+    if near.startswith("Did") or len(known) <= SHOWN:
+        return near
+    return f"There are {len(known)}, such as {', '.join(known[:SHOWN])}"
 
 
 def _why(folder: Path) -> str:
