@@ -7,6 +7,7 @@ from kedro.pipeline import Pipeline
 
 from coattend import configuration, readers, studies
 from coattend.pipelines import (
+    attention,
     book_cloze,
     compare,
     download,
@@ -32,8 +33,8 @@ DEFAULT_READERS = ("plain", "plain_span", "poi_net", "poi_net_span", "aoa_reader
 
 def register_pipelines() -> dict[str, Pipeline]:
     """The stages (all benchmarks), the benchmarks (all stages but those on request), the studies (with the data stages
-    of their benchmarks), ``results`` (a page of them all), ``compare`` for two trials, and ``__default__``: the sample
-    with some readers of every task."""
+    of their benchmarks), ``results`` (a page of them all), ``compare`` and ``attention`` for two trials of any
+    benchmark, and ``__default__``: the sample with some readers of every task."""
     stages: dict[str, list[Pipeline]] = {}
     benchmarks: dict[str, list[Pipeline]] = {}
     for benchmark in configuration.benchmark_names():
@@ -43,6 +44,7 @@ def register_pipelines() -> dict[str, Pipeline]:
                 benchmarks.setdefault(benchmark, []).append(pipeline)
     named = {name: _joined(pipelines) for name, pipelines in (stages | benchmarks).items()}
     named["compare"] = compare.create_pipeline()
+    named["attention"] = attention.create_pipeline()
     named |= {f"{studies.PREFIX}{name}": _study(name) for name in studies.study_names()}
     named["results"] = results.create_pipeline(studies.study_names())
     return named | {"__default__": _of_readers(named[DEFAULT_BENCHMARK], DEFAULT_BENCHMARK, DEFAULT_READERS)}

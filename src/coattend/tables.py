@@ -91,6 +91,24 @@ PROFILE = pa.schema(
     ]
 )
 
+ATTENTION = pa.schema(
+    [
+        pa.field("question_id", pa.string(), nullable=False),
+        pa.field("trial_id", pa.string(), nullable=False),
+        pa.field("sequence", pa.int16(), nullable=False),
+        pa.field("map", _CATEGORY, nullable=False),
+        pa.field("domain", _CATEGORY, nullable=False),
+        pa.field("token", pa.int32(), nullable=False),
+        pa.field("text", pa.string(), nullable=False),
+        pa.field("start", pa.int32()),
+        pa.field("end", pa.int32()),
+        pa.field("values", pa.list_(pa.float32()), nullable=False),
+    ]
+)
+"""A row for each token of a sequence (an option, or a window of the passage) in each map; ``values`` are those of its
+turns, heads or layers. Special tokens have no ``start``; offsets count in the text of the ``domain``: the passage, the
+question or its option."""
+
 STUDY_ROWS = pa.schema(
     [
         pa.field("benchmark", pa.string(), nullable=False),
@@ -157,6 +175,7 @@ SCHEMAS: dict[str, pa.Schema] = {
     "tokens": TOKENS,
     "predictions": PREDICTIONS,
     "profile": PROFILE,
+    "attention": ATTENTION,
     "study_rows": STUDY_ROWS,
     "breakdowns": BREAKDOWNS,
     "compared": COMPARED,

@@ -154,3 +154,15 @@ def dumped(tmp_path) -> Callable[[str], str]:
         return shown.stdout
 
     return dump
+
+
+@pytest.fixture
+def in_browser(dumped, tmp_path) -> Callable[[str], str]:
+    """The same for a page that is given as text."""
+
+    def show(page: str) -> str:
+        file = tmp_path / "index.html"
+        file.write_text(page)
+        return dumped(file.as_uri())
+
+    return show

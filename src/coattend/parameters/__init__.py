@@ -1,8 +1,9 @@
-"""The parameters of benchmarks, text profiles, encoders, readers and studies, typed and explained.
+"""The parameters of benchmarks, text profiles, encoders, readers, studies and pages, typed and explained.
 
 Unknown keys are refused with the nearest known one. Nothing here imports torch.
 """
 
+from coattend.parameters.attention import AttentionParameters
 from coattend.parameters.benchmark import (
     BenchmarkParameters,
     BookParameters,
@@ -18,6 +19,7 @@ from coattend.parameters.text import TaggingParameters, TokenizerParameters
 from coattend.parameters.training import RerankingParameters, TrainingParameters
 
 __all__ = [
+    "AttentionParameters",
     "BenchmarkParameters",
     "BookParameters",
     "CompareParameters",

@@ -1,5 +1,6 @@
 """The page in HTML: one file that needs nothing else, with figures that can be pointed at."""
 
+from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -38,32 +39,52 @@ def page(title: str, parts: list[Section], ending: str = "", *, contents: bool =
     """
     from plotly.offline import get_plotlyjs
 
-    title = escape(title)
     drawn = any(section.figures for section in parts)
+    scripts = (SORT, get_plotlyjs(), DRAW) if drawn else (SORT,)
+    body = [section_of(part, f"part-{place}") for place, part in enumerate(parts)]
+    return document(title, [*_contents(parts, contents), *body, ending], style=STYLE, scripts=scripts)
+
+
+def document(title: str, body: Sequence[str], *, style: str, scripts: Sequence[str] = ()) -> str:
+    """One self-contained HTML page.
+
+    Args:
+        title: Its title and first heading.
+        body: What stands under it, in HTML.
+        style: Its CSS.
+        scripts: What runs when all of it is there.
+    """
+    title = escape(title)
     return "\n".join(
         [
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             '<meta name="color-scheme" content="light dark">',
-            f"<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>",
-            _contents(parts) if contents else "",
-            *(_section(section, place) for place, section in enumerate(parts)),
-            ending,
-            f"</main>\n<script>{SORT}</script>",
-            f"<script>{get_plotlyjs()}</script>\n<script>{DRAW}</script>" if drawn else "",
+            f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>",
+            *body,
+            "</main>",
+            *(f"<script>{script}</script>" for script in scripts),
             "</body>\n</html>\n",
         ]
     )
 
 
-def _contents(parts: list[Section]) -> str:
-    items = [f'<li><a href="#part-{place}">{escape(section.title)}</a></li>' for place, section in enumerate(parts)]
-    listed = "\n".join(items)
-    return f'<nav aria-label="Contents"><details><summary>Contents</summary><ul>{listed}</ul></details></nav>'
+def embedded(content: str) -> str:
+    """JSON as it may stand inside an HTML script."""
+    # "<" inside a JSON string would let a name close the script.
+    return content.replace("<", "\\u003c")
 
 
-def _section(section: Section, place: int) -> str:
+def _contents(parts: list[Section], wanted: bool) -> Iterator[str]:
+    if wanted:
+        items = (f'<li><a href="#part-{place}">{escape(part.title)}</a></li>' for place, part in enumerate(parts))
+        listed = "\n".join(items)
+        yield f'<nav aria-label="Contents"><details><summary>Contents</summary><ul>{listed}</ul></details></nav>'
+
+
+def section_of(section: Section, anchor: str = "") -> str:
+    """A section in HTML, with an anchor where it shall be linked to."""
     parts = [f"<p>{escape(paragraph)}</p>" for paragraph in section.text]
     parts += [_table(table, section.title) for table in section.tables]
     parts += [
@@ -72,7 +93,8 @@ def _section(section: Section, place: int) -> str:
         if table.rows
     ]
     parts += [_figure(caption, figure) for caption, figure in section.figures]
-    return "\n".join([f'<section id="part-{place}">\n<h2>{escape(section.title)}</h2>', *parts, "</section>"])
+    opening = f'<section id="{anchor}">' if anchor else "<section>"
+    return "\n".join([f"{opening}\n<h2>{escape(section.title)}</h2>", *parts, "</section>"])
 
 
 def _table(table: Table, title: str) -> str:
@@ -110,8 +132,7 @@ def _is_number(text: str) -> bool:
 
 
 def _figure(caption: str, figure: "Figure") -> str:
-    # "<" inside a JSON string would let a name close the script.
-    content = figure.to_json().replace("<", "\\u003c")
+    content = embedded(figure.to_json())
     return (
         f'<figure><div class="chart" role="img" aria-label="{escape(caption)}"></div>'
         f'<script type="application/json">{content}</script><figcaption>{escape(caption)}</figcaption>'

@@ -142,6 +142,12 @@ def special_layout(subwords: Subwords) -> SpecialLayout:
     return SpecialLayout(prefix, middle, suffix, *types_of_sides, subwords.pad_id)
 
 
+def mask_id(subwords: Subwords) -> int:
+    """The token that stands for a hidden one: the tokenizer's mask, or its unknown token, or else padding."""
+    ids = (subwords.tokenizer.token_to_id(name) for name in ("[MASK]", "<mask>", "[UNK]", "<unk>"))
+    return next((number for number in ids if number is not None), subwords.pad_id)
+
+
 def _joined_is_whole(subwords: Subwords, question: str, option: str) -> bool:
     whole, _ = subwords.encode([f"{question} {option}"], [False])
     joined, _ = subwords.encode([question, option], [False, True])

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -36,6 +38,11 @@ class QuestionSet:
     examples: list[Example]
     unreadable: list[Unreadable]
     lost: Sequence[Example] = ()
+
+    @cached_property
+    def rows(self) -> dict[str, dict[str, Any]]:
+        """Rows of the questions by id."""
+        return {row["question_id"]: row for row in self.questions.to_pylist()}
 
 
 @dataclass(frozen=True)

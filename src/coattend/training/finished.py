@@ -77,6 +77,20 @@ def find_pair(store: Path, left: str | None, right: str | None) -> tuple[Finishe
     return first, second
 
 
+def find_trial(store: Path, given: str, where: str) -> FinishedTrial:
+    """The finished trial whose id begins so.
+
+    Args:
+        store: The folder of all trials.
+        given: An id or its beginning.
+        where: The parameter that names it.
+
+    Raises:
+        CoattendError: If there is none, or more than one, or it is not finished. It names the nearest that will do.
+    """
+    return _find(store, _finished(store), given, where)
+
+
 def answers_of(trial: FinishedTrial, given: str, question_ids: pa.ChunkedArray, benchmark: str) -> pa.Table:
     """What a trial answered to questions.
 

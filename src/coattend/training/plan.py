@@ -71,6 +71,11 @@ class Plan:
         """What its head answers."""
         return readers.task_of(self.head)
 
+    @property
+    def scores_are_softmaxed(self) -> bool:
+        """Whether the scores of spans are probabilities."""
+        return self.options.get("score") == "softmax"
+
     def collator(
         self,
         reader: Reader,

@@ -35,7 +35,7 @@ def predict_all(plan: Plan, model: dict[str, Any], store: Path) -> tuple[pa.Tabl
     """
     asked = plan.source.scored(plan.training)
     finished = [trial for trial in model["trials"] if trial["failure"] is None]
-    tables = [_predict(plan, trial, asked, store) for trial in finished]
+    tables = [predict(plan, trial, asked, store) for trial in finished]
     return pa.concat_tables(tables) if tables else PREDICTIONS.empty_table(), _rejected(plan, finished, asked)
 
 
@@ -51,13 +51,24 @@ def _rejected(plan: Plan, trials: list[dict[str, Any]], asked: QuestionSet) -> p
     return pa.table(columns, schema=REJECTED)
 
 
-def _predict(plan: Plan, trial: dict[str, Any], asked: QuestionSet, store: Path) -> pa.Table:
+def predict(plan: Plan, trial: dict[str, Any], asked: QuestionSet, store: Path) -> pa.Table:
+    """Ask one trial, or find what it answered before.
+
+    Args:
+        plan: Its plan.
+        trial: What it came to.
+        asked: The questions.
+        store: The folder of all trials.
+
+    Raises:
+        CoattendError: If its reader is not what was trained.
+    """
     folder = store / trial["folder"]
     if not folder.joinpath("model").is_dir() or digest_of_files(folder / "model") != trial["model_digest"]:
         raise CoattendError(
             "is missing or is not what was trained", where=str(folder / "model"), cure="Run the training pipeline again"
         )
-    kept = folder / PREDICTIONS_FILE.format(key=_key(plan, asked))
+    kept = _kept(plan, asked, folder)
     try:
         return pq.read_table(kept, schema=PREDICTIONS)
     except (FileNotFoundError, pa.ArrowInvalid):
@@ -70,6 +81,20 @@ def _predict(plan: Plan, trial: dict[str, Any], asked: QuestionSet, store: Path)
     with replacing(kept) as temporary:
         pq.write_table(table, temporary)
     return table
+
+
+def kept_predictions(plan: Plan, folder: Path) -> Path:
+    """Where a trial keeps what it answered to a plan's questions, if it did.
+
+    Args:
+        plan: The plan.
+        folder: The trial's.
+    """
+    return _kept(plan, plan.source.scored(plan.training), folder)
+
+
+def _kept(plan: Plan, asked: QuestionSet, folder: Path) -> Path:
+    return folder / PREDICTIONS_FILE.format(key=_key(plan, asked))
 
 
 def _key(plan: Plan, asked: QuestionSet) -> str:
