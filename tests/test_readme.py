@@ -91,7 +91,7 @@ def test_every_command_names_what_exists(command, pipelines):
     options = dict(zip(words[2::2], words[3::2], strict=True))
     known = set(pipelines) | {"mine"}
     assert set(options.get("--pipelines", "__default__").split(",")) <= known
-    namespaces = {node.namespace for pipeline in pipelines.values() for node in pipeline.nodes}
+    namespaces = {node.namespace or "" for pipeline in pipelines.values() for node in pipeline.nodes}
     namespaces |= {name.split(".")[0] for name in namespaces} | {"dream.look_once"}
     assert set(filter(None, options.get("--namespaces", "").split(","))) <= namespaces
 

@@ -128,8 +128,8 @@ def test_words_are_looked_at_and_hidden_too(ask, trials):
     ("given", "message"),
     [
         ({}, "attention.left.*names no trial"),
-        ({"left": "zzzz"}, "there is no trial 'zzzz'.*Known"),
-        ({"left": ""}, "begins several trials"),
+        ({"left": "zzzz"}, "there is no trial 'zzzz'.*Finished trials"),
+        ({"left": ""}, "attention.left.*names no trial"),
         ({"left": "poi_net", "right": "poi_net"}, "attention.right.*once more"),
         ({"left": "poi_net", "right": "plain_span"}, "different questions.*options.*span"),
         ({"left": "poi_net", "ids": "dialogue-dev-0-11111"}, "no question 'dialogue-dev-0-11111'.*Did you mean"),
@@ -154,7 +154,7 @@ def test_trials_of_two_benchmarks_or_without_an_end_are_refused(ask, trials, tra
     try:
         with pytest.raises(CoattendError, match="two benchmarks: sample and dream"):
             ask(left=trials["plain"], right="aaaa-dream")
-        with pytest.raises(CoattendError, match="bbbb-open' is not finished"):
+        with pytest.raises(CoattendError, match="'bbbb' is not finished"):
             ask(left="bbbb")
     finally:
         for name in ("aaaa-dream", "bbbb-open"):
