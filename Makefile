@@ -3,6 +3,8 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+# A process a core, each with one thread.
+AT_ONCE := -n auto --dist worksteal
 export PYTHONWARNINGS ?= ignore
 export TOKENIZERS_PARALLELISM ?= true
 
@@ -21,10 +23,10 @@ run: $(READY) ## Set up, then the main job: the sample from raw text to a compar
 	$(BIN)/kedro run
 
 test: $(READY) ## Set up, then the tests (at most 10 minutes)
-	$(BIN)/python -m pytest -m "not slow"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow" $(AT_ONCE)
 
 test-slow: $(READY) ## The tests that kill processes, open browsers and read whole benchmarks
-	$(BIN)/python -m pytest -m slow
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m slow $(AT_ONCE)
 
 lint: $(READY) ## Check style, formatting and the direction of imports
 	$(BIN)/ruff check .
