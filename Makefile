@@ -46,5 +46,5 @@ mlflow: $(READY) ## Look at the tracked runs: http://127.0.0.1:5000
 bench: $(READY) ## Measure speed and memory, each beside a peer
 	$(BIN)/python -m perf
 
-clean: ## Remove what runs have made, but not the raw data
-	rm -rf data/0[2-8]_*/* data/quick data/paper data/test
+clean: ## Remove tables, trained readers and pages, but neither the raw data nor the tracked runs
+	rm -rf data/0[2-8]_*/* data/quick data/paper data/test data/two_cores data/subsets data/news
