@@ -65,6 +65,14 @@ def test_the_greedy_choice_keeps_only_what_makes_the_others_better():
     assert found["greedy"].correct.tolist() == [1, 1, 1, 1]
     assert found["average"].trials == (0, 2, 1)
     assert len(found["best share"].trials) == 3
+    unjudged = ensembles.ensembles(ensembles.by_probability(probabilities, np.zeros(4, int)), [0.9, 0.5, 0.7], None)
+    assert [one.how for one in unjudged] == ["average", "best share"]
+
+
+def test_a_tie_is_wrong():
+    joint = ensembles.by_probability(np.array([[[0.5, 0.5]], [[0.4, 0.6]]]), np.array([0]))
+    assert [joint([0])[0].tolist(), joint([1])[0].tolist()] == [[0], [0]]
+    assert ensembles.by_probability(np.array([[[0.5, 0.5]]]), np.array([1]))([0])[0].tolist() == [0]
 
 
 @pytest.mark.parametrize(("head", "expected"), [("options", [0.5, 0.5, 0.0]), ("word", [0.25, 0.75, 0.0])])

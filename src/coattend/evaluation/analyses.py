@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
-from coattend.evaluation import boundaries, breakdowns, ensembles, groups
+from coattend.evaluation import boundaries, breakdowns, ensembles, groups, squad
 from coattend.evaluation.intervals import interval
 from coattend.evaluation.runs import Run
 from coattend.evaluation.scoring import METRICS
@@ -37,7 +37,7 @@ def breakdown_rows(run: Run, passages: Mapping[str, str]) -> Iterator[dict[str, 
     Yields:
         ``split``, ``breakdown``, ``group``, ``metric``, ``questions``, ``mean``, ``low`` and ``high`` in percent.
     """
-    numbers, splits = groups.passage_numbers(run.asked), groups.members(run.asked["split"])
+    numbers, splits = groups.passage_numbers(run.asked), _answered(run)
     for breakdown, divide in breakdowns.BREAKDOWNS.items():
         if breakdown == "by_answer_frequency" and run.task != "word":
             continue
@@ -50,11 +50,10 @@ def breakdown_rows(run: Run, passages: Mapping[str, str]) -> Iterator[dict[str, 
 
 
 def ensemble_rows(run: Run) -> Iterator[dict[str, Any]]:
-    """A variant's trials together, for each split and subset; the greedy choice is made on dev."""
-    numbers, splits = groups.passage_numbers(run.asked), groups.members(run.asked["split"])
-    chosen_on = splits.get("dev", next(iter(splits.values())))
+    """A variant's trials together, for each split and subset; the greedy choice is made on dev, where there is one."""
+    numbers, splits = groups.passage_numbers(run.asked), _answered(run)
     held_out = [one["held_out"] or 0.0 for one in run.trials]
-    for found in ensembles.ensembles(_joint(run), held_out, chosen_on):
+    for found in ensembles.ensembles(_joint(run), held_out, splits.get("dev")):
         about = {"how": found.how, "seeds": [run.trials[place]["seed"] for place in found.trials]}
         for split, rows in splits.items():
             for group, inside in groups.within(rows, groups.subsets(run.asked)):
@@ -94,6 +93,7 @@ def example_of(example: ExampleParameters, questions: pa.Table, runs: Sequence[R
         questions: The benchmark's questions, with the columns `coattend.evaluation.breakdowns.COLUMNS`.
         runs: The variants.
     """
+    questions = questions.filter(pc.not_equal(questions["split"].cast(pa.string()), groups.TRAINING_SPLIT))
     named = pc.or_(
         pc.equal(questions["question_id"], example.question), pc.equal(questions["question"], example.question)
     )
@@ -119,9 +119,15 @@ def _answers_to(run: Run, question_id: str) -> dict[str, Any]:
     return {str(row["seed"]): {"answer": row["prediction"], "right": row["correct"]} for row in rows}
 
 
+def _answered(run: Run) -> dict[str, np.ndarray]:
+    """The splits that a trial answered at all, as masks [questions]."""
+    splits = groups.members(run.asked["split"])
+    return {name: rows for name, rows in splits.items() if not run.marks.of(rows).missing.all()}
+
+
 def _joint(run: Run) -> ensembles.Joint:
     if run.task == "span" or run.predictions["scores"].null_count:
-        return ensembles.by_vote(run.texts(), run.marks)
+        return ensembles.by_vote(run.texts(), run.marks, alike=squad.normalise if run.task == "span" else str)
     ids = run.asked["question_id"].to_pylist()
     return ensembles.by_probability(
         ensembles.probabilities(run.predictions, ids, run.ids, run.head), run.asked["label"].to_numpy()

@@ -34,7 +34,7 @@ class Ensemble:
     f1: np.ndarray
 
 
-def ensembles(joint: Joint, held_out: Sequence[float], chosen_on: np.ndarray) -> list[Ensemble]:
+def ensembles(joint: Joint, held_out: Sequence[float], chosen_on: np.ndarray | None) -> list[Ensemble]:
     """All trials together, the best share of them, and those that a greedy search keeps.
 
     The search goes through the trials from the best to the worst and keeps each with which the others score higher.
@@ -43,19 +43,20 @@ def ensembles(joint: Joint, held_out: Sequence[float], chosen_on: np.ndarray) ->
     Args:
         joint: The marks of any trials together.
         held_out: Each trial's score on questions held out of training [trials].
-        chosen_on: The questions that the greedy search is judged by [questions], bool.
+        chosen_on: The questions that the greedy search is judged by [questions], bool; None: there is no such search.
     """
     ranked = sorted(range(len(held_out)), key=lambda place: -held_out[place])
     groups = {
         "average": ranked,
         "best share": ranked[: math.ceil(SHARE * len(ranked))],
-        "greedy": _greedy(ranked, lambda members: float(joint(members)[1][chosen_on].sum())),
     }
+    if chosen_on is not None:
+        groups["greedy"] = _greedy(ranked, lambda members: float(joint(members)[1][chosen_on].sum()))
     return [Ensemble(how, tuple(members), *joint(members)) for how, members in groups.items()]
 
 
 def by_probability(probabilities: np.ndarray, gold: np.ndarray) -> Joint:
-    """Options and words: the one with the highest mean probability.
+    """Options and words: the one with the highest mean probability; a tie is wrong.
 
     Args:
         probabilities: Of each option [trials, questions, N]; 0 for options that there are not, and without an answer.
@@ -64,20 +65,25 @@ def by_probability(probabilities: np.ndarray, gold: np.ndarray) -> Joint:
 
     def together(members: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         mean = probabilities[list(members)].mean(0)
-        right = ((mean.argmax(-1) == gold) & (mean.max(-1) > 0)).astype(float)
+        best = mean.max(-1, keepdims=True)
+        alone = ((mean == best).sum(-1) == 1) & (best[:, 0] > 0)
+        right = ((mean.argmax(-1) == gold) & alone).astype(float)
         return right, right
 
     return together
 
 
-def by_vote(predictions: Sequence[Sequence[str | None]], answers: Answers) -> Joint:
-    """Spans: the text that most give, compared as SQuAD's marking compares; among equals that of the best trial.
+def by_vote(
+    predictions: Sequence[Sequence[str | None]], answers: Answers, *, alike: Callable[[str], str] = squad.normalise
+) -> Joint:
+    """Texts: the one that most give; among equals that of the best trial.
 
     Args:
         predictions: Each trial's texts [trials, questions]; None without an answer.
         answers: Their marks.
+        alike: What of a text counts; by default as SQuAD's marking compares.
     """
-    given = [[None if text is None else squad.normalise(text) for text in texts] for texts in predictions]
+    given = [[None if text is None else alike(text) for text in texts] for texts in predictions]
 
     def together(members: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         chosen = []

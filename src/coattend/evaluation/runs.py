@@ -1,13 +1,28 @@
 """What the trials of one variant answered on one benchmark."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from coattend.evaluation import answers, groups
+
+
+def finished(outcome: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The trials of a variant that did not fail."""
+    return [one for one in outcome["trials"] if not one.get("failure")]
+
+
+def home_of(benchmark: str, outcomes: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The subsets of a benchmark that all variants were trained on; none where that is all of it, or they differ."""
+    named = set()
+    for trial in (trial for outcome in outcomes for trial in finished(outcome)):
+        subsets = trial["training"].get("train_on", {}).get(benchmark, ())
+        named.add((subsets,) if isinstance(subsets, str) else tuple(subsets))
+    return named.pop() if len(named) == 1 else ()
 
 
 @dataclass(frozen=True)
@@ -29,13 +44,24 @@ class Run:
     predictions: pa.Table
 
     @classmethod
-    def of(cls, outcome: Mapping[str, Any], predictions: pa.Table, questions: pa.Table) -> "Run | None":
-        """From what a study keeps of a variant; None where no trial was finished."""
-        trials = [one for one in outcome["trials"] if not one.get("failure")]
+    def of(
+        cls, outcome: Mapping[str, Any], predictions: pa.Table, questions: pa.Table, subsets: Sequence[str] = ()
+    ) -> "Run | None":
+        """From what a study keeps of a variant; None where no trial was finished, or no question is scored.
+
+        Args:
+            outcome: What its trials came to.
+            predictions: What they answered.
+            questions: The benchmark's questions.
+            subsets: Those that are looked at; none: all.
+        """
+        trials = finished(outcome)
         if not trials:
             return None
         asked, _ = groups.scored_questions(questions, outcome["task"])
-        return cls(outcome["variant"], outcome["task"], trials, asked, predictions)
+        if subsets:
+            asked = asked.filter(pc.is_in(asked["subset"].cast(pa.string()), pa.array(subsets)))
+        return cls(outcome["variant"], outcome["task"], trials, asked, predictions) if len(asked) else None
 
     @property
     def head(self) -> str:

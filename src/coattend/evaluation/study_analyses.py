@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
 from coattend.evaluation import analyses, breakdowns
-from coattend.evaluation.runs import Run
+from coattend.evaluation.runs import Run, home_of
 from coattend.parameters import BenchmarkParameters, StudyParameters
 from coattend.tables import BREAKDOWNS
 
@@ -47,16 +47,14 @@ class Material:
         return dict(zip(*(table[name].to_pylist() for name in table.column_names), strict=True))
 
     def runs(self, parts: Mapping[str, tuple[dict[str, Any] | None, pads.Dataset | None]]) -> list[Run]:
-        """The variants that were run.
+        """The variants that were run, on the subsets that all of them were trained on.
 
         Args:
             parts: Variant to what its trials came to and answered; None where it was not run.
         """
-        made = (
-            Run.of(outcome, given.to_table(), self.asked)
-            for outcome, given in parts.values()
-            if outcome is not None and given is not None
-        )
+        given = [(outcome, answers) for outcome, answers in parts.values() if None not in (outcome, answers)]
+        home = home_of(self.benchmark.name, [outcome for outcome, _ in given])
+        made = (Run.of(outcome, answers.to_table(), self.asked, home) for outcome, answers in given)
         return [run for run in made if run is not None]
 
 
@@ -99,6 +97,8 @@ def _reranked(about: StudyParameters, material: Material, runs: Sequence[Run]) -
 
     changes = {}
     for run in runs:
+        if run.task != "word" or run.predictions["scores"].null_count:
+            continue
         tags, _ = material.tags[material.read[run.variant]]
         trials = dict(zip(run.ids, (one["seed"] for one in run.trials), strict=True))
         given = (run.predictions, material.asked.filter(pc.equal(material.asked["task"].cast(pa.string()), "word")))

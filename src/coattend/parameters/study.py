@@ -112,7 +112,9 @@ class StudyParameters(Parameters):
         if question is None:
             return self
         examples = (*self.examples, ExampleParameters(benchmark=benchmark, question=question))
-        return self.model_copy(update={"examples": examples, "shows": tuple({*self.shows, "predictions"})})
+        return self.model_copy(
+            update={"examples": examples, "shows": tuple(dict.fromkeys((*self.shows, "predictions")))}
+        )
 
     def baseline_of(self, variant: str) -> str:
         """The variant that one is compared with."""

@@ -52,15 +52,15 @@ def _costs(results: Mapping[str, Any]) -> Iterator[Table]:
     """Parameters and time, a table for each benchmark."""
     for benchmark, by_variant in results["trials"].items():
         finished = {name: _finished(trials) for name, trials in by_variant.items()}
-        encoders = [one["encoder"] for one in results["printed"] if not one["ensemble"]]
+        blocks = [one for one in results["printed"] if not one["ensemble"]]
         heads = ["Variant", "Parameters, millions", "Minutes for an epoch"]
-        heads += [f"Printed, {encoder}" for encoder in encoders]
+        heads += [f"Printed, {block['encoder']}" for block in blocks]
         rows = tuple(
             (
                 Cell(results["variants"][name]["title"]),
                 Cell(_of([one["parameters"] / 1e6 for one in trials if one.get("parameters")], "{:.2f}")),
                 Cell(_of([_epoch(one) / 60 for one in trials], "{:.1f}"), (f"{trials[0]['questions']:,} questions",)),
-                *(Cell(_printed_costs(results, encoder, benchmark, name)) for encoder in encoders),
+                *(Cell(_printed_costs(block["numbers"].get(name, {}), benchmark)) for block in blocks),
             )
             for name, trials in finished.items()
             if trials
@@ -78,8 +78,7 @@ def _device(finished: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     return ", ".join(sorted({trial["device"] for trials in finished.values() for trial in trials}))
 
 
-def _printed_costs(results: Mapping[str, Any], encoder: str, benchmark: str, variant: str) -> str:
-    numbers = next(one for one in results["printed"] if one["encoder"] == encoder)["numbers"].get(variant, {})
+def _printed_costs(numbers: Mapping[str, Any], benchmark: str) -> str:
     here = numbers.get(benchmark, {})
     told = [
         f"{numbers['parameters_millions']:g} million" if "parameters_millions" in numbers else "",
@@ -94,8 +93,8 @@ def _training(results: Mapping[str, Any]) -> Iterator[Section]:
         finished = {results["variants"][name]["title"]: _finished(trials) for name, trials in by_variant.items()}
         if not any(one.get("curve") for trials in finished.values() for one in trials):
             continue
-        task = next(row["metric"] for row in results["rows"] if row["benchmark"] == benchmark)
-        drawn = curves(finished, "options" if task == "accuracy" else "span")
+        spans = any(row["metric"] == "f1" for row in results["rows"] if row["benchmark"] == benchmark)
+        drawn = curves(finished, "span" if spans else "options")
         text = (
             "A line for each seed. Held-out questions are a part of the training set that was not trained on; the "
             "losses of variants with different objectives are different quantities.",

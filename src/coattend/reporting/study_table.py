@@ -1,6 +1,6 @@
 """A study's table as data: what was measured, how it differs from the baseline, and what the paper printed."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 
 from coattend.evaluation import answers, groups, scoring, variants
+from coattend.evaluation.runs import home_of
 from coattend.evaluation.scoring import METRICS
 from coattend.parameters import StudyParameters
 from coattend.tables import STUDY_ROWS
@@ -29,16 +30,17 @@ def results_of(about: StudyParameters, parts: Mapping[str, Any]) -> dict[str, An
             where it was not run.
 
     Returns:
-        The study's own fields; ``rows``: one for each variant, benchmark, split, group and metric; ``trials``: variant
-        by benchmark; ``failures``: trials that have no result, and why; ``analyses``: what else was found, by
-        benchmark; ``breakdowns``: the rows of those that the study shows.
+        The study's own fields, with the seeds that were run; ``rows``: one for each variant, benchmark, split, group
+        and metric; ``trials``: variant by benchmark; ``failures``: trials that have no result, and why; ``analyses``:
+        what else was found, by benchmark; ``breakdowns``: the rows of those that the study shows.
     """
-    rows, trials = [], {}
+    rows, trials, homes = [], {}, {}
     for benchmark in about.benchmarks:
         run = {variant: _of(parts, benchmark, variant) for variant in about.variants}
         run = {variant: given for variant, given in run.items() if given is not None}
         rows += list(_rows(about, benchmark, parts[f"{benchmark}.questions"], run))
         trials[benchmark] = {variant: outcome["trials"] for variant, (outcome, _) in run.items()}
+        homes[benchmark] = home_of(benchmark, [outcome for outcome, _ in run.values()])
     failures = [
         {"benchmark": benchmark, "variant": variant, "seed": one["seed"], "failure": one["failure"]}
         for benchmark, by_variant in trials.items()
@@ -46,7 +48,7 @@ def results_of(about: StudyParameters, parts: Mapping[str, Any]) -> dict[str, An
         for one in of_variant
         if one.get("failure")
     ]
-    _correct(rows)
+    _correct(rows, homes)
     analyses = {benchmark: parts[f"{benchmark}.analyses"] for benchmark in about.benchmarks}
     breakdowns = [
         row
@@ -54,8 +56,9 @@ def results_of(about: StudyParameters, parts: Mapping[str, Any]) -> dict[str, An
         for row in parts[f"{benchmark}.breakdowns"].to_table().to_pylist()
         if row["breakdown"] in about.shows
     ]
+    seeds = {one["seed"] for by_variant in trials.values() for given in by_variant.values() for one in given}
     found = {"rows": rows, "trials": trials, "failures": failures, "analyses": analyses, "breakdowns": breakdowns}
-    return about.model_dump(mode="json") | found
+    return about.model_dump(mode="json") | {"seeds": sorted(seeds) or list(about.seeds)} | found
 
 
 def rows_of(results: Mapping[str, Any]) -> pa.Table:
@@ -143,12 +146,14 @@ def _values(given: Mapping[int, answers.Answers], metric: str, rows: np.ndarray)
     return {seed: (one.f1 if metric == "f1" else one.correct)[0, rows] for seed, one in given.items()}
 
 
-def _correct(rows: list[dict[str, Any]]) -> None:
+def _correct(rows: list[dict[str, Any]], homes: Mapping[str, Sequence[str]]) -> None:
     """Correct p values for how many a table asks for, and say what each difference comes to.
 
     A table asks one question of each variant, benchmark and split: what subsets and further metrics show is only told.
+    Where all variants were trained on one subset, it is that subset's question.
     """
-    leading = [row for row in rows if row["group"] == groups.EVERYTHING and row["metric"] in ("accuracy", "f1")]
+    asked = {benchmark: home[0] if len(home) == 1 else groups.EVERYTHING for benchmark, home in homes.items()}
+    leading = [row for row in rows if row["group"] == asked[row["benchmark"]] and row["metric"] in ("accuracy", "f1")]
     for row in rows:
         row["p_corrected"] = None
     for row, p in zip(leading, variants.corrected([row["p"] for row in leading]), strict=True):

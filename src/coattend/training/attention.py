@@ -71,6 +71,10 @@ def _trials(parameters: AttentionParameters, store: Path) -> list[Trained]:
     if len({trial.id for trial in trials}) < len(trials):
         cure = "Name another trial, or leave it out"
         raise CoattendError("is the trial on the left once more", where="attention.right", cure=cure)
+    for trial in trials:
+        if trial.outcome["training"].get("reads", "all") != "all":
+            cure = "Name a trial that was trained on whole questions"
+            raise CoattendError("reads its questions in part only", where=f"trial {trial.id}", cure=cure)
     return trials
 
 

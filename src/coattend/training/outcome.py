@@ -40,7 +40,7 @@ def outcome_of(
         "head": plan.head,
         "data": trial.content["data"],
         "options": plan.options,
-        "training": trial.content["training"],
+        "training": trial.content["training"] | {"reads": plan.training.reads},
         "encoder": plan.encoder.source,
         "seconds": measure.seconds,
         "questions": len(train.examples),

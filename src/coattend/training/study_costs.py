@@ -63,7 +63,8 @@ def _seconds(costs: Mapping[str, Mapping[str, Any]], left_out: list[str]) -> flo
 
 def _tell(about: StudyParameters, found: Mapping[str, Any]) -> None:
     costs, left_out = found["costs"], found["left_out"]
-    trials = sum(one["trials"] for by_name in costs.values() for one in by_name.values())
+    kept = [one for by_name in costs.values() for name, one in by_name.items() if name not in left_out]
+    trials = sum(one["trials"] for one in kept)
     hours = _seconds(costs, left_out) / 3600
     logger.info(
         "%s: %d trials to train, about %.1f hours of this machine, one after the other", about.name, trials, hours

@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset as pads
 
+from coattend.errors import CoattendError
 from coattend.parameters import (
     BenchmarkParameters,
     EncoderParameters,
@@ -16,6 +17,9 @@ from coattend.parameters import (
     TokenizerParameters,
 )
 from coattend.tables import PREDICTIONS
+
+NO_START: dict[str, Any] = {"trials": []}
+"""In the place of what a variant starts from, for those that begin with fresh readers."""
 
 
 def prepare(
@@ -80,7 +84,7 @@ def run_variant(
     settings: StudySettings,
     costs: dict[str, Any],
     tags: pads.Dataset | None = None,
-    start: dict[str, Any] | None = None,
+    start: dict[str, Any] | None = NO_START,
     **others: Any,
 ) -> tuple[dict[str, Any], pa.Table]:
     """Train a variant's trials, or find them done, and ask them the questions of every split but train.
@@ -97,11 +101,14 @@ def run_variant(
         settings: What all studies share.
         costs: What `prepare` found; a variant that it left out is not trained.
         tags: Its words, for readers of words.
-        start: What the trials of the variant that it starts from came to.
+        start: What the trials of the variant that it starts from came to; None where that was not run.
         others: Tables of other benchmarks that it is trained on too, as ``<benchmark>.<table>``.
 
     Returns:
         What each trial came to, failures among them, and what the others answered.
+
+    Raises:
+        CoattendError: If it starts from a variant that was not run.
     """
     from coattend.training.fan_out import train_seeds
     from coattend.training.plans import BenchmarkTables, plan_of
@@ -111,7 +118,14 @@ def run_variant(
         nothing = {"benchmark": benchmark.name, "variant": variant.name, "task": None, "trials": []}
         return nothing, PREDICTIONS.empty_table()
     variant = variant.with_seeds(settings.seeds)
-    starts = {one["seed"]: one["trial_id"] for one in (start or {"trials": []})["trials"]}
+    begun = (start or NO_START)["trials"]
+    if start is not NO_START and not begun:
+        raise CoattendError(
+            "begins with trials of a variant that was not run here",
+            where=f"{variant.name} on {benchmark.name}",
+            cure="Run that variant on this benchmark too, or raise the budget",
+        )
+    starts = {one["seed"]: one["trial_id"] for one in begun}
     more = {"others": BenchmarkTables.gather(others), "starts": starts}
     plan = plan_of(questions, passages, tokens, tags, benchmark, variant, encoder, tokenizer, **more)
     outcomes = train_seeds(plan, trials, processes=settings.processes)
@@ -191,8 +205,6 @@ def finish(findings: dict[str, Any]) -> None:
     Raises:
         CoattendError: If some did, with the reason of each; another run trains these alone.
     """
-    from coattend.errors import CoattendError
-
     if findings["failures"]:
         told = [
             f"{one['variant']} on {one['benchmark']}, seed {one['seed']}: {one['failure']}"
