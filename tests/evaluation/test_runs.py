@@ -1,0 +1,48 @@
+"""What a variant's trials answered: on the questions that it was trained for, and nothing where nothing was run."""
+
+import pyarrow as pa
+
+from coattend.evaluation.runs import Run, home_of
+from coattend.tables import PREDICTIONS, QUESTIONS
+
+
+def outcome(train_on, failure=None, variant="mine"):
+    trial = {"trial_id": variant, "seed": 0, "training": {"train_on": train_on}, "failure": failure, "head": "word"}
+    return {"variant": variant, "task": "word", "trials": [trial]}
+
+
+def questions(*subsets):
+    rows = [
+        {
+            "question_id": f"q{place}", "passage_id": "p", "split": "dev", "subset": subset, "task": "word",
+            "question": "_ slept", "options": ["Ann", "Bob"], "label": 1, "answerable": True, "question_types": [],
+        }
+        for place, subset in enumerate(subsets)
+    ]  # fmt: skip
+    return pa.Table.from_pylist(rows, QUESTIONS)
+
+
+def answers(count):
+    about = {"trial_id": "mine", "seed": 0, "prediction": "Bob", "correct": True, "f1": 1.0}
+    return pa.Table.from_pylist([about | {"question_id": f"q{place}"} for place in range(count)], PREDICTIONS)
+
+
+def test_the_home_of_variants_is_what_all_of_them_were_trained_on():
+    assert home_of("cbt", [outcome({"cbt": "NE"}), outcome({"cbt": ["NE"]})]) == ("NE",)
+    assert home_of("cbt", [outcome({"cbt": "NE"}), outcome({"cbt": "CN"})]) == ()
+    assert home_of("cbt", [outcome({"cbt": "NE"}), outcome({})]) == ()
+    assert home_of("cbt", [outcome({"dream": []})]) == ()
+    assert home_of("cbt", [outcome({"cbt": "NE"}), outcome({}, failure="the loss became nan")]) == ("NE",)
+    assert home_of("cbt", []) == ()
+
+
+def test_questions_of_other_subsets_are_left_out():
+    run = Run.of(outcome({"cbt": "NE"}), answers(3), questions("NE", "CN", "NE"), ("NE",))
+    assert run.asked["question_id"].to_pylist() == ["q0", "q2"]
+    assert run.marks.correct.tolist() == [[1, 1]]
+    assert run.texts() == [["Bob", "Bob"]]
+
+
+def test_there_is_no_run_without_a_trial_or_a_question():
+    assert Run.of(outcome({}, failure="no"), answers(1), questions("NE")) is None
+    assert Run.of(outcome({}), answers(1), questions("NE"), ("CN",)) is None
