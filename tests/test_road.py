@@ -192,6 +192,14 @@ def test_a_benchmark_without_questions_to_score_says_so(kedro_run):
         kedro_run("evaluation", "sample.plain", benchmarks=nothing)
 
 
+def test_a_misspelt_environment_is_one_line(kedro):
+    done = kedro("run", "--env", "quik", "--pipelines", "ingestion")
+    told = " ".join((done.stdout + done.stderr).split())
+    assert done.returncode != 0
+    assert "there is no environment 'quik'. Did you mean 'quick'?" in told
+    assert "Traceback" not in told
+
+
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [

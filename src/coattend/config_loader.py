@@ -1,6 +1,7 @@
 """Kedro's configuration with every benchmark, reader and study in it."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from kedro.config import OmegaConfigLoader
@@ -14,7 +15,12 @@ class ConfigLoader(OmegaConfigLoader):
     variants of studies are completed from the readers that they differ from."""
 
     def __getitem__(self, key: str) -> dict[str, Any]:
-        """Load one kind of configuration, with every reader among the parameters."""
+        """Load one kind of configuration, with every reader among the parameters.
+
+        Raises:
+            CoattendError: If there is no such environment, reader, benchmark or study.
+        """
+        _check_environment(Path(self.conf_source), self.env)
         config = super().__getitem__(key)
         if key == "parameters":
             given = config.get("readers") or {}
@@ -37,6 +43,13 @@ def _studies(given: dict[str, Any], readers: dict[str, Any]) -> dict[str, Any]:
         variants = {variant: one.entry(variant, readers) for variant in one.parameters.variants}
         found[name] = {"about": one.parameters.model_dump(mode="json"), "variants": variants}
     return found
+
+
+def _check_environment(folder: Path, name: str | None) -> None:
+    if name is None or (folder / name).is_dir() or not folder.is_dir():
+        return
+    known = sorted(path.name for path in folder.iterdir() if path.is_dir() and path.name != "base")
+    raise CoattendError(f"there is no environment {name!r}", where=f"--env {name}", cure=did_you_mean(name, known))
 
 
 ONE = {"readers": "reader", "benchmarks": "benchmark", "studies": "study"}
