@@ -5,7 +5,6 @@ import json
 import pytest
 
 pytestmark = pytest.mark.slow
-THREADS = {"OMP_NUM_THREADS": "2"}
 
 
 def scored(kedro, project, reader, **params):
@@ -13,7 +12,7 @@ def scored(kedro, project, reader, **params):
     assert kedro("run", *data).returncode == 0
     road = ("--pipelines", "training,evaluation", "--namespaces", f"sample.{reader}")
     given = ",".join(f"readers.{reader}.{name.replace('__', '.')}={value}" for name, value in params.items())
-    done = kedro("run", *road, *(("--params", given) if given else ()), environment=THREADS)
+    done = kedro("run", *road, *(("--params", given) if given else ()))
     assert done.returncode == 0, done.stderr
     metrics = json.loads((project / f"data/07_model_output/sample/{reader}/metrics.json").read_text())
     return metrics["splits"]["dev"]["all"]
