@@ -47,6 +47,13 @@ class StoredTables:
         dataset = TableDataset(filepath=path, table=table) if one_file else ShardedTableDataset(filepath=path)
         return SchemaValidator(table).validate(dataset.load())
 
+    def benchmarks(self) -> list[str]:
+        """The benchmarks that there are questions of, sorted."""
+        place = self._paths["questions"]
+        part = Path(place).parts.index("{benchmark}")
+        found = self._folder.glob(place.format(benchmark="*"))
+        return sorted(path.relative_to(self._folder).parts[part] for path in found)
+
     def tokenized(self, benchmark: str) -> list[Profiles]:
         """The settings that there are subwords of a benchmark with, sorted."""
         place = self._paths["tokens"]

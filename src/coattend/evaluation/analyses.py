@@ -54,7 +54,7 @@ def ensemble_rows(run: Run) -> Iterator[dict[str, Any]]:
     numbers, splits = groups.passage_numbers(run.asked), _answered(run)
     held_out = [one["held_out"] or 0.0 for one in run.trials]
     for found in ensembles.ensembles(_joint(run), held_out, splits.get("dev")):
-        about = {"how": found.how, "seeds": [run.trials[place]["seed"] for place in found.trials]}
+        about = {"how": found.how, "seeds": [run.seeds[place] for place in found.trials]}
         for split, rows in splits.items():
             for group, inside in groups.within(rows, groups.subsets(run.asked)):
                 for metric in METRICS[run.task]:

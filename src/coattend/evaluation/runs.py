@@ -11,15 +11,15 @@ import pyarrow.compute as pc
 from coattend.evaluation import answers, groups
 
 
-def finished(outcome: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The trials of a variant that did not fail."""
-    return [one for one in outcome["trials"] if not one.get("failure")]
+def finished(trials: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Those that did not fail."""
+    return [one for one in trials if not one.get("failure")]
 
 
 def home_of(benchmark: str, outcomes: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     """The subsets of a benchmark that all variants were trained on; none where that is all of it, or they differ."""
     named = set()
-    for trial in (trial for outcome in outcomes for trial in finished(outcome)):
+    for trial in (trial for outcome in outcomes for trial in finished(outcome["trials"])):
         subsets = trial["training"].get("train_on", {}).get(benchmark, ())
         named.add((subsets,) if isinstance(subsets, str) else tuple(subsets))
     return named.pop() if len(named) == 1 else ()
@@ -55,7 +55,7 @@ class Run:
             questions: The benchmark's questions.
             subsets: Those that are looked at; none: all.
         """
-        trials = finished(outcome)
+        trials = finished(outcome["trials"])
         if not trials:
             return None
         asked, _ = groups.scored_questions(questions, outcome["task"])
@@ -73,10 +73,22 @@ class Run:
         """The ids of its trials."""
         return [one["trial_id"] for one in self.trials]
 
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds of its trials."""
+        return [one["seed"] for one in self.trials]
+
     @cached_property
     def marks(self) -> answers.Answers:
         """The marks of its trials, as the questions stand in `asked`."""
         return answers.align(self.predictions.select(answers.COLUMNS), self.asked["question_id"], self.ids)
+
+    def marks_by_seed(self) -> dict[int, answers.Answers]:
+        """The same for each seed alone."""
+        return {
+            seed: answers.Answers(**{name: values[place : place + 1] for name, values in vars(self.marks).items()})
+            for place, seed in enumerate(self.seeds)
+        }
 
     def texts(self) -> list[list[str | None]]:
         """What each trial answered to each question [trials, questions], None where it did not."""

@@ -100,7 +100,7 @@ def _reranked(about: StudyParameters, material: Material, runs: Sequence[Run]) -
         if run.task != "word" or run.predictions["scores"].null_count:
             continue
         tags, _ = material.tags[material.read[run.variant]]
-        trials = dict(zip(run.ids, (one["seed"] for one in run.trials), strict=True))
+        trials = dict(zip(run.ids, run.seeds, strict=True))
         given = (run.predictions, material.asked.filter(pc.equal(material.asked["task"].cast(pa.string()), "word")))
         _, changes[run.variant] = rerank(
             *given, material.passages, tags, trials=trials, parameters=material.benchmark.reranking

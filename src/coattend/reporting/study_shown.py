@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import mean
 from typing import Any
 
+from coattend.evaluation.runs import finished
 from coattend.reporting.figures import curves
 from coattend.reporting.page import Section
 from coattend.reporting.study_figures import breakdown
@@ -51,7 +52,7 @@ def sections(results: Mapping[str, Any]) -> list[Section]:
 def _costs(results: Mapping[str, Any]) -> Iterator[Table]:
     """Parameters and time, a table for each benchmark."""
     for benchmark, by_variant in results["trials"].items():
-        finished = {name: _finished(trials) for name, trials in by_variant.items()}
+        done = {name: finished(trials) for name, trials in by_variant.items()}
         blocks = [one for one in results["printed"] if not one["ensemble"]]
         heads = ["Variant", "Parameters, millions", "Minutes for an epoch"]
         heads += [f"Printed, {block['encoder']}" for block in blocks]
@@ -62,11 +63,11 @@ def _costs(results: Mapping[str, Any]) -> Iterator[Table]:
                 Cell(_of([_epoch(one) / 60 for one in trials], "{:.1f}"), (f"{trials[0]['questions']:,} questions",)),
                 *(Cell(_printed_costs(block["numbers"].get(name, {}), benchmark)) for block in blocks),
             )
-            for name, trials in finished.items()
+            for name, trials in done.items()
             if trials
         )
         if rows:
-            yield Table(f"{benchmark}, {_device(finished)}", tuple(map(Cell, heads)), rows)
+            yield Table(f"{benchmark}, {_device(done)}", tuple(map(Cell, heads)), rows)
 
 
 def _epoch(trial: Mapping[str, Any]) -> float:
@@ -74,8 +75,8 @@ def _epoch(trial: Mapping[str, Any]) -> float:
     return trial["questions"] / trial["questions_per_second"] if trial["questions_per_second"] else 0.0
 
 
-def _device(finished: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
-    return ", ".join(sorted({trial["device"] for trials in finished.values() for trial in trials}))
+def _device(done: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    return ", ".join(sorted({trial["device"] for trials in done.values() for trial in trials}))
 
 
 def _printed_costs(numbers: Mapping[str, Any], benchmark: str) -> str:
@@ -90,11 +91,11 @@ def _printed_costs(numbers: Mapping[str, Any], benchmark: str) -> str:
 def _training(results: Mapping[str, Any]) -> Iterator[Section]:
     """Curves, and their points as a table beside those that the paper prints."""
     for benchmark, by_variant in results["trials"].items():
-        finished = {results["variants"][name]["title"]: _finished(trials) for name, trials in by_variant.items()}
-        if not any(one.get("curve") for trials in finished.values() for one in trials):
+        done = {results["variants"][name]["title"]: finished(trials) for name, trials in by_variant.items()}
+        if not any(one.get("curve") for trials in done.values() for one in trials):
             continue
         spans = any(row["metric"] == "f1" for row in results["rows"] if row["benchmark"] == benchmark)
-        drawn = curves(finished, "span" if spans else "options")
+        drawn = curves(done, "span" if spans else "options")
         text = (
             "A line for each seed. Held-out questions are a part of the training set that was not trained on; the "
             "losses of variants with different objectives are different quantities.",
@@ -106,10 +107,10 @@ def _training(results: Mapping[str, Any]) -> Iterator[Section]:
 def _by_step(results: Mapping[str, Any], benchmark: str, by_variant: Mapping[str, Any]) -> Table:
     points: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
     for name, trials in by_variant.items():
-        for point in (point for one in _finished(trials) for point in one["curve"]):
+        for point in (point for one in finished(trials) for point in one["curve"]):
             points.setdefault((name, point["step"]), []).append(point)
     printed = _printed_steps(results, benchmark)
-    names = [name for name in by_variant if _finished(by_variant[name])]
+    names = [name for name in by_variant if finished(by_variant[name])]
     steps = sorted({step for _, step in [*points, *printed]})
     heads = ["Step", *(results["variants"][name]["title"] for name in names)]
     heads += [f"{results['variants'][name]['title']}, printed" for name in names if printed]
@@ -180,14 +181,10 @@ def _value(row: Mapping[str, Any] | None) -> Cell:
 def _attention(results: Mapping[str, Any]) -> Iterator[str]:
     yield "The attention of a trial, or of two side by side, is drawn by a command of its own:"
     for by_variant in results["trials"].values():
-        trials = [one[0]["trial_id"] for one in map(_finished, by_variant.values()) if one][-2:]
+        trials = [one[0]["trial_id"] for one in map(finished, by_variant.values()) if one][-2:]
         sides = ",".join(f"attention.{side}={trial}" for side, trial in zip(("left", "right"), trials, strict=False))
         if sides:
             yield f"kedro run --pipelines attention --params {sides}"
-
-
-def _finished(trials: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    return [one for one in trials if not one.get("failure")]
 
 
 def _of(values: Sequence[float], form: str) -> str:

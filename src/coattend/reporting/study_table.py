@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 
 from coattend.evaluation import answers, groups, scoring, variants
-from coattend.evaluation.runs import home_of
+from coattend.evaluation.runs import Run, home_of
 from coattend.evaluation.scoring import METRICS
 from coattend.parameters import StudyParameters
 from coattend.tables import STUDY_ROWS
@@ -82,17 +82,15 @@ def _rows(
     run: Mapping[str, tuple[dict[str, Any], pads.Dataset]],
 ) -> Iterator[dict[str, Any]]:
     table = questions.to_table(columns=groups.COLUMNS)
-    marks = {variant: _marks(table, *given) for variant, given in run.items()}
-    for variant, (outcome, given) in run.items():
-        finished = {one["trial_id"]: one["seed"] for one in outcome["trials"] if not one.get("failure")}
-        if not finished:
-            continue
-        task, baseline = outcome["task"], about.baseline_of(variant)
-        found = scoring.summarise(given.to_table(columns=answers.COLUMNS), table, task=task, trials=finished)
-        asked, _ = groups.scored_questions(table, task)
-        passages, splits = groups.passage_numbers(asked), groups.members(asked["split"])
+    made = {variant: Run.of(outcome, given.to_table(), table) for variant, (outcome, given) in run.items()}
+    runs = {variant: one for variant, one in made.items() if one is not None}
+    marks = {variant: one.marks_by_seed() for variant, one in runs.items()}
+    for variant, one in runs.items():
+        task, baseline = one.task, about.baseline_of(variant)
+        found = scoring.summarise(one.predictions, table, task=task, trials=dict(zip(one.ids, one.seeds, strict=True)))
+        passages, splits = groups.passage_numbers(one.asked), groups.members(one.asked["split"])
         for split, by_group in found["splits"].items():
-            for group, rows in groups.within(splits[split], groups.subsets(asked)):
+            for group, rows in groups.within(splits[split], groups.subsets(one.asked)):
                 for metric in METRICS[task]:
                     place = {"benchmark": benchmark, "split": split, "group": group, "metric": metric}
                     yield place | {
@@ -100,22 +98,11 @@ def _rows(
                         "title": about.variants[variant].title,
                         "baseline": None if variant == baseline else baseline,
                         "questions": int(rows.sum()),
-                        "trials": len(finished),
+                        "trials": len(one.trials),
                         **{key: by_group[group][metric][key] for key in ("mean", "low", "high", "spread", "seeds")},
                         **_difference(marks, variant, baseline, metric, rows, passages),
                         "printed": list(_printed(about, variant, place)),
                     }
-
-
-def _marks(table: pa.Table, outcome: dict[str, Any], given: pads.Dataset) -> dict[int, answers.Answers]:
-    """What each seed's trial answered, as marks."""
-    finished = {one["trial_id"]: one["seed"] for one in outcome["trials"] if not one.get("failure")}
-    asked, _ = groups.scored_questions(table, outcome["task"])
-    laid = answers.align(given.to_table(columns=answers.COLUMNS), asked["question_id"], list(finished))
-    return {
-        seed: answers.Answers(**{name: values[place : place + 1] for name, values in vars(laid).items()})
-        for place, seed in enumerate(finished.values())
-    }
 
 
 def _difference(

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coattend.evaluation.groups import EVERYTHING
+from coattend.evaluation.runs import finished
 from coattend.tracking import trials
 from coattend.tracking.store import log_values
 
@@ -37,7 +38,7 @@ def write_findings(
 def _finished(findings: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
     for benchmark, by_variant in findings["trials"].items():
         for variant, given in by_variant.items():
-            yield from ((benchmark, variant, trial) for trial in given if not trial.get("failure"))
+            yield from ((benchmark, variant, trial) for trial in finished(given))
 
 
 def _column(row: dict[str, Any]) -> str:

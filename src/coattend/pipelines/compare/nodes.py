@@ -1,30 +1,23 @@
 """Nodes of the pipeline that compares two trials."""
 
 import logging
-from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.dataset as pads
 
+from coattend.datasets.stored_tables import StoredTables
 from coattend.errors import CoattendError, did_you_mean
 from coattend.parameters import CompareParameters
 
 logger = logging.getLogger(__name__)
 
-Tables = dict[str, Callable[[], pads.Dataset]]
-"""A table of each benchmark, opened when it is asked for."""
 
-
-def compare(
-    trials: Path, questions: Tables, passages: Tables, asked: CompareParameters
-) -> tuple[dict[str, pa.Table], dict[str, str]]:
+def compare(trials: Path, tables: StoredTables, asked: CompareParameters) -> tuple[dict[str, pa.Table], dict[str, str]]:
     """Compare two finished trials, question by question.
 
     Args:
         trials: The folder of all trials.
-        questions: The questions of each benchmark.
-        passages: Its passages.
+        tables: The tables of all benchmarks.
         asked: Which trials, and on what.
 
     Returns:
@@ -39,10 +32,11 @@ def compare(
 
     pair = find_pair(trials, asked.left, asked.right)
     benchmark = asked.benchmark or pair[0].benchmark
-    if benchmark not in questions or benchmark not in passages:
-        cure = f"Run its pipeline ingestion. {did_you_mean(benchmark, sorted(questions))}"
+    known = tables.benchmarks()
+    if benchmark not in known:
+        cure = f"Run its pipeline ingestion. {did_you_mean(benchmark, known)}"
         raise CoattendError(f"there are no questions of {benchmark!r}", where="compare.benchmark", cure=cure)
-    table = questions[benchmark]().to_table()
+    table = tables.open("questions", benchmark).to_table()
     given = [
         answers_of(trial, name, table["question_id"], benchmark)
         for trial, name in zip(pair, (asked.left, asked.right), strict=True)
@@ -50,7 +44,7 @@ def compare(
     answered = side_by_side(table, *given)
     contests = trial_comparison.contests(answered)
     about = dict(zip(("left", "right"), (trial.about() for trial in pair), strict=True))
-    texts = passages[benchmark]().to_table(columns=["passage_id", "text"]).to_pydict()
+    texts = tables.open("passages", benchmark).to_table(columns=["passage_id", "text"]).to_pydict()
     rows = question_list.render(
         answered.table,
         dict(zip(texts["passage_id"], texts["text"], strict=True)),

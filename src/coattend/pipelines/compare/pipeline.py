@@ -10,8 +10,7 @@ NAMESPACE = "compare"
 def create_pipeline() -> Pipeline:
     """Compare two trials: node ``compare.trials``.
 
-    Which benchmark's tables are read is known from the trials alone, so all are offered by name and none is loaded
-    before the node asks for it.
+    Which benchmark's tables are read is known from the trials alone, so that the node opens them by its name.
     """
-    inputs = ["trials", "questions_by_benchmark", "passages_by_benchmark", "params:compare"]
+    inputs = ["trials", "stored_tables", "params:compare"]
     return Pipeline([node(compare, inputs, ["compared", "compared_page"], name="trials", namespace=NAMESPACE)])
