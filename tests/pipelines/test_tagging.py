@@ -15,7 +15,7 @@ from kedro.runner import SequentialRunner
 from stored_texts import BENCHMARK, KINDS, LEXICON, rewritten, save_tags, save_texts, shard_of, written
 
 from coattend.datasets.schema import SchemaValidator
-from coattend.datasets.sharded import ShardedTableDataset
+from coattend.datasets.sharded import ShardedTableDataset, shards
 from coattend.datasets.stored_rows import StoredRows, StoredRowsDataset
 from coattend.errors import CoattendError
 from coattend.parameters import TaggingParameters
@@ -129,6 +129,18 @@ def test_another_number_of_shards_tags_nothing_again(tmp_path, before, after):
     stored = save_tags(tmp_path, save_texts(tmp_path, kinds, shards=after))
     assert marked(stored) == with_words(kinds)
     assert len(written(tmp_path / "tags")) == after
+
+
+def test_shards_follow_the_names_of_those_of_the_texts(tmp_path):
+    """Though not a byte of any text's shard has changed."""
+    save_tags(tmp_path, save_texts(tmp_path))
+    manifest = tmp_path / "texts" / "_manifest.json"
+    for file in list(manifest.parent.glob("*.parquet")):
+        file.rename(file.with_stem(f"{file.stem}-renamed"))
+        manifest.write_text(manifest.read_text().replace(f'"{file.stem}"', f'"{file.stem}-renamed"'))
+    texts = ShardedTableDataset(filepath=str(tmp_path / "texts"))
+    stored = save_tags(tmp_path, texts)
+    assert shards(stored.load()).keys() == shards(texts.load()).keys()
 
 
 def test_tags_that_were_made_otherwise_are_not_taken(tmp_path):

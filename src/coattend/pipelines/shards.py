@@ -3,6 +3,7 @@
 import hashlib
 import math
 from collections.abc import Iterable
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.dataset as pads
@@ -39,11 +40,11 @@ def file_key(fragment: pads.ParquetFileFragment) -> str:
 
 
 def origin(tables: Iterable[pads.Dataset], *parts: str) -> str:
-    """A hash of stored tables, file by file, and of other things that decide about what is made of them."""
+    """A hash of stored tables, file by file with its name, and of other things that decide about what is made of them."""
     content = hashlib.sha256("\n".join(parts).encode())
     for table in tables:
         for fragment in table.get_fragments():
-            content.update(file_key(fragment).encode())
+            content.update(f"{Path(fragment.path).name} {file_key(fragment)}\n".encode())
     return content.hexdigest()
 
 
