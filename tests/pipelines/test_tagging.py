@@ -15,7 +15,8 @@ from kedro.runner import SequentialRunner
 from stored_texts import BENCHMARK, KINDS, LEXICON, rewritten, save_tags, save_texts, shard_of, written
 
 from coattend.datasets.schema import SchemaValidator
-from coattend.datasets.sharded import ShardedTableDataset, shards
+from coattend.datasets.sharded import ShardedTableDataset
+from coattend.datasets.sharded import shards as shards_of
 from coattend.datasets.stored_rows import StoredRows, StoredRowsDataset
 from coattend.errors import CoattendError
 from coattend.parameters import TaggingParameters
@@ -140,7 +141,7 @@ def test_shards_follow_the_names_of_those_of_the_texts(tmp_path):
         manifest.write_text(manifest.read_text().replace(f'"{file.stem}"', f'"{file.stem}-renamed"'))
     texts = ShardedTableDataset(filepath=str(tmp_path / "texts"))
     stored = save_tags(tmp_path, texts)
-    assert shards(stored.load()).keys() == shards(texts.load()).keys()
+    assert shards_of(stored.load()).keys() == shards_of(texts.load()).keys()
 
 
 def test_tags_that_were_made_otherwise_are_not_taken(tmp_path):

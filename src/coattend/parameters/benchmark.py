@@ -101,6 +101,10 @@ class BenchmarkParameters(Parameters):
     recurrent: dict[str, Any] = Field(
         {}, description="Differences from `training` for readers with a recurrent encoder, whose tokens are words."
     )
+    frozen: dict[str, Any] = Field(
+        {"learning_rate": 5e-4},
+        description="Differences from `training` where the encoder stays frozen: what is new takes a larger rate.",
+    )
     reranking: RerankingParameters = Field(RerankingParameters(), description="How cloze answers are ranked again.")
 
     @property

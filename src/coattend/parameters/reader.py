@@ -49,19 +49,21 @@ class ReaderParameters(Parameters):
 
 
 def training_of(benchmark: BenchmarkParameters, reader: ReaderParameters, *, recurrent: bool) -> TrainingParameters:
-    """The benchmark's training parameters with the differences of recurrent readers and then the reader's own.
+    """The benchmark's training parameters with its differences for this kind of reader, and then the reader's own.
 
     Raises:
         CoattendError: If a difference names no such parameter, or has a wrong value.
     """
-    of_encoder = benchmark.recurrent if recurrent else {}
+    frozen = reader.training.get("frozen", benchmark.training.frozen)
+    kind = "recurrent" if recurrent else "frozen" if frozen else None
+    of_kind = getattr(benchmark, kind) if kind else {}
     try:
-        return TrainingParameters.model_validate({**benchmark.training.model_dump(), **of_encoder, **reader.training})
+        return TrainingParameters.model_validate({**benchmark.training.model_dump(), **of_kind, **reader.training})
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
         own = field.partition(".")[0] in reader.training
-        where = f"readers.{reader.name}.training" if own else f"benchmarks.{benchmark.name}.recurrent"
+        where = f"readers.{reader.name}.training" if own else f"benchmarks.{benchmark.name}.{kind}"
         raise CoattendError(
             first["msg"],
             where=f"{where}.{field}",

@@ -40,7 +40,7 @@ def file_key(fragment: pads.ParquetFileFragment) -> str:
 
 
 def origin(tables: Iterable[pads.Dataset], *parts: str) -> str:
-    """A hash of stored tables, file by file with its name, and of other things that decide about what is made of them."""
+    """A hash of stored tables, files with their names, and of other things that decide about what is made of them."""
     content = hashlib.sha256("\n".join(parts).encode())
     for table in tables:
         for fragment in table.get_fragments():
