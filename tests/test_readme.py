@@ -75,7 +75,7 @@ def entries():
 
 def test_readers_with_entries_of_their_own_can_be_built():
     found = {name: ReaderParameters.model_validate(complete_reader(name, entry)) for name, entry in entries()}
-    assert {"duma_albert", "poi_net_word", "mine"} <= set(found)
+    assert {"duma_roberta", "poi_net_word", "mine"} <= set(found)
     for entry in found.values():
         assert readers.resolve(entry.reader, head=entry.head, **entry.options)
 

@@ -6,13 +6,17 @@ from typing import Any
 
 from kedro.config import OmegaConfigLoader
 
-from coattend import configuration, readers, studies
+from coattend import configuration, environment, readers, studies
 from coattend.errors import CoattendError, did_you_mean
 
 
 class ConfigLoader(OmegaConfigLoader):
     """Kedro's loader; entries learn their names, readers without a parameter file get an entry of defaults, and the
     variants of studies are completed from the readers that they differ from."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        environment.enter(self.env)
 
     def __getitem__(self, key: str) -> dict[str, Any]:
         """Load one kind of configuration, with every reader among the parameters.

@@ -8,7 +8,7 @@ import yaml
 from kedro.utils import find_kedro_project
 from pydantic import ValidationError
 
-from coattend import readers
+from coattend import environment, readers
 from coattend.errors import CoattendError, did_you_mean
 from coattend.parameters import BenchmarkParameters
 
@@ -54,22 +54,33 @@ def reader_names() -> list[str]:
 
 
 def reader_entry(name: str) -> dict[str, Any]:
-    """A reader's parameters in the base environment, completed with its names.
+    """A reader's parameters in the base environment, completed with its names and wired as the chosen one wires it.
 
     Raises:
         CoattendError: If there is no such reader.
     """
-    if name in readers.names() and name not in _entries("readers"):
-        return {"name": name, "reader": name}
-    return complete_reader(name, _entry("readers", name))
+    declared = name in _entries("readers") or name not in readers.names()
+    changed = environment.of_reader(name)
+    if "encoder" in changed:
+        encoder_entry(changed["encoder"], where=f"readers.{name}.encoder of the environment")
+    return complete_reader(name, _entry("readers", name) if declared else None) | changed
 
 
-def encoder_entry(name: str) -> dict[str, Any]:
-    """An encoder's parameters in the base environment."""
+def encoder_entry(name: str, *, where: str | None = None) -> dict[str, Any]:
+    """An encoder's parameters in the base environment.
+
+    Args:
+        name: Its name.
+        where: Who asks for it; None: the file of encoders.
+
+    Raises:
+        CoattendError: If there is no such encoder.
+    """
     path = project_folder() / "conf" / "base" / "parameters" / "encoders.yml"
     known = _encoders(path)
     if name not in known:
-        raise CoattendError(f"no encoder is called {name!r}", where=str(path), cure=did_you_mean(name, list(known)))
+        cure = did_you_mean(name, list(known))
+        raise CoattendError(f"no encoder is called {name!r}", where=where or str(path), cure=cure)
     return known[name]
 
 

@@ -67,7 +67,7 @@ def _check_wiring(node: Any, reader: ReaderParameters, encoder: EncoderParameter
             raise CoattendError(
                 f"is {asked!r}, but the pipelines are built for {built!r}",
                 where=where,
-                cure="Say it in conf/base/parameters: it decides which tables are read, so it is the same everywhere",
+                cure="Say it in a parameter file: it decides which tables are read, which --params cannot change",
             )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from kedro.pipeline import Pipeline
 
-from coattend import configuration, readers, studies
+from coattend import configuration, environment, readers, studies
 from coattend.pipelines import (
     attention,
     book_cloze,
@@ -107,7 +107,7 @@ def _data_of(benchmark: str, texts: Sequence[tuple[str, str]]) -> list[tuple[str
 
 def _study(name: str) -> Pipeline:
     """A study behind the data stages of its benchmarks."""
-    one = studies.study(name)
+    one = studies.study(name).changed(environment.of_study(name))
     asked = one.parameters
     variants = {
         (benchmark, variant): _profiles(one.entry(variant))

@@ -7,7 +7,7 @@ from kedro.framework.session import KedroSession
 from kedro.io import DatasetError
 from kedro.validation.exceptions import ParameterValidationError
 
-from coattend import studies
+from coattend import environment, studies
 from coattend.configuration import benchmark_names
 from coattend.errors import CoattendError, did_you_mean
 
@@ -24,6 +24,7 @@ class Session(KedroSession):
         Raises:
             CoattendError: For an unknown pipeline, namespace or parameter, and for a table of the wrong shape.
         """
+        environment.enter(self.store.get("env"))
         pipeline_names, namespaces = list(pipeline_names or ()), list(namespaces or ())
         if namespaces and not pipeline_names:
             pipeline_names = sorted({_pipeline_of(namespace) for namespace in namespaces})

@@ -7,12 +7,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from coattend import configuration
+from coattend import configuration, environment
 from coattend.errors import CoattendError
 from coattend.parameters.study import PaperParameters, StudyParameters
 
-_VALUES = ("seeds", "protocol", "budget_hours")
+_VALUES = ("seeds", "protocol", "budget_hours", "base")
 """What an environment may change in a study."""
+_FOR_ALL = (*environment.WIRING, "training", "training_on")
+"""What a study's base says for variants of another reader too, and what of it an environment may change."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,12 @@ class Study:
             if field not in _VALUES:
                 cure = f"Environments change values only: {', '.join(_VALUES)}"
                 raise CoattendError("cannot be changed here", where=f"studies.{self.name}.{field}", cure=cure)
-        asked = {**self.parameters.model_dump(mode="json"), **values}
+        for field in values.get("base", {}):
+            if field not in _FOR_ALL:
+                where = f"studies.{self.name}.base.{field}"
+                raise CoattendError("cannot be changed here", where=where, cure=f"Values only: {', '.join(_FOR_ALL)}")
+        asked = self.parameters.model_dump(mode="json")
+        asked |= {**values, "base": asked["base"] | values.get("base", {})}
         try:
             return replace(self, parameters=StudyParameters.model_validate(asked))
         except ValidationError as error:
@@ -71,7 +78,7 @@ class Study:
         base, change = self.parameters.base, self.parameters.variants[variant].change
         reader = change.get("reader", base["reader"])
         start = configuration.reader_entry(reader) if known is None else known[reader]
-        own = base if reader == base["reader"] else {}
+        own = base if reader == base["reader"] else {field: base[field] for field in _FOR_ALL if field in base}
         training = start.get("training", {}) | base.get("training", {}) | change.get("training", {})
         training.pop("start_from", None)  # A variant's trials are found when they are there.
         seeds: dict[str, Any] = {"seeds": list(self.parameters.seeds)}

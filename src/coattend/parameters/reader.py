@@ -32,6 +32,9 @@ class ReaderParameters(Parameters):
     head: str | None = Field(None, description="null: the one of the reader's heads that the benchmark asks for.")
     benchmarks: tuple[str, ...] | None = Field(None, description="Benchmarks it is registered on; null: all that fit.")
     training: dict[str, Any] = Field({}, description="Differences from the benchmark's training parameters.")
+    training_on: dict[str, dict[str, Any]] = Field(
+        {}, description="Such differences by benchmark; where `training` says something too, it counts."
+    )
     options: dict[str, Any] = Field({}, description="The reader's own options.")
 
     def with_seeds(self, seeds: tuple[int, ...] | None) -> "ReaderParameters":
@@ -57,13 +60,16 @@ def training_of(benchmark: BenchmarkParameters, reader: ReaderParameters, *, rec
     frozen = reader.training.get("frozen", benchmark.training.frozen)
     kind = "recurrent" if recurrent else "frozen" if frozen else None
     of_kind = getattr(benchmark, kind) if kind else {}
+    of_reader = reader.training_on.get(benchmark.name, {}) | reader.training
     try:
-        return TrainingParameters.model_validate({**benchmark.training.model_dump(), **of_kind, **reader.training})
+        return TrainingParameters.model_validate({**benchmark.training.model_dump(), **of_kind, **of_reader})
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
-        own = field.partition(".")[0] in reader.training
-        where = f"readers.{reader.name}.training" if own else f"benchmarks.{benchmark.name}.{kind}"
+        where = f"benchmarks.{benchmark.name}.{kind}"
+        if field.partition(".")[0] in of_reader:
+            own = field.partition(".")[0] in reader.training
+            where = f"readers.{reader.name}.training" if own else f"readers.{reader.name}.training_on.{benchmark.name}"
         raise CoattendError(
             first["msg"],
             where=f"{where}.{field}",

@@ -1,0 +1,109 @@
+"""What an environment may change, the wiring of pipelines included."""
+
+import pytest
+from kedro.framework.project import pipelines
+
+from coattend import configuration, environment, studies
+from coattend.errors import CoattendError
+from coattend.parameters import BenchmarkParameters, EncoderParameters, ReaderParameters, training_of
+
+OWN = {"poi_net": "albert_base", "duma": "albert_base", "recam": "albert_xxlarge", "multi_task": "albert_xxlarge"}
+"""Paper to the encoder of its studies, but for one of DUMA's."""
+
+
+@pytest.fixture
+def parameters(project):
+    """Loads an environment's parameters, and leaves pipelines as tests expect them."""
+    from kedro.framework.project import settings
+    from kedro.framework.startup import bootstrap_project
+
+    bootstrap_project(project)
+
+    def load(env):
+        with settings.SESSION_CLASS.create(project_path=project, env=env) as session:
+            return session.load_context().params
+
+    yield load
+    environment.enter("test")
+
+
+def tokens_read(pipeline, namespace):
+    return {
+        name
+        for node in pipelines[pipeline].nodes
+        if node.namespace == namespace
+        for name in node.inputs
+        if name.endswith(".tokens")
+    }
+
+
+def test_the_papers_environment_wires_every_study_to_its_papers_encoder(parameters):
+    loaded = parameters("paper")
+    for name in studies.study_names():
+        paper = studies.study(name).file.stem
+        for key, entry in loaded["studies"][name]["variants"].items():
+            if paper in OWN and key not in ("plain_bert", "duma_bert"):
+                wanted = "albert_xxlarge" if name == "duma_tables_2_4" else OWN[paper]
+                assert ReaderParameters.model_validate(entry).encoder == wanted, (name, key)
+    assert tokens_read("study_duma_table7", "study.duma_table7.dream") == {"dream.nltk_penn.albert.tokens"}
+    assert tokens_read("study_dcn_plus_table2", "study.dcn_plus_table2.squad_v1") == {
+        "squad_v1.nltk_penn.minilm.tokens"
+    }
+
+
+def test_every_variant_of_the_papers_environment_can_be_trained_as_it_says(parameters):
+    loaded = parameters("paper")
+    for name in studies.study_names():
+        about = studies.study(name).parameters
+        for key, entry in loaded["studies"][name]["variants"].items():
+            variant = ReaderParameters.model_validate(entry)
+            encoder = EncoderParameters.model_validate(loaded["encoders"][variant.encoder])
+            assert encoder.tokenizer in loaded["tokenizers"]
+            for benchmark in about.benchmarks_of(key):
+                asked = BenchmarkParameters.model_validate(loaded["benchmarks"][benchmark])
+                training_of(asked, variant, recurrent=False)
+
+
+def test_hyper_parameters_are_those_that_the_papers_print(parameters):
+    loaded = parameters("paper")
+
+    def trained(study, variant, benchmark):
+        entry = ReaderParameters.model_validate(loaded["studies"][study]["variants"][variant])
+        return training_of(BenchmarkParameters.model_validate(loaded["benchmarks"][benchmark]), entry, recurrent=False)
+
+    for benchmark, epochs in {"dream": 4, "race": 2, "squad_v1": 2, "squad_v2": 2}.items():
+        for variant in ("plain", "poi_net"):
+            found = trained("poi_net_table3", variant, benchmark)
+            assert (found.learning_rate, found.epochs, found.max_length, found.warmup) == (1e-5, epochs, 512, 0.1)
+    for benchmark, epochs in {"dream": 2, "race": 3}.items():
+        found = trained("duma_tables_2_4", "duma", benchmark)
+        assert (found.learning_rate, found.epochs, found.selection) == (1e-5, epochs, "dev")
+    assert trained("duma_table9", "p_to_q", "dream").patience == 3
+    assert trained("multi_task_coarse_to_fine", "coarse", "dream").epochs == 1
+    found = trained("recam_steps", "recam_duma", "recam")
+    assert (found.learning_rate, found.epochs, found.clip, found.max_length) == (5e-6, 3, 10, 150)
+
+
+def test_a_readers_encoder_can_be_an_environments(parameters):
+    parameters("paper")
+    assert configuration.reader_entry("poi_net")["encoder"] == "albert_base"
+    assert tokens_read("training", "dream.poi_net") == {"dream.nltk_penn.albert.tokens"}
+    parameters("test")
+    assert "encoder" not in configuration.reader_entry("poi_net")
+    assert tokens_read("training", "dream.poi_net") == {"dream.nltk_penn.minilm.tokens"}
+
+
+def test_an_environment_changes_nothing_of_a_studys_shape(project, parameters):
+    file = project / "conf" / "quick" / "parameters.yml"
+    file.write_text(file.read_text() + "studies: { duma_table7: { base: { turns: 2 } } }\n")
+    with pytest.raises(CoattendError) as raised:
+        parameters("quick")
+    assert raised.value.where == "studies.duma_table7.base.turns"
+
+
+def test_an_unknown_encoder_of_an_environment_is_refused(project, parameters):
+    file = project / "conf" / "quick" / "parameters.yml"
+    file.write_text(file.read_text() + "readers: { duma: { encoder: albert_bas } }\n")
+    with pytest.raises(CoattendError, match="albert_base") as raised:
+        parameters("quick")
+    assert raised.value.where == "readers.duma.encoder of the environment"
