@@ -124,6 +124,10 @@ def test_data_stages_leave_no_run(kedro_run, project):
         ({"pipelines": "trainign"}, "Did you mean 'training'"),
         ({"pipelines": "training", "namespaces": "dreem"}, "Did you mean 'dream'"),
         ({"pipelines": "training", "namespaces": "dream.poinet"}, "Did you mean 'dream.poi_net'"),
+        (
+            {"pipelines": "training", "namespaces": "dream.aoa_reader"},
+            "has no head for options.*Readers of dream: .*duma",
+        ),
         ({"pipelines": "training", "readers": {"poinet": {"turns": 5}}}, "Did you mean 'poi_net'"),
         ({"pipelines": "training", "namespaces": "sample.poi_net", "readers": {"poi_net": {"turn": 5}}}, "turns"),
         ({"pipelines": "ingestion", "namespaces": "sample", "benchmarks": {"sample": {"shard": 5}}}, "shard"),
@@ -216,3 +220,20 @@ def test_a_mistake_in_a_parameter_file_is_one_line(kedro, project, file, content
     told = " ".join((done.stdout + done.stderr).split())
     assert re.search(message, told), told
     assert "Traceback" not in told
+
+
+@pytest.mark.parametrize(
+    ("pipelines", "namespaces", "command"),
+    [
+        ("training", "dream.plain", "kedro run --pipelines ingestion,tagging,tokenization --namespaces dream"),
+        ("tagging", "dream", "kedro run --pipelines ingestion --namespaces dream"),
+        ("evaluation", "race.poi_net", "kedro run --pipelines ingestion,tagging,tokenization --namespaces race"),
+    ],
+)
+def test_a_table_that_is_missing_is_told_with_the_command_that_writes_it(
+    kedro_run, project, pipelines, namespaces, command
+):
+    with pytest.raises(CoattendError) as raised:
+        kedro_run(pipelines, namespaces)
+    assert command in str(raised.value)
+    assert not (project / "mlflow.db").exists()

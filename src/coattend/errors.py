@@ -2,6 +2,9 @@
 
 import click
 
+MOST_LISTED = 60
+"""Known names that an error lists."""
+
 
 class CoattendError(click.ClickException):
     """What is wrong, where it is, and how to cure it.
@@ -43,7 +46,8 @@ def did_you_mean(word: str, known: list[str] | tuple[str, ...]) -> str:
     """
     import difflib
 
-    near = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     if near:
         return f"Did you mean {near[0]!r}?"
-    return f"Known: {', '.join(sorted(known))}"
+    rest = f" and {len(known) - MOST_LISTED} more" if len(known) > MOST_LISTED else ""
+    return f"Known: {', '.join(sorted(known)[:MOST_LISTED])}{rest}"

@@ -3,9 +3,11 @@
 from typing import Any
 
 from kedro.framework.hooks import hook_impl
+from kedro.framework.project import pipelines
 from kedro.pipeline import Pipeline
 
 from coattend.errors import CoattendError, did_you_mean
+from coattend.missing import command_for
 from coattend.parameters import EncoderParameters, ReaderParameters, training_of
 
 
@@ -39,6 +41,7 @@ class Checks:
             training_of(benchmark, reader, recurrent=recurrent)
             head = readers.head_for(reader.reader, benchmark.answerable, reader.head)
             readers.resolve(reader.reader, head=head, **reader.options)
+        _check_tables(pipeline, catalog)
 
 
 def _parameter(node: Any, kind: str, catalog: Any) -> Any:
@@ -69,6 +72,20 @@ def _check_wiring(node: Any, reader: ReaderParameters, encoder: EncoderParameter
                 where=where,
                 cure="Say it in a parameter file: it decides which tables are read, which --params cannot change",
             )
+
+
+def _check_tables(pipeline: Pipeline, catalog: Any) -> None:
+    """What a run reads and does not write itself must be there."""
+    from coattend.datasets.json_file import JSONDataset
+    from coattend.datasets.sharded import ShardedTableDataset
+    from coattend.datasets.table import TableDataset
+
+    tables = (JSONDataset, ShardedTableDataset, TableDataset)
+    for name in sorted(pipeline.inputs()):
+        stored = None if name.startswith("params:") else catalog.get(name)
+        if isinstance(stored, tables) and not getattr(stored, "optional", False) and not stored.exists():
+            command = command_for(name, pipelines)
+            raise CoattendError("does not exist", where=name, cure=f"Write it first: {command}" if command else None)
 
 
 def _check_overrides(given: dict[str, Any], configured: dict[str, Any], path: str = "") -> None:

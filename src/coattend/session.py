@@ -7,8 +7,7 @@ from kedro.framework.session import KedroSession
 from kedro.io import DatasetError
 from kedro.validation.exceptions import ParameterValidationError
 
-from coattend import environment, studies
-from coattend.configuration import benchmark_names
+from coattend import configuration, environment, studies
 from coattend.errors import CoattendError, did_you_mean
 
 STUDY = "study"
@@ -67,8 +66,9 @@ def _pipeline_of(namespace: str) -> str:
 
 def _known_benchmark(namespace: str) -> str:
     benchmark = namespace.split(".")[0]
-    if benchmark not in benchmark_names():
-        raise CoattendError(f"no benchmark is called {benchmark!r}", cure=did_you_mean(benchmark, benchmark_names()))
+    known = configuration.benchmark_names()
+    if benchmark not in known:
+        raise CoattendError(f"no benchmark is called {benchmark!r}", cure=did_you_mean(benchmark, known))
     return benchmark
 
 
@@ -82,10 +82,23 @@ def _check_names(pipeline_names: list[str], namespaces: list[str]) -> None:
     for namespace in namespaces:
         _pipeline_of(namespace)
         if namespace not in known:
-            chosen = ", ".join(pipeline_names)
-            raise CoattendError(
-                f"no namespace {namespace!r} in the pipelines {chosen}", cure=did_you_mean(namespace, sorted(known))
-            )
+            raise _unknown(namespace, pipeline_names, known)
+
+
+def _unknown(namespace: str, pipeline_names: list[str], known: set[str]) -> CoattendError:
+    benchmark, _, reader = namespace.partition(".")
+    chosen = ", ".join(pipeline_names)
+    if reader in configuration.reader_names() and any(name.startswith(f"{benchmark}.") for name in known):
+        tasks = " or ".join(configuration.answerable_tasks(benchmark))
+        near = sorted(name.partition(".")[2] for name in known if name.startswith(f"{benchmark}."))
+        return CoattendError(
+            f"{reader!r} has no head for {tasks}, which {benchmark} asks for, or its entry leaves {benchmark} out",
+            where=f"--namespaces {namespace}",
+            cure=f"Readers of {benchmark}: {', '.join(near)}",
+        )
+    own = [name for name in known if name.startswith(f"{benchmark}.")] if reader else []
+    problem = f"no namespace {namespace!r} in the pipelines {chosen}"
+    return CoattendError(problem, cure=did_you_mean(namespace, sorted(own or known)))
 
 
 def _prefixes(pipeline: Any) -> set[str]:

@@ -21,7 +21,7 @@ class JSONDataset(AbstractDataset[Any, Any]):
 
     def __init__(self, *, filepath: str, optional: bool = False, metadata: dict[str, Any] | None = None) -> None:
         self._path = local(filepath)
-        self._optional = optional
+        self.optional = optional
         self.metadata = metadata
 
     def load(self) -> Any:
@@ -29,7 +29,7 @@ class JSONDataset(AbstractDataset[Any, Any]):
         try:
             return json.loads(self._path.read_text(encoding="utf-8"))
         except FileNotFoundError as error:
-            if self._optional:
+            if self.optional:
                 return None
             raise DataError(
                 "does not exist", where=str(self._path), cure="Run the stage that writes it first"

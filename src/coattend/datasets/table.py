@@ -48,7 +48,7 @@ class TableDataset(AbstractDataset[pa.Table | Iterable[pa.Table] | TablePlan, pa
     ) -> None:
         self._path = local(filepath)
         self._schema = SCHEMAS[table]
-        self._optional = optional
+        self.optional = optional
         self.metadata = metadata
 
     def load(self) -> pads.Dataset | None:
@@ -56,7 +56,7 @@ class TableDataset(AbstractDataset[pa.Table | Iterable[pa.Table] | TablePlan, pa
         try:
             return pads.dataset(self._path, format="parquet")
         except FileNotFoundError as error:
-            if self._optional:
+            if self.optional:
                 return None
             raise DataError(
                 "does not exist", where=str(self._path), cure="Run the stage that writes it first"
