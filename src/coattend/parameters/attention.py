@@ -5,13 +5,14 @@ from typing import Any
 from pydantic import Field, field_validator
 
 from coattend.parameters.strict import Parameters
+from coattend.parameters.trial_id import TrialId
 
 
 class AttentionParameters(Parameters):
     """Which readers and questions the attention page shows."""
 
-    left: str | None = Field(None, description="Id of a finished trial, or how it begins.")
-    right: str | None = Field(None, description="Id of the trial beside it; null: there is none.")
+    left: TrialId | None = Field(None, description="Id of a finished trial, or how it begins.")
+    right: TrialId | None = Field(None, description="Id of the trial beside it; null: there is none.")
     questions: int = Field(
         20, ge=1, le=1000, description="So many questions; of two readers those first where their answers differ."
     )
@@ -21,15 +22,6 @@ class AttentionParameters(Parameters):
     tagging: str | None = Field(
         None, description="Tagging profile that the trials read; null: the one that their record says."
     )
-
-    @field_validator("left", "right", mode="before")
-    @classmethod
-    def _no_number(cls, given: Any) -> Any:
-        if isinstance(given, int) and not isinstance(given, bool):
-            return str(given)
-        if isinstance(given, float):
-            raise ValueError("a trial id that reads like a number belongs into a parameter file, in quotes")
-        return given
 
     @field_validator("ids", mode="before")
     @classmethod
