@@ -112,6 +112,53 @@ def test_what_is_said_twice_or_is_missing_is_told(tmp_path, right, wrong, line, 
     assert line is None or f"{file}, line {line}" in told.value.message
 
 
+SEARCH = GOOD.replace(
+    "    base:",
+    """\
+    search:
+      trials: 4
+      space:
+        learning_rate: { low: 2e-5, high: 3.0e-4, log: true }
+        epochs: { choices: [1, 2] }
+    base:""",
+)
+RATE = "{ low: 2e-5, high: 3.0e-4, log: true }"
+
+
+def test_a_search_is_the_studys_and_not_its_variants(tmp_path):
+    (plain,), (searched,) = (studies.read(written(tmp_path, text)) for text in (GOOD, SEARCH))
+    assert plain.parameters.search is None
+    assert searched.parameters.search.trials == 4
+    assert searched.entry("poi_net") == plain.entry("poi_net")
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "line", "told"),
+    [
+        ("learning_rate:", "learning_rat:", 11, "Did you mean 'learning_rate'?"),
+        ("epochs:", "held_out:", 12, "'held_out' is not how a reader learns"),
+        ("trials: 4", "trails: 4", 9, "Did you mean 'trials'?"),
+        ("low: 2e-5", "lwo: 2e-5", 11, "Did you mean 'low'?"),
+        ("trials: 4", "trials: 1", 9, "greater than or equal to 2"),
+        (RATE, "{ low: 2e-5 }", 11, "needs low and high, or choices"),
+        (RATE, "{ low: 3.0e-4, high: 2e-5 }", 11, "low must be less than high"),
+        (RATE, "{ low: 0, high: 2e-5, log: true }", 11, "must begin above 0"),
+        (RATE, "{ low: 0, high: 2e-5 }", 11, "learning_rate cannot be 0: Input should be greater than 0"),
+        (RATE, "{ low: 1e-5, choices: [1e-4] }", 11, "has choices, and so neither low nor high nor log"),
+        ("[1, 2]", "[1, 0]", 12, "epochs cannot be 0"),
+        ("[1, 2]", "[1, many]", 12, "valid number"),
+        (f"learning_rate: {RATE}", "accumulate: { low: 1, high: 1.5 }", 11, "accumulate cannot be 1.5"),
+        (RATE, "{ choices: [1.0e-4] }", 9, "4 configurations are asked for, and the space holds 2"),
+    ],
+)
+def test_what_is_wrong_with_a_search_is_told_with_its_line(tmp_path, right, wrong, line, told):
+    assert right in SEARCH
+    file = written(tmp_path, SEARCH.replace(right, wrong))
+    with pytest.raises(CoattendError, match=re.escape(told)) as error:
+        studies.read(file)
+    assert f"{file}, line {line}," in error.value.message
+
+
 def test_an_unknown_study_is_told_the_nearest_one():
     with pytest.raises(CoattendError, match="poi_net_table4"):
         studies.study("poinet_table4")

@@ -50,7 +50,8 @@ def _parameter(node: Any, kind: str, catalog: Any) -> Any:
 
 def _reader(node: Any, catalog: Any) -> ReaderParameters:
     """The reader that a node trains: one of its own, or a study's variant."""
-    return _parameter(node, "studies" if "study" in node.tags else "readers", catalog)
+    kind = f"studies.{node.namespace.split('.')[1]}.variants" if "study" in node.tags else "readers"
+    return _parameter(node, kind, catalog)
 
 
 def _check_wiring(node: Any, reader: ReaderParameters, encoder: EncoderParameters, *, reads_words: bool) -> None:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from coattend import configuration
 from coattend.errors import CoattendError, did_you_mean
+from coattend.parameters import SearchParameters, ValuesParameters
 from coattend.parameters.study import (
     CitedParameters,
     ExampleParameters,
@@ -27,12 +28,16 @@ from coattend.yaml_lines import Lines
 PREFIX = "study_"
 """What the names of studies' pipelines begin with."""
 
-_INNER: dict[Any, type[BaseModel]] = {
-    "variants": VariantParameters,
-    "printed": PrintedParameters,
-    "cited": CitedParameters,
-    "examples": ExampleParameters,
+_INNER: dict[tuple[str, ...], type[BaseModel]] = {
+    ("search", "space"): ValuesParameters,
+    ("search",): SearchParameters,
+    ("variants",): VariantParameters,
+    ("printed",): PrintedParameters,
+    ("cited",): CitedParameters,
+    ("examples",): ExampleParameters,
 }
+"""What stands in a study's entries, the innermost first."""
+
 Checked = TypeVar("Checked", bound=BaseModel)
 
 
@@ -96,7 +101,8 @@ def _checked(kind: type[Checked], content: Any, lines: Lines, path: tuple[Any, .
         # A misspelt field is a missing one too, and says more.
         first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
         field = str(first["loc"][-1]) if first["loc"] else ""
-        inner = _INNER.get(first["loc"][0], kind) if len(first["loc"]) > 1 else kind
+        above = first["loc"][:-1]
+        inner = next((model for place, model in _INNER.items() if above[: len(place)] == place), kind)
         cure = did_you_mean(field, list(inner.model_fields)) if first["type"] == "extra_forbidden" else None
         message = first["msg"].removeprefix("Value error, ")
         raise CoattendError(message, where=lines.where((*path, *first["loc"])), cure=cure) from None

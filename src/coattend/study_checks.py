@@ -3,9 +3,12 @@
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
+from pydantic import ValidationError
+
 from coattend import configuration, readers
 from coattend.errors import CoattendError, did_you_mean
-from coattend.parameters import ReaderParameters, TrainingParameters
+from coattend.parameters import ReaderParameters, SearchParameters, TrainingParameters, ValuesParameters
+from coattend.parameters.search import SEARCHED
 from coattend.parameters.study import Numbers
 from coattend.study import Study
 
@@ -39,6 +42,8 @@ def problems(study: Study) -> Iterator[Problem]:
     yield from _unknown(("baseline",), asked.baseline, asked.variants, "variant")
     for name in asked.variants:
         yield from _of_variant(study, name)
+    if asked.search is not None:
+        yield from _of_search(asked.search)
     for place, block in enumerate(asked.printed):
         for name, numbers in block.numbers.items():
             path = ("printed", place, "numbers", name)
@@ -99,6 +104,35 @@ def _same(study: Study, variant: str, other: str) -> bool:
     asked = study.parameters
     mine, theirs = ({**study.entry(name), "name": study.starts_from(name)} for name in (variant, other))
     return mine == theirs and bool(set(asked.benchmarks_of(variant)) & set(asked.benchmarks_of(other)))
+
+
+def _of_search(search: SearchParameters) -> Iterator[Problem]:
+    for field, values in search.space.items():
+        path = ("search", "space", field)
+        if field in SEARCHED:
+            yield from _of_values(path, field, values)
+        elif field in TrainingParameters.model_fields:
+            problem = f"{field!r} is not how a reader learns, but what it learns or is judged by"
+            yield Problem(path, problem, f"Search among {', '.join(SEARCHED)}")
+        else:
+            yield from _unknown(path, field, SEARCHED, "field of training to search")
+    if search.count() < search.trials:
+        problem = f"{search.trials} configurations are asked for, and the space holds {search.count():g}"
+        yield Problem(("search", "trials"), problem, "Ask for fewer, or allow more values")
+
+
+def _of_values(path: tuple[Any, ...], field: str, values: ValuesParameters) -> Iterator[Problem]:
+    """Values that the field itself would refuse."""
+    if values.choices is None:
+        given = {("low",): values.low, ("high",): values.high}
+    else:
+        given = {("choices", place): value for place, value in enumerate(values.choices)}
+    for place, value in given.items():
+        try:
+            TrainingParameters.model_validate({field: value})
+        except ValidationError as error:
+            told = "null" if value is None else f"{value:g}"
+            yield Problem((*path, *place), f"{field} cannot be {told}: {error.errors()[0]['msg']}", None)
 
 
 def _of_numbers(path: tuple[Any, ...], numbers: Numbers, benchmarks: Collection[str]) -> Iterator[Problem]:

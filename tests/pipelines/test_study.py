@@ -7,7 +7,6 @@ import pyarrow.parquet as pq
 import pytest
 from mlflow import MlflowClient
 
-from coattend import studies
 from coattend.errors import CoattendError
 
 STUDY = """\
@@ -31,22 +30,6 @@ studies:
 """
 OTHER = STUDY.partition("studies:\n")[2].replace("  turns:", "  other:")
 BROKEN = "      broken: { title: Broken, change: { training: { learning_rate: 1.0e+30 } } }\n"
-
-
-@pytest.fixture
-def study(project):
-    """Writes the study's file into a project of its own."""
-
-    def write(text=STUDY):
-        folder = project / "conf" / "base" / "studies"
-        for file in folder.glob("*.yml"):
-            file.unlink()
-        (folder / "mine.yml").write_text(text)
-        studies.forget()
-        return project / "data" / "test" / "08_reporting" / "studies" / "mine_turns"
-
-    yield write
-    studies.forget()
 
 
 def results_in(folder):

@@ -13,6 +13,7 @@ from coattend.parameters.benchmark import (
 )
 from coattend.parameters.compare import CompareParameters
 from coattend.parameters.reader import EncoderParameters, ReaderParameters, training_of
+from coattend.parameters.search import SearchParameters, ValuesParameters
 from coattend.parameters.strict import Parameters
 from coattend.parameters.study import PaperParameters, StudyParameters, StudySettings
 from coattend.parameters.text import TaggingParameters, TokenizerParameters
@@ -29,6 +30,7 @@ __all__ = [
     "Parameters",
     "ReaderParameters",
     "RerankingParameters",
+    "SearchParameters",
     "SourceParameters",
     "StudyParameters",
     "StudySettings",
@@ -36,5 +38,6 @@ __all__ = [
     "Task",
     "TokenizerParameters",
     "TrainingParameters",
+    "ValuesParameters",
     "training_of",
 ]

@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
+from coattend.parameters.search import SearchParameters
 from coattend.parameters.strict import Parameters
 
 Shown = Literal[
@@ -85,6 +86,9 @@ class StudyParameters(Parameters):
         "finetuned", description="frozen: encoder outputs are kept, and interaction and head alone are trained."
     )
     seeds: tuple[int, ...] = Field((0, 1, 2), min_length=1, description="One trial a seed, for every variant.")
+    search: SearchParameters | None = Field(
+        None, description="How every variant's training is tuned first; null: it is trained as configured."
+    )
     base: dict[str, Any] = Field(description="A reader's entry that variants differ from.")
     baseline: str = Field(description="The variant that the others are compared with.")
     variants: dict[str, VariantParameters] = Field(min_length=1, description="The rows.")

@@ -5,6 +5,7 @@ from statistics import mean
 from typing import Any
 
 from coattend.evaluation.runs import finished
+from coattend.reporting import study_search
 from coattend.reporting.figures import curves
 from coattend.reporting.page import Section
 from coattend.reporting.study_figures import breakdown
@@ -23,13 +24,13 @@ TITLES = {
 
 
 def sections(results: Mapping[str, Any]) -> list[Section]:
-    """A section for all that a study shows, where there is something to show.
+    """How training was tuned, and a section for all that a study shows, where there is something to show.
 
     Args:
         results: What `coattend.reporting.study_table.results_of` returned.
     """
     shows = results["shows"]
-    parts = []
+    parts = list(study_search.sections(results))
     if {"parameters", "seconds_per_epoch"} & set(shows):
         parts.append(Section("What variants cost", tables=tuple(_costs(results))))
     if "curve" in shows:

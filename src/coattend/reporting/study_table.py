@@ -32,14 +32,16 @@ def results_of(about: StudyParameters, parts: Mapping[str, Any]) -> dict[str, An
     Returns:
         The study's own fields, with the seeds that were run; ``rows``: one for each variant, benchmark, split, group
         and metric; ``trials``: variant by benchmark; ``failures``: trials that have no result, and why; ``analyses``:
-        what else was found, by benchmark; ``breakdowns``: the rows of those that the study shows.
+        what else was found, by benchmark; ``breakdowns``: the rows of those that the study shows; ``searches``: what
+        was found where training was tuned, by benchmark and variant.
     """
-    rows, trials, homes = [], {}, {}
+    rows, trials, searches, homes = [], {}, {}, {}
     for benchmark in about.benchmarks:
         run = {variant: _of(parts, benchmark, variant) for variant in about.variants}
         run = {variant: given for variant, given in run.items() if given is not None}
         rows += list(_rows(about, benchmark, parts[f"{benchmark}.questions"], run))
         trials[benchmark] = {variant: outcome["trials"] for variant, (outcome, _) in run.items()}
+        searches[benchmark] = {name: outcome["search"] for name, (outcome, _) in run.items() if "search" in outcome}
         homes[benchmark] = home_of(benchmark, [outcome for outcome, _ in run.values()])
     failures = [
         {"benchmark": benchmark, "variant": variant, "seed": one["seed"], "failure": one["failure"]}
@@ -57,7 +59,8 @@ def results_of(about: StudyParameters, parts: Mapping[str, Any]) -> dict[str, An
         if row["breakdown"] in about.shows
     ]
     seeds = {one["seed"] for by_variant in trials.values() for given in by_variant.values() for one in given}
-    found = {"rows": rows, "trials": trials, "failures": failures, "analyses": analyses, "breakdowns": breakdowns}
+    found = {"rows": rows, "trials": trials, "searches": searches, "failures": failures}
+    found |= {"analyses": analyses, "breakdowns": breakdowns}
     return about.model_dump(mode="json") | {"seeds": sorted(seeds) or list(about.seeds)} | found
 
 

@@ -8,11 +8,14 @@ from typing import Any
 
 import torch
 
+from coattend.parameters import SearchParameters
 from coattend.readers.batch import Batch
 from coattend.training.batching import LengthBuckets
 from coattend.training.devices import device_name
+from coattend.training.fan_out import Job
 from coattend.training.fit import Work
 from coattend.training.plan import Plan
+from coattend.training.search import best, configurations
 
 ASKED_FASTER = 3.0
 """How many questions are answered in the time in which one is learned from, roughly: no backward pass, no optimiser."""
@@ -36,24 +39,43 @@ class Cost:
     known_from: str
 
 
-def cost_of(plan: Plan, store: Path, *, begun: bool = False) -> Cost:
+def cost_of(plan: Plan, store: Path, *, search: SearchParameters | None = None, begun: bool = False) -> Cost:
     """Estimate what a plan will take: as earlier trials of its reader on this machine, else from a few batches.
 
     Args:
         plan: What is trained.
         store: The folder of all trials.
+        search: How its training is tuned first; None: it is not.
         begun: Whether its trials begin with others that are still to come; which of its own are there is then unknown.
     """
     work = Work.of(plan, store)
-    missing = [seed for seed in plan.training.seeds if begun or work.trial(seed).outcome() is None]
+    missing = _to_train(work, search, begun=begun)
     if not missing:
         return Cost(0, 0.0, "all trials are there")
     rate, known_from = _earlier(plan, store), "earlier trials"
     if rate is None:
         rate, known_from = _timed(work), f"{TIMED} batches"
-    learned = len(work.train.examples) * plan.training.epochs
+    learned = len(work.train.examples) * sum(job.values.get("epochs", plan.training.epochs) for job in missing)
     asked = len(work.held_out.examples) * plan.training.evaluations + len(plan.source.scored(plan.training).examples)
-    return Cost(len(missing), len(missing) * (learned + asked / ASKED_FASTER) / rate, known_from)
+    return Cost(len(missing), (learned + len(missing) * asked / ASKED_FASTER) / rate, known_from)
+
+
+def _to_train(work: Work, search: SearchParameters | None, *, begun: bool) -> list[Job]:
+    """The trials that are not there; until a search has ended, the configured training stands for the chosen one."""
+
+    def missing(jobs: list[Job]) -> list[Job]:
+        return [job for job in jobs if begun or work.learned(job.values).trial(job.seed).outcome() is None]
+
+    seeds = work.plan.training.seeds
+    if search is None:
+        return missing([Job(seed) for seed in seeds])
+    first, *others = seeds
+    tried = [Job(first, values) for values in configurations(work.plan, search)]
+    untried = missing(tried)
+    if untried:
+        return untried + [Job(seed) for seed in others]
+    chosen = tried[best([work.learned(job.values).trial(first).outcome() or {} for job in tried])]
+    return missing([Job(seed, chosen.values) for seed in others])
 
 
 def _earlier(plan: Plan, store: Path) -> float | None:

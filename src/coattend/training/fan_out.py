@@ -1,13 +1,27 @@
 """The trials of one plan at once, each in a process of its own."""
 
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from coattend.engines.local import cores, map_shards
 from coattend.training import events
 from coattend.training.fit import Work
 from coattend.training.plan import Plan
+
+
+class Job(NamedTuple):
+    """A trial to train.
+
+    Attributes:
+        seed: Its seed.
+        values: What it changes in how its plan learns.
+    """
+
+    seed: int
+    values: Mapping[str, Any] = {}
+
 
 _work: list[Work] = []
 """In a worker process: what it trains trials of."""
@@ -24,18 +38,36 @@ def train_seeds(plan: Plan, store: Path, *, processes: int | None = None) -> lis
     Returns:
         What each trial came to, in the order of seeds; one that failed has a ``failure``.
     """
-    work = Work.of(plan, store)
-    seeds = list(plan.training.seeds)
-    open_seeds = [seed for seed in seeds if work.trial(seed).outcome() is None]
+    jobs = [Job(seed) for seed in plan.training.seeds]
+    found = dict(train_jobs(Work.of(plan, store), jobs, processes=processes))
+    return [found[place] for place in range(len(jobs))]
+
+
+def train_jobs(
+    work: Work, jobs: Sequence[Job], *, processes: int | None = None
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Train trials, or find them done; one that fails does not keep the others from being trained.
+
+    Args:
+        work: What they are trials of.
+        jobs: Which ones.
+        processes: How many at once, which share the cores; None: on a GPU one, else one a core.
+
+    Yields:
+        A job's place and what its trial came to, as they come; one that failed has a ``failure``.
+    """
+    placed = list(enumerate(jobs))
+    to_train = [(place, job) for place, job in placed if work.learned(job.values).trial(job.seed).outcome() is None]
     if processes is None:
-        processes = 1 if plan.precision()[0] == "cuda" else cores()
-    if min(processes, len(open_seeds)) < 2:
-        return [work.attempt(seed)[0] for seed in seeds]
+        processes = 1 if work.plan.precision()[0] == "cuda" else cores()
+    if min(processes, len(to_train)) < 2:
+        yield from ((place, _attempt(work, job)) for place, job in placed)
+        return
+    yield from ((place, _attempt(work, job)) for place, job in placed if (place, job) not in to_train)
     threads = max(1, cores() // processes)
     started = {"initializer": _start, "initargs": (work, threads, list(events.listeners), dict(os.environ))}
-    trained = map_shards(_attempt, open_seeds, workers=processes, title=f"{plan.benchmark}.{plan.name}", **started)
-    found = {outcome["seed"]: outcome for outcome in trained}
-    return [found[seed] if seed in found else work.attempt(seed)[0] for seed in seeds]
+    title = f"{work.plan.benchmark}.{work.plan.name}"
+    yield from map_shards(_attempt_placed, to_train, workers=processes, title=title, **started)
 
 
 def _start(work: Work, threads: int, listeners: list[events.Listener], environment: dict[str, str]) -> None:
@@ -47,5 +79,10 @@ def _start(work: Work, threads: int, listeners: list[events.Listener], environme
     events.listeners[:] = listeners
 
 
-def _attempt(seed: int) -> dict[str, Any]:
-    return _work[0].attempt(seed)[0]
+def _attempt_placed(placed: tuple[int, Job]) -> tuple[int, dict[str, Any]]:
+    place, job = placed
+    return place, _attempt(_work[0], job)
+
+
+def _attempt(work: Work, job: Job) -> dict[str, Any]:
+    return work.learned(job.values).attempt(job.seed)[0]

@@ -3,9 +3,9 @@
 import logging
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +63,15 @@ class Work:
         for unreadable in (*train.unreadable, *held_out.unreadable):
             logger.warning("question %s is left out: %s", unreadable.question_id, unreadable.reason)
         return cls(plan, store, train, held_out, digest(train.examples + held_out.examples, train.tokens))
+
+    def learned(self, values: Mapping[str, Any]) -> "Work":
+        """The same questions, learned in another way.
+
+        Args:
+            values: Fields of training, of those that a search may change, to their values.
+        """
+        training = TrainingParameters.model_validate(self.plan.training.model_dump() | dict(values))
+        return replace(self, plan=replace(self.plan, training=training))
 
     def trial(self, seed: int) -> Trial:
         """The trial of a seed."""

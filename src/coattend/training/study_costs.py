@@ -33,7 +33,7 @@ def estimate(
     questions: dict[str, int] = {}
     for (benchmark, name), plan in plans.items():
         begun = about.variants[name].change.get("training", {}).get("start_from") is not None
-        costs.setdefault(benchmark, {})[name] = vars(cost_of(plan, store, begun=begun))
+        costs.setdefault(benchmark, {})[name] = vars(cost_of(plan, store, search=about.search, begun=begun))
         if benchmark not in questions:
             asked, _ = scored_questions(plan.source.questions.to_table(columns=COLUMNS), plan.source.task)
             questions[benchmark] = len(asked)

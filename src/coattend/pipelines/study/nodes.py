@@ -81,6 +81,7 @@ def run_variant(
     variant: ReaderParameters,
     encoder: EncoderParameters,
     tokenizer: TokenizerParameters,
+    about: StudyParameters,
     settings: StudySettings,
     costs: dict[str, Any],
     tags: pads.Dataset | None = None,
@@ -98,6 +99,7 @@ def run_variant(
         variant: The reader.
         encoder: Its pretrained encoder.
         tokenizer: Where the subwords come from.
+        about: The study; where it has a search, the variant's training is tuned first.
         settings: What all studies share.
         costs: What `prepare` found; a variant that it left out is not trained.
         tags: Its words, for readers of words.
@@ -105,14 +107,16 @@ def run_variant(
         others: Tables of other benchmarks that it is trained on too, as ``<benchmark>.<table>``.
 
     Returns:
-        What each trial came to, failures among them, and what the others answered.
+        What each trial came to, failures among them, and what the search found, if there is one; and what the trials
+        that did not fail answered.
 
     Raises:
-        CoattendError: If it starts from a variant that was not run.
+        CoattendError: If it starts from a variant that was not run, or a search would choose on dev.
     """
     from coattend.training.fan_out import train_seeds
     from coattend.training.plans import BenchmarkTables, plan_of
     from coattend.training.predict import predict_all
+    from coattend.training.search import tune
 
     if variant.name in costs["left_out"]:
         nothing = {"benchmark": benchmark.name, "variant": variant.name, "task": None, "trials": []}
@@ -128,8 +132,11 @@ def run_variant(
     starts = {one["seed"]: one["trial_id"] for one in begun}
     more = {"others": BenchmarkTables.gather(others), "starts": starts}
     plan = plan_of(questions, passages, tokens, tags, benchmark, variant, encoder, tokenizer, **more)
+    found: dict[str, Any] = {}
+    if about.search is not None:
+        plan, found["search"] = tune(plan, trials, about.search, processes=settings.processes)
     outcomes = train_seeds(plan, trials, processes=settings.processes)
-    outcome = {"benchmark": plan.benchmark, "variant": plan.name, "task": plan.source.task, "trials": outcomes}
+    outcome = {"benchmark": plan.benchmark, "variant": plan.name, "task": plan.source.task, "trials": outcomes} | found
     answers, _ = predict_all(plan, outcome, trials)
     return outcome, answers
 

@@ -106,6 +106,7 @@ def _variant(
         "variant": f"params:studies.{study}.variants.{variant}",
         "encoder": f"params:encoders.{encoder}",
         "tokenizer": f"params:tokenizers.{tokenizer}",
+        "about": f"params:studies.{study}.about",
         "settings": "params:study",
         "costs": f"study.{study}.costs",
     }
