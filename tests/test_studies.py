@@ -68,8 +68,21 @@ def test_a_variant_of_another_reader_takes_the_bases_training_and_not_its_option
     assert plain["training"]["epochs"] == poi_net["training"]["epochs"] == 3
 
 
+def test_a_variant_may_be_a_reader_that_is_called_by_its_parts(tmp_path):
+    joined = "{ reader: transformer+gated, head: options, hops: 2 }"
+    (one,) = studies.read(written(tmp_path, GOOD.replace("{ turns: 1 }", joined)))
+    entry = ReaderParameters.model_validate(one.entry("turns_1"))
+    assert (entry.name, entry.reader, entry.head) == ("turns_1", "transformer+gated", "options")
+    assert entry.options == {"hops": 2}
+    changed = {"transformer+gated": {"reader": "transformer+gated", "hops": 4, "hop_dropout": 0.5}}
+    assert ReaderParameters.model_validate(one.entry("turns_1", changed)).options == {"hops": 2, "hop_dropout": 0.5}
+
+
 MISTAKES = {
     "a reader": ("reader: plain }", "reader: plane }", 11, "plain"),
+    "a joined reader's encoder": ("reader: plain }", "reader: recurent+coattention }", 11, "recurrent"),
+    "a joined reader's interaction": ("reader: plain }", "reader: recurrent+coatention }", 11, "coattention"),
+    "a joined reader's option": ("{ turns: 1 }", "{ reader: transformer+gated, hop: 2 }", 13, "hops"),
     "an option": ("{ turns: 1 }", "{ turnz: 1 }", 13, "turns"),
     "a training field": ("{ turns: 1 }", "{ training: { epoch: 1 } }", 13, "epochs"),
     "a benchmark": ("[dream]", "[draem]", 6, "dream"),

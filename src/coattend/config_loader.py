@@ -24,7 +24,7 @@ class ConfigLoader(OmegaConfigLoader):
         config = super().__getitem__(key)
         if key == "parameters":
             given = config.get("readers") or {}
-            _check_known("readers", given, configuration.reader_names())
+            _check_readers(given)
             _check_known("benchmarks", config.get("benchmarks") or {}, configuration.benchmark_names())
             names = {*readers.names(), *given}
             config["readers"] = {name: configuration.complete_reader(name, given.get(name)) for name in sorted(names)}
@@ -52,7 +52,16 @@ def _check_environment(folder: Path, name: str | None) -> None:
     raise CoattendError(f"there is no environment {name!r}", where=f"--env {name}", cure=did_you_mean(name, known))
 
 
-ONE = {"readers": "reader", "benchmarks": "benchmark", "studies": "study"}
+def _check_readers(given: Iterable[str]) -> None:
+    """Readers of the base environment, and those that are called by their parts, may be changed."""
+    for name in given:
+        try:
+            configuration.check_reader(name)
+        except CoattendError as error:
+            raise CoattendError(error.problem, where=f"readers.{name} in a parameter file", cure=error.cure) from None
+
+
+ONE = {"benchmarks": "benchmark", "studies": "study"}
 
 
 def _check_known(kind: str, given: Iterable[str], known: list[str]) -> None:

@@ -70,7 +70,7 @@ class Study:
         """
         base, change = self.parameters.base, self.parameters.variants[variant].change
         reader = change.get("reader", base["reader"])
-        start = configuration.reader_entry(reader) if known is None else known[reader]
+        start = (known or {}).get(reader) or configuration.reader_entry(reader)
         own = base if reader == base["reader"] else {}
         training = start.get("training", {}) | base.get("training", {}) | change.get("training", {})
         training.pop("start_from", None)  # A variant's trials are found when they are there.

@@ -76,9 +76,10 @@ def _of_variant(study: Study, name: str) -> Iterator[Problem]:
 def _of_reader(study: Study, variant: str) -> Iterator[Problem]:
     change = study.parameters.variants[variant].change
     path = ("variants", variant, "change")
-    reader = change.get("reader", study.parameters.base.get("reader"))
-    if reader not in configuration.reader_names():
-        yield from _unknown((*path, "reader"), str(reader), configuration.reader_names(), "reader")
+    try:
+        configuration.check_reader(str(change.get("reader", study.parameters.base.get("reader"))))
+    except CoattendError as error:
+        yield Problem((*path, "reader"), error.problem, error.cure)
         return
     entry = ReaderParameters.model_validate(study.entry(variant))
     for option in entry.options:

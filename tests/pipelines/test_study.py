@@ -195,3 +195,18 @@ def test_a_variant_is_trained_on_two_benchmarks_and_another_begins_with_it(study
     trial = json.loads((folder.parents[2] / "06_models/trials" / fine["trial_id"] / "trial.json").read_text())
     assert trial["training"]["start_from"] == coarse["trial_id"]
     assert fine["trial_id"] != alone["trial_id"]
+
+
+def test_an_environment_changes_a_reader_that_is_called_by_its_parts(study, kedro_run, project):
+    joined = "      gated: { title: Gated, change: { reader: transformer+gated, head: options } }\n"
+    text = STUDY.replace("      poi_net: { title: POI-Net }\n", joined).replace("poi_net: { sample", "gated: { sample")
+    folder = study(text.replace("[0, 1]", "[0]"))
+    parameters = project / "conf" / "test" / "parameters.yml"
+    before = parameters.read_text()
+    parameters.write_text(f"{before}readers: {{ transformer+gatd: {{ hops: 2 }} }}\n")
+    with pytest.raises(CoattendError, match=r"readers.transformer\+gatd in a parameter file: .*'gatd'.*'gated'"):
+        kedro_run("study_mine_turns")
+    parameters.write_text(f"{before}readers: {{ transformer+gated: {{ hops: 2 }} }}\n")
+    kedro_run("study_mine_turns")
+    (gated,) = results_in(folder)["trials"]["sample"]["gated"]
+    assert (gated["variant"], gated["head"], gated["options"]["hops"]) == ("transformer+gated", "options", 2)
