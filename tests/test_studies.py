@@ -86,6 +86,8 @@ MISTAKES = {
     "an option": ("{ turns: 1 }", "{ turnz: 1 }", 13, "turns"),
     "a training field": ("{ turns: 1 }", "{ training: { epoch: 1 } }", 13, "epochs"),
     "a benchmark": ("[dream]", "[draem]", 6, "dream"),
+    "a benchmark's training": ("[0, 1]", "[0, 1]\n    training: { draem: { epochs: 1 } }", 8, "dream"),
+    "a field of that": ("[0, 1]", "[0, 1]\n    training: { dream: { epoch: 1 } }", 8, "epochs"),
     "a metric": ("{ dev: 68.6 }", "{ dev: { acuracy: 68.6 } }", None, "accuracy"),
     "a split": ("{ dev: 68.6 }", "{ dve: 68.6 }", None, "dev"),
     "a printed variant": ("numbers: { poi_net:", "numbers: { poinet:", None, "poi_net"),

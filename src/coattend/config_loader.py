@@ -12,7 +12,7 @@ from coattend.errors import CoattendError, did_you_mean
 
 class ConfigLoader(OmegaConfigLoader):
     """Kedro's loader; entries learn their names, readers without a parameter file get an entry of defaults, and the
-    variants of studies are completed from the readers that they differ from."""
+    variants and benchmarks of studies are completed from the entries that they differ from."""
 
     def __getitem__(self, key: str) -> dict[str, Any]:
         """Load one kind of configuration, with every reader among the parameters.
@@ -30,18 +30,19 @@ class ConfigLoader(OmegaConfigLoader):
             config["readers"] = {name: configuration.complete_reader(name, given.get(name)) for name in sorted(names)}
             for name, entry in (config.get("benchmarks") or {}).items():
                 entry["name"] = name
-            config["studies"] = _studies(config.get("studies") or {}, config["readers"])
+            config["studies"] = _studies(config.get("studies") or {}, config["readers"], config.get("benchmarks") or {})
         return config
 
 
-def _studies(given: dict[str, Any], readers: dict[str, Any]) -> dict[str, Any]:
-    """Every study with what an environment changes in it, and its variants as readers' entries."""
+def _studies(given: dict[str, Any], readers: dict[str, Any], benchmarks: dict[str, Any]) -> dict[str, Any]:
+    """Every study with what an environment changes in it, its variants as readers' entries, and its benchmarks."""
     _check_known("studies", given, studies.study_names())
     found = {}
     for name in studies.study_names():
         one = studies.study(name).changed(given.get(name) or {})
         variants = {variant: one.entry(variant, readers) for variant in one.parameters.variants}
-        found[name] = {"about": one.parameters.model_dump(mode="json"), "variants": variants}
+        read = {benchmark: one.benchmark(benchmark, benchmarks[benchmark]) for benchmark in one.read}
+        found[name] = {"about": one.parameters.model_dump(mode="json"), "variants": variants, "benchmarks": read}
     return found
 
 

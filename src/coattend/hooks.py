@@ -6,7 +6,7 @@ from kedro.framework.hooks import hook_impl
 from kedro.pipeline import Pipeline
 
 from coattend.errors import CoattendError, did_you_mean
-from coattend.parameters import EncoderParameters, ReaderParameters, training_of
+from coattend.parameters import BenchmarkParameters, ReaderParameters, training_of
 
 
 class Checks:
@@ -33,29 +33,31 @@ class Checks:
         for node in pipeline.nodes:
             if "gpu" not in node.tags:
                 continue
-            benchmark, reader = _parameter(node, "benchmarks", catalog), _reader(node, catalog)
+            benchmark, reader = _asked(node, catalog)
             recurrent = readers.encoder_of(reader.reader) == "recurrent"
-            _check_wiring(node, reader, _parameter(node, "encoders", catalog), reads_words=recurrent)
+            _check_wiring(node, reader, catalog, reads_words=recurrent)
             training_of(benchmark, reader, recurrent=recurrent)
             head = readers.head_for(reader.reader, benchmark.answerable, reader.head)
             readers.resolve(reader.reader, head=head, **reader.options)
 
 
-def _parameter(node: Any, kind: str, catalog: Any) -> Any:
-    return next(catalog.load(name) for name in node.inputs if name.startswith(f"params:{kind}."))
+def _asked(node: Any, catalog: Any) -> tuple[BenchmarkParameters, ReaderParameters]:
+    """The benchmark and the reader in a node's name, ``dream.duma.train`` or ``study.<study>.dream.duma``."""
+    first, second, *rest = node.name.split(".")
+    names = [f"benchmarks.{first}", f"readers.{second}"]
+    if first == "study":
+        names = [f"studies.{second}.benchmarks.{rest[0]}", f"studies.{second}.variants.{rest[1]}"]
+    benchmark, reader = (catalog.load(f"params:{name}") for name in names)
+    return benchmark, reader
 
 
-def _reader(node: Any, catalog: Any) -> ReaderParameters:
-    """The reader that a node trains: one of its own, or a study's variant."""
-    return _parameter(node, "studies" if "study" in node.tags else "readers", catalog)
-
-
-def _check_wiring(node: Any, reader: ReaderParameters, encoder: EncoderParameters, *, reads_words: bool) -> None:
+def _check_wiring(node: Any, reader: ReaderParameters, catalog: Any, *, reads_words: bool) -> None:
     """A run cannot change which tables and parameters a node reads: that is known when pipelines are built."""
     kinds = ("a reader of subwords", "a reader of words")
     has_words = any(name.endswith(".tags") for name in node.inputs)
     _, tagging, tokenizer, _ = next(name for name in node.inputs if name.endswith(".tokens")).split(".")
     profile = next(name for name in node.inputs if name.startswith("params:encoders.")).rpartition(".")[2]
+    encoder = catalog.load(f"params:encoders.{profile}")
     wired = {
         f"readers.{reader.name}.encoder": (reader.encoder, profile),
         f"readers.{reader.name}.tagging": (reader.tagging, tagging),

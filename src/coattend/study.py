@@ -61,6 +61,17 @@ class Study:
         """Other benchmarks that a variant is trained on."""
         return [name for name in self.entry(variant)["training"].get("train_on", {}) if name != benchmark]
 
+    @property
+    def read(self) -> list[str]:
+        """Every benchmark that a variant is scored or trained on."""
+        asked = self.parameters
+        also = (name for one in asked.variants for place in asked.benchmarks_of(one) for name in self.also(one, place))
+        return list(dict.fromkeys((*asked.benchmarks, *also)))
+
+    def benchmark(self, name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+        """A benchmark's entry with what the study changes in its training."""
+        return {**entry, "training": entry.get("training", {}) | self.parameters.training.get(name, {})}
+
     def entry(self, variant: str, known: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """A variant as the entry of a reader.
 

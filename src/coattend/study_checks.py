@@ -1,6 +1,6 @@
 """What is wrong with the names that a study uses."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from coattend import configuration, readers
@@ -39,6 +39,9 @@ def problems(study: Study) -> Iterator[Problem]:
     yield from _unknown(("baseline",), asked.baseline, asked.variants, "variant")
     for name in asked.variants:
         yield from _of_variant(study, name)
+    for name, training in asked.training.items():
+        yield from _unknown(("training", name), name, study.read, "benchmark")
+        yield from _of_training(("training", name), training)
     for place, block in enumerate(asked.printed):
         for name, numbers in block.numbers.items():
             path = ("printed", place, "numbers", name)
@@ -84,16 +87,18 @@ def _of_reader(study: Study, variant: str) -> Iterator[Problem]:
     entry = ReaderParameters.model_validate(study.entry(variant))
     for option in entry.options:
         yield from _unknown((*path, option), option, readers.option_names(entry.reader), f"option of {entry.reader}")
-    for field in entry.training:
-        yield from _unknown(
-            (*path, "training", field), field, list(TrainingParameters.model_fields), "field of training"
-        )
+    yield from _of_training((*path, "training"), entry.training)
     try:
         configuration.encoder_entry(entry.encoder)
         for benchmark in study.parameters.benchmarks_of(variant):
             readers.head_for(entry.reader, configuration.answerable_tasks(benchmark), entry.head)
     except CoattendError as error:
         yield Problem(path, error.problem, error.cure)
+
+
+def _of_training(path: tuple[Any, ...], given: Iterable[str]) -> Iterator[Problem]:
+    for field in given:
+        yield from _unknown((*path, field), field, list(TrainingParameters.model_fields), "field of training")
 
 
 def _same(study: Study, variant: str, other: str) -> bool:

@@ -197,10 +197,10 @@ def test_a_variant_is_trained_on_two_benchmarks_and_another_begins_with_it(study
     assert fine["trial_id"] != alone["trial_id"]
 
 
-def test_an_environment_changes_a_reader_that_is_called_by_its_parts(study, kedro_run, project):
+def test_a_study_changes_training_and_an_environment_a_reader_that_is_called_by_its_parts(study, kedro_run, project):
     joined = "      gated: { title: Gated, change: { reader: transformer+gated, head: options } }\n"
     text = STUDY.replace("      poi_net: { title: POI-Net }\n", joined).replace("poi_net: { sample", "gated: { sample")
-    folder = study(text.replace("[0, 1]", "[0]"))
+    folder = study(text.replace("[0, 1]", "[0]\n    training: { sample: { learning_rate: 1.0e-3 } }"))
     parameters = project / "conf" / "test" / "parameters.yml"
     before = parameters.read_text()
     parameters.write_text(f"{before}readers: {{ transformer+gatd: {{ hops: 2 }} }}\n")
@@ -208,5 +208,6 @@ def test_an_environment_changes_a_reader_that_is_called_by_its_parts(study, kedr
         kedro_run("study_mine_turns")
     parameters.write_text(f"{before}readers: {{ transformer+gated: {{ hops: 2 }} }}\n")
     kedro_run("study_mine_turns")
-    (gated,) = results_in(folder)["trials"]["sample"]["gated"]
+    (plain,), (gated,) = (results_in(folder)["trials"]["sample"][name] for name in ("plain", "gated"))
     assert (gated["variant"], gated["head"], gated["options"]["hops"]) == ("transformer+gated", "options", 2)
+    assert plain["training"]["learning_rate"] == gated["training"]["learning_rate"] == 1e-3

@@ -85,6 +85,9 @@ class StudyParameters(Parameters):
         "finetuned", description="frozen: encoder outputs are kept, and interaction and head alone are trained."
     )
     seeds: tuple[int, ...] = Field((0, 1, 2), min_length=1, description="One trial a seed, for every variant.")
+    training: dict[str, dict[str, Any]] = Field(
+        {}, description="Benchmark to differences from its training parameters, for all variants alike."
+    )
     base: dict[str, Any] = Field(description="A reader's entry that variants differ from.")
     baseline: str = Field(description="The variant that the others are compared with.")
     variants: dict[str, VariantParameters] = Field(min_length=1, description="The rows.")
