@@ -1,12 +1,17 @@
 """Hooks that check a run before it starts, and say at its end what came out."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from kedro.framework.hooks import hook_impl
 from kedro.pipeline import Pipeline
 
+from coattend import configuration
 from coattend.errors import CoattendError, did_you_mean
 from coattend.parameters import BenchmarkParameters, ReaderParameters, training_of
+
+TRAINS = (".model", ".outcome")
+"""What the first output of a node that trains ends with."""
 
 
 class Checks:
@@ -36,7 +41,9 @@ class Checks:
             benchmark, reader = _asked(node, catalog)
             recurrent = readers.encoder_of(reader.reader) == "recurrent"
             _check_wiring(node, reader, catalog, reads_words=recurrent)
-            training_of(benchmark, reader, recurrent=recurrent)
+            training = training_of(benchmark, reader, recurrent=recurrent)
+            if node.outputs[0].endswith(TRAINS):
+                _check_trained_on(node, training.train_on)
             head = readers.head_for(reader.reader, benchmark.answerable, reader.head)
             readers.resolve(reader.reader, head=head, **reader.options)
 
@@ -71,6 +78,21 @@ def _check_wiring(node: Any, reader: ReaderParameters, catalog: Any, *, reads_wo
                 where=where,
                 cure="Say it in conf/base/parameters: it decides which tables are read, so it is the same everywhere",
             )
+
+
+def _check_trained_on(node: Any, train_on: Iterable[str]) -> None:
+    """Whose questions a node reads is known when pipelines are built, too."""
+    read = {name.removesuffix(".questions") for name in node.inputs if name.endswith(".questions")}
+    known = configuration.benchmark_names()
+    for name in train_on:
+        if name in read:
+            continue
+        cure = "A study trains on other benchmarks than the one that is asked: see conf/base/studies/multi_task.yml"
+        raise CoattendError(
+            f"names {name!r}, whose questions are not read here",
+            where=f"{node.name}, training.train_on",
+            cure=cure if name in known else did_you_mean(name, known),
+        )
 
 
 def _check_overrides(given: dict[str, Any], configured: dict[str, Any], path: str = "") -> None:
