@@ -88,6 +88,7 @@ MISTAKES = {
     "a benchmark": ("[dream]", "[draem]", 6, "dream"),
     "a benchmark's training": ("[0, 1]", "[0, 1]\n    training: { draem: { epochs: 1 } }", 8, "dream"),
     "a field of that": ("[0, 1]", "[0, 1]\n    training: { dream: { epoch: 1 } }", 8, "epochs"),
+    "what is trained on": ("{ turns: 1 }", "{ training: { train_on: { raec: [] } } }", 13, "race"),
     "a metric": ("{ dev: 68.6 }", "{ dev: { acuracy: 68.6 } }", None, "accuracy"),
     "a split": ("{ dev: 68.6 }", "{ dve: 68.6 }", None, "dev"),
     "a printed variant": ("numbers: { poi_net:", "numbers: { poinet:", None, "poi_net"),
@@ -125,6 +126,12 @@ def test_what_is_said_twice_or_is_missing_is_told(tmp_path, right, wrong, line, 
     with pytest.raises(CoattendError, match=re.escape(problem)) as told:
         studies.read(file)
     assert line is None or f"{file}, line {line}" in told.value.message
+
+
+def test_what_is_trained_on_must_ask_for_the_same_as_what_is_scored_on(tmp_path):
+    file = written(tmp_path, GOOD.replace("{ turns: 1 }", "{ training: { train_on: { squad_v1: [] } } }"))
+    with pytest.raises(CoattendError, match=r"line 13.*cannot answer what is asked for: span"):
+        studies.read(file)
 
 
 def test_an_unknown_study_is_told_the_nearest_one():

@@ -88,10 +88,13 @@ def _of_reader(study: Study, variant: str) -> Iterator[Problem]:
     for option in entry.options:
         yield from _unknown((*path, option), option, readers.option_names(entry.reader), f"option of {entry.reader}")
     yield from _of_training((*path, "training"), entry.training)
+    for name in entry.training.get("train_on", {}):
+        yield from _unknown((*path, "training", "train_on", name), name, configuration.benchmark_names(), "benchmark")
     try:
         configuration.encoder_entry(entry.encoder)
         for benchmark in study.parameters.benchmarks_of(variant):
-            readers.head_for(entry.reader, configuration.answerable_tasks(benchmark), entry.head)
+            head = readers.head_for(entry.reader, configuration.answerable_tasks(benchmark), entry.head)
+            readers.head_for(entry.reader, configuration.answerable_tasks(entry.trained_on(benchmark)), head)
     except CoattendError as error:
         yield Problem(path, error.problem, error.cure)
 

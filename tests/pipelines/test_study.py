@@ -7,7 +7,6 @@ import pyarrow.parquet as pq
 import pytest
 from mlflow import MlflowClient
 
-from coattend import studies
 from coattend.errors import CoattendError
 
 STUDY = """\
@@ -34,19 +33,9 @@ BROKEN = "      broken: { title: Broken, change: { training: { learning_rate: 1.
 
 
 @pytest.fixture
-def study(project):
-    """Writes the study's file into a project of its own."""
-
-    def write(text=STUDY):
-        folder = project / "conf" / "base" / "studies"
-        for file in folder.glob("*.yml"):
-            file.unlink()
-        (folder / "mine.yml").write_text(text)
-        studies.forget()
-        return project / "data" / "test" / "08_reporting" / "studies" / "mine_turns"
-
-    yield write
-    studies.forget()
+def study(write_study):
+    """Writes the study's file, and tells where its results lie."""
+    return lambda text=STUDY: write_study(text) / "08_reporting" / "studies" / "mine_turns"
 
 
 def results_in(folder):
@@ -174,14 +163,7 @@ def test_a_frozen_study_trains_interaction_and_head_alone(study, kedro_run):
     assert list(folder.parents[2].glob("06_models/encoder_outputs/*.npy"))
 
 
-def test_a_variant_is_trained_on_two_benchmarks_and_another_begins_with_it(study, kedro_run, project, monkeypatch):
-    monkeypatch.setenv("COATTEND_RAW", str(project / "raw"))
-    raw = project / "raw" / "custom"
-    raw.mkdir(parents=True)
-    row = {"question": "Who slept?", "options": ["Ann", "Bob"]}
-    for split, hours in (("train", range(24)), ("dev", range(30, 34))):
-        rows = [row | {"passage": f"Ann met Bob. {n} hours later Bob slept.", "label": 1} for n in hours]
-        (raw / f"{split}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+def test_a_variant_is_trained_on_two_benchmarks_and_another_begins_with_it(study, kedro_run, custom_questions):
     both = "{ train_on: { sample: [], custom: [] }, max_questions: 8 }"
     variants = f"      both: {{ title: Both, change: {{ training: {both} }} }}\n"
     variants += "      fine: { title: Fine, change: { training: { start_from: both } } }\n"

@@ -36,13 +36,15 @@ class Cost:
     known_from: str
 
 
-def cost_of(plan: Plan, store: Path, *, begun: bool = False) -> Cost:
+def cost_of(plan: Plan, asked: Plan, store: Path, *, begun: bool = False, counted: bool = False) -> Cost:
     """Estimate what a plan will take: as earlier trials of its reader on this machine, else from a few batches.
 
     Args:
         plan: What is trained.
+        asked: What its trials are asked then.
         store: The folder of all trials.
         begun: Whether its trials begin with others that are still to come; which of its own are there is then unknown.
+        counted: Whether its training is counted elsewhere, and asking alone is to be.
     """
     work = Work.of(plan, store)
     missing = [seed for seed in plan.training.seeds if begun or work.trial(seed).outcome() is None]
@@ -52,8 +54,10 @@ def cost_of(plan: Plan, store: Path, *, begun: bool = False) -> Cost:
     if rate is None:
         rate, known_from = _timed(work), f"{TIMED} batches"
     learned = len(work.train.examples) * plan.training.epochs
-    asked = len(work.held_out.examples) * plan.training.evaluations + len(plan.source.scored(plan.training).examples)
-    return Cost(len(missing), len(missing) * (learned + asked / ASKED_FASTER) / rate, known_from)
+    marked = len(work.held_out.examples) * plan.training.evaluations
+    scored = len(asked.source.scored(asked.training).examples)
+    questions = (0 if counted else learned + marked / ASKED_FASTER) + scored / ASKED_FASTER
+    return Cost(0 if counted else len(missing), len(missing) * questions / rate, known_from)
 
 
 def _earlier(plan: Plan, store: Path) -> float | None:

@@ -1,0 +1,35 @@
+"""Studies of a project of its own, and questions that they can be trained on beside the sample."""
+
+import json
+
+import pytest
+
+from coattend import studies
+
+
+@pytest.fixture
+def write_study(project):
+    """Writes the only file of studies, and tells where results lie."""
+
+    def write(text):
+        folder = project / "conf" / "base" / "studies"
+        for file in folder.glob("*.yml"):
+            file.unlink()
+        (folder / "mine.yml").write_text(text)
+        studies.forget()
+        return project / "data" / "test"
+
+    yield write
+    studies.forget()
+
+
+@pytest.fixture
+def custom_questions(project, monkeypatch):
+    """Questions of the benchmark custom: 24 to train on, 4 for dev."""
+    monkeypatch.setenv("COATTEND_RAW", str(project / "raw"))
+    raw = project / "raw" / "custom"
+    raw.mkdir(parents=True)
+    row = {"question": "Who slept?", "options": ["Ann", "Bob"]}
+    for split, hours in (("train", range(24)), ("dev", range(30, 34))):
+        rows = [row | {"passage": f"Ann met Bob. {n} hours later Bob slept.", "label": 1} for n in hours]
+        (raw / f"{split}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
