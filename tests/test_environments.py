@@ -60,7 +60,7 @@ def test_every_variant_of_the_papers_environment_can_be_trained_as_it_says(param
             encoder = EncoderParameters.model_validate(loaded["encoders"][variant.encoder])
             assert encoder.tokenizer in loaded["tokenizers"]
             for benchmark in about.benchmarks_of(key):
-                asked = BenchmarkParameters.model_validate(loaded["benchmarks"][benchmark])
+                asked = BenchmarkParameters.model_validate(loaded["studies"][name]["benchmarks"][benchmark])
                 training_of(asked, variant, recurrent=False)
 
 
@@ -69,7 +69,8 @@ def test_hyper_parameters_are_those_that_the_papers_print(parameters):
 
     def trained(study, variant, benchmark):
         entry = ReaderParameters.model_validate(loaded["studies"][study]["variants"][variant])
-        return training_of(BenchmarkParameters.model_validate(loaded["benchmarks"][benchmark]), entry, recurrent=False)
+        asked = BenchmarkParameters.model_validate(loaded["studies"][study]["benchmarks"][benchmark])
+        return training_of(asked, entry, recurrent=False)
 
     for benchmark, epochs in {"dream": 4, "race": 2, "squad_v1": 2, "squad_v2": 2}.items():
         for variant in ("plain", "poi_net"):

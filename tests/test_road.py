@@ -118,6 +118,11 @@ def test_data_stages_leave_no_run(kedro_run, project):
     assert not (project / "mlflow.db").exists()
 
 
+def on_dream(train_on):
+    changed = {"benchmarks": {"dream": {"training": {"train_on": train_on}}}}
+    return {"pipelines": "training", "namespaces": "dream.poi_net", **changed}
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -132,6 +137,8 @@ def test_data_stages_leave_no_run(kedro_run, project):
         ({"pipelines": "training", "namespaces": "sample.poi_net", "readers": {"poi_net": {"turn": 5}}}, "turns"),
         ({"pipelines": "ingestion", "namespaces": "sample", "benchmarks": {"sample": {"shard": 5}}}, "shard"),
         ({"pipelines": "training", "namespaces": "sample.plain", "readers": {"plain": {"training": {"lr": 1}}}}, "lr"),
+        (on_dream({"dream": [], "raec": []}), r"dream.poi_net.train, training.train_on: .*Did you mean 'race'"),
+        (on_dream({"dream": [], "race": []}), "names 'race', whose questions are not read here. A study trains on"),
     ],
 )
 def test_a_misspelt_name_is_refused_with_the_right_one(kedro_run, project, arguments, message):

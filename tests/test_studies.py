@@ -68,11 +68,27 @@ def test_a_variant_of_another_reader_takes_the_bases_training_and_not_its_option
     assert plain["training"]["epochs"] == poi_net["training"]["epochs"] == 3
 
 
+def test_a_variant_may_be_a_reader_that_is_called_by_its_parts(tmp_path):
+    joined = "{ reader: transformer+gated, head: options, hops: 2 }"
+    (one,) = studies.read(written(tmp_path, GOOD.replace("{ turns: 1 }", joined)))
+    entry = ReaderParameters.model_validate(one.entry("turns_1"))
+    assert (entry.name, entry.reader, entry.head) == ("turns_1", "transformer+gated", "options")
+    assert entry.options == {"hops": 2}
+    changed = {"transformer+gated": {"reader": "transformer+gated", "hops": 4, "hop_dropout": 0.5}}
+    assert ReaderParameters.model_validate(one.entry("turns_1", changed)).options == {"hops": 2, "hop_dropout": 0.5}
+
+
 MISTAKES = {
     "a reader": ("reader: plain }", "reader: plane }", 11, "plain"),
+    "a joined reader's encoder": ("reader: plain }", "reader: recurent+coattention }", 11, "recurrent"),
+    "a joined reader's interaction": ("reader: plain }", "reader: recurrent+coatention }", 11, "coattention"),
+    "a joined reader's option": ("{ turns: 1 }", "{ reader: transformer+gated, hop: 2 }", 13, "hops"),
     "an option": ("{ turns: 1 }", "{ turnz: 1 }", 13, "turns"),
     "a training field": ("{ turns: 1 }", "{ training: { epoch: 1 } }", 13, "epochs"),
     "a benchmark": ("[dream]", "[draem]", 6, "dream"),
+    "a benchmark's training": ("[0, 1]", "[0, 1]\n    training: { draem: { epochs: 1 } }", 8, "dream"),
+    "a field of that": ("[0, 1]", "[0, 1]\n    training: { dream: { epoch: 1 } }", 8, "epochs"),
+    "what is trained on": ("{ turns: 1 }", "{ training: { train_on: { raec: [] } } }", 13, "race"),
     "a metric": ("{ dev: 68.6 }", "{ dev: { acuracy: 68.6 } }", None, "accuracy"),
     "a split": ("{ dev: 68.6 }", "{ dve: 68.6 }", None, "dev"),
     "a printed variant": ("numbers: { poi_net:", "numbers: { poinet:", None, "poi_net"),
@@ -157,6 +173,12 @@ def test_what_is_wrong_with_a_search_is_told_with_its_line(tmp_path, right, wron
     with pytest.raises(CoattendError, match=re.escape(told)) as error:
         studies.read(file)
     assert f"{file}, line {line}," in error.value.message
+
+
+def test_what_is_trained_on_must_ask_for_the_same_as_what_is_scored_on(tmp_path):
+    file = written(tmp_path, GOOD.replace("{ turns: 1 }", "{ training: { train_on: { squad_v1: [] } } }"))
+    with pytest.raises(CoattendError, match=r"line 13.*cannot answer what is asked for: span"):
+        studies.read(file)
 
 
 def test_an_unknown_study_is_told_the_nearest_one():

@@ -12,7 +12,7 @@ from coattend.errors import CoattendError, did_you_mean
 
 class ConfigLoader(OmegaConfigLoader):
     """Kedro's loader; entries learn their names, readers without a parameter file get an entry of defaults, and the
-    variants of studies are completed from the readers that they differ from."""
+    variants and benchmarks of studies are completed from the entries that they differ from."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -28,24 +28,25 @@ class ConfigLoader(OmegaConfigLoader):
         config = super().__getitem__(key)
         if key == "parameters":
             given = config.get("readers") or {}
-            _check_known("readers", given, configuration.reader_names())
+            _check_readers(given)
             _check_known("benchmarks", config.get("benchmarks") or {}, configuration.benchmark_names())
             names = {*readers.names(), *given}
             config["readers"] = {name: configuration.complete_reader(name, given.get(name)) for name in sorted(names)}
             for name, entry in (config.get("benchmarks") or {}).items():
                 entry["name"] = name
-            config["studies"] = _studies(config.get("studies") or {}, config["readers"])
+            config["studies"] = _studies(config.get("studies") or {}, config["readers"], config.get("benchmarks") or {})
         return config
 
 
-def _studies(given: dict[str, Any], readers: dict[str, Any]) -> dict[str, Any]:
-    """Every study with what an environment changes in it, and its variants as readers' entries."""
+def _studies(given: dict[str, Any], readers: dict[str, Any], benchmarks: dict[str, Any]) -> dict[str, Any]:
+    """Every study with what an environment changes in it, its variants as readers' entries, and its benchmarks."""
     _check_known("studies", given, studies.study_names())
     found = {}
     for name in studies.study_names():
         one = studies.study(name).changed(given.get(name) or {})
         variants = {variant: one.entry(variant, readers) for variant in one.parameters.variants}
-        found[name] = {"about": one.parameters.model_dump(mode="json"), "variants": variants}
+        read = {benchmark: one.benchmark(benchmark, benchmarks[benchmark]) for benchmark in one.read}
+        found[name] = {"about": one.parameters.model_dump(mode="json"), "variants": variants, "benchmarks": read}
     return found
 
 
@@ -56,7 +57,16 @@ def _check_environment(folder: Path, name: str | None) -> None:
     raise CoattendError(f"there is no environment {name!r}", where=f"--env {name}", cure=did_you_mean(name, known))
 
 
-ONE = {"readers": "reader", "benchmarks": "benchmark", "studies": "study"}
+def _check_readers(given: Iterable[str]) -> None:
+    """Readers of the base environment, and those that are called by their parts, may be changed."""
+    for name in given:
+        try:
+            configuration.check_reader(name)
+        except CoattendError as error:
+            raise CoattendError(error.problem, where=f"readers.{name} in a parameter file", cure=error.cure) from None
+
+
+ONE = {"benchmarks": "benchmark", "studies": "study"}
 
 
 def _check_known(kind: str, given: Iterable[str], known: list[str]) -> None:

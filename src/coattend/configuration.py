@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from coattend import environment, readers
 from coattend.errors import CoattendError, did_you_mean
 from coattend.parameters import BenchmarkParameters
+from coattend.readers.registry import JOIN
 
 _SOURCE_ROOT = Path(__file__).resolve().parents[2]
 
@@ -56,14 +57,30 @@ def reader_names() -> list[str]:
 def reader_entry(name: str) -> dict[str, Any]:
     """A reader's parameters in the base environment, completed with its names and wired as the chosen one wires it.
 
+    A reader that is called by its parts, such as ``transformer+coattention``, needs no file.
+
     Raises:
-        CoattendError: If there is no such reader.
+        CoattendError: If there is no such reader, or no such part.
     """
-    declared = name in _entries("readers") or name not in readers.names()
+    check_reader(name)
     changed = environment.of_reader(name)
     if "encoder" in changed:
         encoder_entry(changed["encoder"], where=f"readers.{name}.encoder of the environment")
-    return complete_reader(name, _entry("readers", name) if declared else None) | changed
+    return complete_reader(name, _entries("readers").get(name)) | changed
+
+
+def check_reader(name: str) -> None:
+    """Refuse the name of a reader that is neither there nor made of parts that are.
+
+    Raises:
+        CoattendError: With the nearest right name.
+    """
+    known = reader_names()
+    if name in known:
+        return
+    if JOIN not in name:
+        raise CoattendError(f"there is no reader {name!r}", cure=did_you_mean(name, known))
+    readers.heads_of(name)
 
 
 def encoder_entry(name: str, *, where: str | None = None) -> dict[str, Any]:

@@ -1,14 +1,19 @@
 """Hooks that check a run before it starts, and say at its end what came out."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from kedro.framework.hooks import hook_impl
 from kedro.framework.project import pipelines
 from kedro.pipeline import Pipeline
 
+from coattend import configuration
 from coattend.errors import CoattendError, did_you_mean
 from coattend.missing import command_for
-from coattend.parameters import EncoderParameters, ReaderParameters, training_of
+from coattend.parameters import BenchmarkParameters, ReaderParameters, training_of
+
+TRAINS = (".model", ".outcome")
+"""What the first output of a node that trains ends with."""
 
 
 class Checks:
@@ -35,31 +40,34 @@ class Checks:
         for node in pipeline.nodes:
             if "gpu" not in node.tags:
                 continue
-            benchmark, reader = _parameter(node, "benchmarks", catalog), _reader(node, catalog)
+            benchmark, reader = _asked(node, catalog)
             recurrent = readers.encoder_of(reader.reader) == "recurrent"
-            _check_wiring(node, reader, _parameter(node, "encoders", catalog), reads_words=recurrent)
-            training_of(benchmark, reader, recurrent=recurrent)
+            _check_wiring(node, reader, catalog, reads_words=recurrent)
+            training = training_of(benchmark, reader, recurrent=recurrent)
+            if node.outputs[0].endswith(TRAINS):
+                _check_trained_on(node, training.train_on)
             head = readers.head_for(reader.reader, benchmark.answerable, reader.head)
             readers.resolve(reader.reader, head=head, **reader.options)
         _check_tables(pipeline, catalog)
 
 
-def _parameter(node: Any, kind: str, catalog: Any) -> Any:
-    return next(catalog.load(name) for name in node.inputs if name.startswith(f"params:{kind}."))
+def _asked(node: Any, catalog: Any) -> tuple[BenchmarkParameters, ReaderParameters]:
+    """The benchmark and the reader in a node's name, ``dream.duma.train`` or ``study.<study>.dream.duma``."""
+    first, second, *rest = node.name.split(".")
+    names = [f"benchmarks.{first}", f"readers.{second}"]
+    if first == "study":
+        names = [f"studies.{second}.benchmarks.{rest[0]}", f"studies.{second}.variants.{rest[1]}"]
+    benchmark, reader = (catalog.load(f"params:{name}") for name in names)
+    return benchmark, reader
 
 
-def _reader(node: Any, catalog: Any) -> ReaderParameters:
-    """The reader that a node trains: one of its own, or a study's variant."""
-    kind = f"studies.{node.namespace.split('.')[1]}.variants" if "study" in node.tags else "readers"
-    return _parameter(node, kind, catalog)
-
-
-def _check_wiring(node: Any, reader: ReaderParameters, encoder: EncoderParameters, *, reads_words: bool) -> None:
+def _check_wiring(node: Any, reader: ReaderParameters, catalog: Any, *, reads_words: bool) -> None:
     """A run cannot change which tables and parameters a node reads: that is known when pipelines are built."""
     kinds = ("a reader of subwords", "a reader of words")
     has_words = any(name.endswith(".tags") for name in node.inputs)
     _, tagging, tokenizer, _ = next(name for name in node.inputs if name.endswith(".tokens")).split(".")
     profile = next(name for name in node.inputs if name.startswith("params:encoders.")).rpartition(".")[2]
+    encoder = catalog.load(f"params:encoders.{profile}")
     wired = {
         f"readers.{reader.name}.encoder": (reader.encoder, profile),
         f"readers.{reader.name}.tagging": (reader.tagging, tagging),
@@ -73,6 +81,21 @@ def _check_wiring(node: Any, reader: ReaderParameters, encoder: EncoderParameter
                 where=where,
                 cure="Say it in a parameter file: it decides which tables are read, which --params cannot change",
             )
+
+
+def _check_trained_on(node: Any, train_on: Iterable[str]) -> None:
+    """Whose questions a node reads is known when pipelines are built, too."""
+    read = {name.removesuffix(".questions") for name in node.inputs if name.endswith(".questions")}
+    known = configuration.benchmark_names()
+    for name in train_on:
+        if name in read:
+            continue
+        cure = "A study trains on other benchmarks than the one that is asked: see conf/base/studies/multi_task.yml"
+        raise CoattendError(
+            f"names {name!r}, whose questions are not read here",
+            where=f"{node.name}, training.train_on",
+            cure=cure if name in known else did_you_mean(name, known),
+        )
 
 
 def _check_tables(pipeline: Pipeline, catalog: Any) -> None:

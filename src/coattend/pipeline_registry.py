@@ -115,9 +115,8 @@ def _study(name: str) -> Pipeline:
         for variant in asked.variants
         for benchmark in asked.benchmarks_of(variant)
     }
-    read = dict.fromkeys([*asked.benchmarks, *(other for profiles in variants.values() for other in profiles["also"])])
     data = []
-    for benchmark in read:
+    for benchmark in one.read:
         texts = _texts(
             profiles for (where, _), profiles in variants.items() if where == benchmark or benchmark in profiles["also"]
         )

@@ -11,10 +11,8 @@ from coattend import configuration, environment
 from coattend.errors import CoattendError
 from coattend.parameters.study import PaperParameters, StudyParameters
 
-_VALUES = ("seeds", "protocol", "budget_hours", "base")
-"""What an environment may change in a study."""
-_FOR_ALL = (*environment.WIRING, "training", "training_on")
-"""What a study's base says for variants of another reader too, and what of it an environment may change."""
+_VALUES = ("seeds", "protocol", "budget_hours", "training", "base")
+"""What an environment may change in a study; of its base only what the reader reads."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +47,11 @@ class Study:
                 cure = f"Environments change values only: {', '.join(_VALUES)}"
                 raise CoattendError("cannot be changed here", where=f"studies.{self.name}.{field}", cure=cure)
         for field in values.get("base", {}):
-            if field not in _FOR_ALL:
-                where = f"studies.{self.name}.base.{field}"
-                raise CoattendError("cannot be changed here", where=where, cure=f"Values only: {', '.join(_FOR_ALL)}")
+            if field not in environment.WIRING:
+                cure = f"Environments change there: {', '.join(environment.WIRING)}"
+                raise CoattendError("cannot be changed here", where=f"studies.{self.name}.base.{field}", cure=cure)
         asked = self.parameters.model_dump(mode="json")
-        asked |= {**values, "base": asked["base"] | values.get("base", {})}
+        asked |= values | {field: asked[field] | values.get(field, {}) for field in ("base", "training")}
         try:
             return replace(self, parameters=StudyParameters.model_validate(asked))
         except ValidationError as error:
@@ -68,6 +66,17 @@ class Study:
         """Other benchmarks that a variant is trained on."""
         return [name for name in self.entry(variant)["training"].get("train_on", {}) if name != benchmark]
 
+    @property
+    def read(self) -> list[str]:
+        """Every benchmark that a variant is scored or trained on."""
+        asked = self.parameters
+        also = (name for one in asked.variants for place in asked.benchmarks_of(one) for name in self.also(one, place))
+        return list(dict.fromkeys((*asked.benchmarks, *also)))
+
+    def benchmark(self, name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+        """A benchmark's entry with what the study changes in its training."""
+        return {**entry, "training": entry.get("training", {}) | self.parameters.training.get(name, {})}
+
     def entry(self, variant: str, known: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """A variant as the entry of a reader.
 
@@ -77,8 +86,10 @@ class Study:
         """
         base, change = self.parameters.base, self.parameters.variants[variant].change
         reader = change.get("reader", base["reader"])
-        start = configuration.reader_entry(reader) if known is None else known[reader]
-        own = base if reader == base["reader"] else {field: base[field] for field in _FOR_ALL if field in base}
+        start = dict((known or {}).get(reader) or configuration.reader_entry(reader))
+        start.pop("training_on", None)  # A study says itself how a benchmark is trained on.
+        wiring = {field: base[field] for field in environment.WIRING if field in base}
+        own = base if reader == base["reader"] else wiring
         training = start.get("training", {}) | base.get("training", {}) | change.get("training", {})
         training.pop("start_from", None)  # A variant's trials are found when they are there.
         seeds: dict[str, Any] = {"seeds": list(self.parameters.seeds)}

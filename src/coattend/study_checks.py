@@ -1,6 +1,6 @@
 """What is wrong with the names that a study uses."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -44,6 +44,9 @@ def problems(study: Study) -> Iterator[Problem]:
         yield from _of_variant(study, name)
     if asked.search is not None:
         yield from _of_search(asked.search)
+    for name, training in asked.training.items():
+        yield from _unknown(("training", name), name, study.read, "benchmark")
+        yield from _of_training(("training", name), training)
     for place, block in enumerate(asked.printed):
         for name, numbers in block.numbers.items():
             path = ("printed", place, "numbers", name)
@@ -81,23 +84,29 @@ def _of_variant(study: Study, name: str) -> Iterator[Problem]:
 def _of_reader(study: Study, variant: str) -> Iterator[Problem]:
     change = study.parameters.variants[variant].change
     path = ("variants", variant, "change")
-    reader = change.get("reader", study.parameters.base.get("reader"))
-    if reader not in configuration.reader_names():
-        yield from _unknown((*path, "reader"), str(reader), configuration.reader_names(), "reader")
+    try:
+        configuration.check_reader(str(change.get("reader", study.parameters.base.get("reader"))))
+    except CoattendError as error:
+        yield Problem((*path, "reader"), error.problem, error.cure)
         return
     entry = ReaderParameters.model_validate(study.entry(variant))
     for option in entry.options:
         yield from _unknown((*path, option), option, readers.option_names(entry.reader), f"option of {entry.reader}")
-    for field in entry.training:
-        yield from _unknown(
-            (*path, "training", field), field, list(TrainingParameters.model_fields), "field of training"
-        )
+    yield from _of_training((*path, "training"), entry.training)
+    for name in entry.training.get("train_on", {}):
+        yield from _unknown((*path, "training", "train_on", name), name, configuration.benchmark_names(), "benchmark")
     try:
         configuration.encoder_entry(entry.encoder)
         for benchmark in study.parameters.benchmarks_of(variant):
-            readers.head_for(entry.reader, configuration.answerable_tasks(benchmark), entry.head)
+            head = readers.head_for(entry.reader, configuration.answerable_tasks(benchmark), entry.head)
+            readers.head_for(entry.reader, configuration.answerable_tasks(entry.trained_on(benchmark)), head)
     except CoattendError as error:
         yield Problem(path, error.problem, error.cure)
+
+
+def _of_training(path: tuple[Any, ...], given: Iterable[str]) -> Iterator[Problem]:
+    for field in given:
+        yield from _unknown((*path, field), field, list(TrainingParameters.model_fields), "field of training")
 
 
 def _same(study: Study, variant: str, other: str) -> bool:

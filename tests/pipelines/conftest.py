@@ -1,5 +1,6 @@
-"""A study in a project of its own."""
+"""Studies of a project of its own, and questions that they can be trained on beside the sample."""
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,8 +10,8 @@ from coattend import studies
 
 
 @pytest.fixture
-def study(project) -> Iterator[Callable[[str], Path]]:
-    """Writes the one file of studies, whose study is called ``turns``; gives the folder that it is reported in."""
+def write_study(project) -> Iterator[Callable[[str], Path]]:
+    """Writes the only file of studies, and tells where results lie."""
 
     def write(text: str) -> Path:
         folder = project / "conf" / "base" / "studies"
@@ -18,7 +19,25 @@ def study(project) -> Iterator[Callable[[str], Path]]:
             file.unlink()
         (folder / "mine.yml").write_text(text)
         studies.forget()
-        return project / "data" / "test" / "08_reporting" / "studies" / "mine_turns"
+        return project / "data" / "test"
 
     yield write
     studies.forget()
+
+
+@pytest.fixture
+def study(write_study) -> Callable[[str], Path]:
+    """Writes the one file of studies, whose study is called ``turns``; gives the folder that it is reported in."""
+    return lambda text: write_study(text) / "08_reporting" / "studies" / "mine_turns"
+
+
+@pytest.fixture
+def custom_questions(project, monkeypatch):
+    """Questions of the benchmark custom: 24 to train on, 4 for dev."""
+    monkeypatch.setenv("COATTEND_RAW", str(project / "raw"))
+    raw = project / "raw" / "custom"
+    raw.mkdir(parents=True)
+    row = {"question": "Who slept?", "options": ["Ann", "Bob"]}
+    for split, hours in (("train", range(24)), ("dev", range(30, 34))):
+        rows = [row | {"passage": f"Ann met Bob. {n} hours later Bob slept.", "label": 1} for n in hours]
+        (raw / f"{split}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))

@@ -157,14 +157,7 @@ def test_a_frozen_study_trains_interaction_and_head_alone(study, kedro_run):
     assert list(folder.parents[2].glob("06_models/encoder_outputs/*.npy"))
 
 
-def test_a_variant_is_trained_on_two_benchmarks_and_another_begins_with_it(study, kedro_run, project, monkeypatch):
-    monkeypatch.setenv("COATTEND_RAW", str(project / "raw"))
-    raw = project / "raw" / "custom"
-    raw.mkdir(parents=True)
-    row = {"question": "Who slept?", "options": ["Ann", "Bob"]}
-    for split, hours in (("train", range(24)), ("dev", range(30, 34))):
-        rows = [row | {"passage": f"Ann met Bob. {n} hours later Bob slept.", "label": 1} for n in hours]
-        (raw / f"{split}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+def test_a_variant_is_trained_on_two_benchmarks_and_another_begins_with_it(study, kedro_run, custom_questions):
     both = "{ train_on: { sample: [], custom: [] }, max_questions: 8 }"
     variants = f"      both: {{ title: Both, change: {{ training: {both} }} }}\n"
     variants += "      fine: { title: Fine, change: { training: { start_from: both } } }\n"
@@ -178,3 +171,19 @@ def test_a_variant_is_trained_on_two_benchmarks_and_another_begins_with_it(study
     trial = json.loads((folder.parents[2] / "06_models/trials" / fine["trial_id"] / "trial.json").read_text())
     assert trial["training"]["start_from"] == coarse["trial_id"]
     assert fine["trial_id"] != alone["trial_id"]
+
+
+def test_a_study_changes_training_and_an_environment_a_reader_that_is_called_by_its_parts(study, kedro_run, project):
+    joined = "      gated: { title: Gated, change: { reader: transformer+gated, head: options } }\n"
+    text = STUDY.replace("      poi_net: { title: POI-Net }\n", joined).replace("poi_net: { sample", "gated: { sample")
+    folder = study(text.replace("[0, 1]", "[0]\n    training: { sample: { learning_rate: 1.0e-3 } }"))
+    parameters = project / "conf" / "test" / "parameters.yml"
+    before = parameters.read_text()
+    parameters.write_text(f"{before}readers: {{ transformer+gatd: {{ hops: 2 }} }}\n")
+    with pytest.raises(CoattendError, match=r"readers.transformer\+gatd in a parameter file: .*'gatd'.*'gated'"):
+        kedro_run("study_mine_turns")
+    parameters.write_text(f"{before}readers: {{ transformer+gated: {{ hops: 2 }} }}\n")
+    kedro_run("study_mine_turns")
+    (plain,), (gated,) = (results_in(folder)["trials"]["sample"][name] for name in ("plain", "gated"))
+    assert (gated["variant"], gated["head"], gated["options"]["hops"]) == ("transformer+gated", "options", 2)
+    assert plain["training"]["learning_rate"] == gated["training"]["learning_rate"] == 1e-3

@@ -6,19 +6,19 @@ GOOD = {"final_loss": 0.5, "chance_loss": 1.0986, "truncated_passages": 0.0}
 CUT = GOOD | {"truncated_passages": 0.25}
 
 
-def told(trials):
+def told(given, **more):
     """What a study's page says one has to keep in mind."""
     results = {
         "source": "A paper, table 1",
         "seeds": [0, 1],
         "protocol": "full",
         "variants": {"plain": {"title": "Baseline"}, "poi_net": {"title": "POI-Net"}},
-        "trials": {"dream": trials},
+        "trials": {"dream": given},
         "notes": ["What to know."],
         "analyses": {},
     }
     lists = {key: [] for key in ("rows", "shows", "cited", "left_out", "failures")}
-    return study_page.sections(results | lists)[-1].text
+    return study_page.sections(results | lists | more)[-1].text
 
 
 def test_a_warning_is_given_once_with_all_trials_that_raise_it():
@@ -37,4 +37,12 @@ def test_trials_of_which_nothing_is_known_are_counted_and_failed_ones_are_not():
     trials = {"plain": [{"seed": 0}, {"seed": 1, "failure": "out of memory"}], "poi_net": [{"seed": 0, "signs": GOOD}]}
     first, note = told(trials)
     assert first == "1 trial was trained before such things were noted: nothing here warns of it."
+    assert note == "What to know."
+
+
+def test_trials_that_answer_two_benchmarks_warn_once_of_the_one_that_they_were_trained_on():
+    trials = {"plain": [{"seed": 0, "signs": CUT}]}
+    both = {"dream": trials, "race": trials}
+    first, note = told({}, trials=both, trained_on={"race": {"plain": "dream"}})
+    assert first.startswith("Warning, Baseline on dream, seed 0: ")
     assert note == "What to know."

@@ -37,6 +37,11 @@ class ReaderParameters(Parameters):
     )
     options: dict[str, Any] = Field({}, description="The reader's own options.")
 
+    def trained_on(self, benchmark: str) -> str:
+        """The benchmark whose trials it has where it is scored on one: that one, or the only other that it names."""
+        named = list(self.training.get("train_on", {}))
+        return named[0] if len(named) == 1 else benchmark
+
     def with_seeds(self, seeds: tuple[int, ...] | None) -> "ReaderParameters":
         """The same reader, trained with other seeds; None: with its own."""
         return self if seeds is None else self.model_copy(update={"training": self.training | {"seeds": list(seeds)}})
@@ -54,6 +59,8 @@ class ReaderParameters(Parameters):
 def training_of(benchmark: BenchmarkParameters, reader: ReaderParameters, *, recurrent: bool) -> TrainingParameters:
     """The benchmark's training parameters with its differences for this kind of reader, and then the reader's own.
 
+    To train on the whole benchmark is what ``train_on`` asks for anyway, said or not: it is empty then.
+
     Raises:
         CoattendError: If a difference names no such parameter, or has a wrong value.
     """
@@ -62,7 +69,7 @@ def training_of(benchmark: BenchmarkParameters, reader: ReaderParameters, *, rec
     of_kind = getattr(benchmark, kind) if kind else {}
     of_reader = reader.training_on.get(benchmark.name, {}) | reader.training
     try:
-        return TrainingParameters.model_validate({**benchmark.training.model_dump(), **of_kind, **of_reader})
+        training = TrainingParameters.model_validate({**benchmark.training.model_dump(), **of_kind, **of_reader})
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
@@ -75,3 +82,5 @@ def training_of(benchmark: BenchmarkParameters, reader: ReaderParameters, *, rec
             where=f"{where}.{field}",
             cure=did_you_mean(field, list(TrainingParameters.model_fields)),
         ) from None
+    whole = training.train_on == {benchmark.name: ()}
+    return training.model_copy(update={"train_on": {}}) if whole else training

@@ -89,6 +89,9 @@ class StudyParameters(Parameters):
     search: SearchParameters | None = Field(
         None, description="How every variant's training is tuned first; null: it is trained as configured."
     )
+    training: dict[str, dict[str, Any]] = Field(
+        {}, description="Benchmark to differences from its training parameters, for all variants alike."
+    )
     base: dict[str, Any] = Field(description="A reader's entry that variants differ from.")
     baseline: str = Field(description="The variant that the others are compared with.")
     variants: dict[str, VariantParameters] = Field(min_length=1, description="The rows.")

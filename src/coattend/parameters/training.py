@@ -44,7 +44,9 @@ class TrainingParameters(Parameters):
         False, description="Whether anonymised entities (CNN) change names among themselves in every batch."
     )
     train_on: dict[str, str | tuple[str, ...]] = Field(
-        {}, description="Subsets to train on, by benchmark, such as {cbt: NE}; empty: the whole benchmark."
+        {},
+        description="Subsets to train on, by benchmark, such as {cbt: NE}; empty: the whole benchmark. Others than the "
+        "one that is asked are for studies.",
     )
     frozen: bool = Field(
         False, description="Whether the encoder stays as it is: its outputs are computed once and kept."

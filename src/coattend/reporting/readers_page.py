@@ -33,7 +33,8 @@ name; all others can be had by the names of their parts."""
 _NAMELESS = """\
 ## Readers without a name
 
-A reader that has no name is called by its encoder and its interaction with a `+` between, and takes any head that fits:
+A reader that has no name is called by its encoder and its interaction with a `+` between, and takes any head that fits.
+Studies name it so, as `conf/base/studies/grid.yml` does; with an entry it stands in the pipelines of benchmarks:
 
 ```yaml
 # conf/base/parameters/readers/mine.yml

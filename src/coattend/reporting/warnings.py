@@ -36,8 +36,10 @@ def study_warnings(results: dict[str, Any]) -> Iterator[str]:
     Args:
         results: What `coattend.reporting.study_table.results_of` returned.
     """
+    # Trials that are asked the questions of several benchmarks are named once, by what they were trained on.
+    elsewhere = results.get("trained_on", {})
     by_name = {
-        f"{results['variants'][variant]['title']} on {benchmark}": trials
+        f"{results['variants'][variant]['title']} on {elsewhere.get(benchmark, {}).get(variant, benchmark)}": trials
         for benchmark, of_benchmark in results["trials"].items()
         for variant, trials in of_benchmark.items()
     }

@@ -30,9 +30,12 @@ def write_findings(
         ends = {"": row["mean"], ".low": row["low"], ".high": row["high"], ".difference": row["difference"]}
         log_values(client, parent, {f"{place}{end}": value for end, value in ends.items() if value is not None})
     for benchmark, variant, trial in _finished(findings):
-        run = trials.find_or_write(client, trial, benchmark, variant, experiment, parent, project)
+        trained_on = findings["trained_on"][benchmark].get(variant, benchmark)
+        run = trials.find_or_write(client, trial, trained_on, variant, experiment, parent, project)
         mine = [row for row in findings["rows"] if (row["benchmark"], row["variant"]) == (benchmark, variant)]
-        log_values(client, run, {_column(row): row["seeds"][str(trial["seed"])] for row in mine})
+        # One run has the scores on every benchmark that its trial is asked; its own go by their plain names.
+        place = "" if trained_on == benchmark else f"{benchmark}."
+        log_values(client, run, {f"{place}{_column(row)}": row["seeds"][str(trial["seed"])] for row in mine})
 
 
 def _finished(findings: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:

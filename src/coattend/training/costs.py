@@ -39,14 +39,24 @@ class Cost:
     known_from: str
 
 
-def cost_of(plan: Plan, store: Path, *, search: SearchParameters | None = None, begun: bool = False) -> Cost:
+def cost_of(
+    plan: Plan,
+    asked: Plan,
+    store: Path,
+    *,
+    search: SearchParameters | None = None,
+    begun: bool = False,
+    counted: bool = False,
+) -> Cost:
     """Estimate what a plan will take: as earlier trials of its reader on this machine, else from a few batches.
 
     Args:
         plan: What is trained.
+        asked: What its trials are asked then.
         store: The folder of all trials.
         search: How its training is tuned first; None: it is not.
         begun: Whether its trials begin with others that are still to come; which of its own are there is then unknown.
+        counted: Whether its training is counted elsewhere, and asking alone is to be.
     """
     work = Work.of(plan, store)
     missing = _to_train(work, search, begun=begun)
@@ -56,8 +66,10 @@ def cost_of(plan: Plan, store: Path, *, search: SearchParameters | None = None, 
     if rate is None:
         rate, known_from = _timed(work), f"{TIMED} batches"
     learned = len(work.train.examples) * sum(job.values.get("epochs", plan.training.epochs) for job in missing)
-    asked = len(work.held_out.examples) * plan.training.evaluations + len(plan.source.scored(plan.training).examples)
-    return Cost(len(missing), (learned + len(missing) * asked / ASKED_FASTER) / rate, known_from)
+    marked = len(missing) * len(work.held_out.examples) * plan.training.evaluations
+    scored = len(missing) * len(asked.source.scored(asked.training).examples)
+    questions = (0 if counted else learned + marked / ASKED_FASTER) + scored / ASKED_FASTER
+    return Cost(0 if counted else len(missing), questions / rate, known_from)
 
 
 def _to_train(work: Work, search: SearchParameters | None, *, begun: bool) -> list[Job]:

@@ -22,7 +22,7 @@ from coattend.training.texts import subwords, words
 
 @dataclass(frozen=True)
 class BenchmarkTables:
-    """A benchmark beside the one that a reader is scored on.
+    """What a reader reads of a benchmark.
 
     Attributes:
         benchmark: What it is.
@@ -50,6 +50,45 @@ class BenchmarkTables:
             cls(**{**one, "benchmark": BenchmarkParameters.model_validate(one["benchmark"])})
             for one in by_name.values()
         )
+
+
+def plans_of(
+    own: BenchmarkTables,
+    others: Sequence[BenchmarkTables],
+    reader: ReaderParameters,
+    encoder: EncoderParameters,
+    tokenizer: TokenizerParameters,
+    *,
+    starts: Mapping[int, str] | None = None,
+) -> tuple[Plan, Plan]:
+    """How a reader is trained, and how it is asked the questions of a benchmark.
+
+    One plan says both, unless the reader is trained on one other benchmark alone: then its trials are that benchmark's,
+    trained as that one says, and the same wherever else they are asked.
+
+    Args:
+        own: The benchmark that is asked.
+        others: Other benchmarks that the reader may be trained on.
+        reader: Which reader, and how it is set.
+        encoder: The reader's pretrained encoder.
+        tokenizer: Where the subwords come from.
+        starts: The trial that each seed's begins with.
+
+    Raises:
+        CoattendError: As `plan_of`.
+    """
+
+    def plan(tables: BenchmarkTables, reader: ReaderParameters, **more: Any) -> Plan:
+        read = (tables.questions, tables.passages, tables.tokens, tables.tags, tables.benchmark)
+        return plan_of(*read, reader, encoder, tokenizer, **more)
+
+    home = reader.trained_on(own.benchmark.name)
+    elsewhere = next((other for other in others if other.benchmark.name == home), None)
+    if elsewhere is None:
+        both = plan(own, reader, others=others, starts=starts)
+        return both, both
+    asked = plan(own, reader)
+    return plan(elsewhere, reader.model_copy(update={"head": asked.head}), starts=starts), asked
 
 
 def plan_of(

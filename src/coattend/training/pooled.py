@@ -27,7 +27,7 @@ def training_questions(sources: Sequence[Source], training: TrainingParameters) 
             raise CoattendError(
                 f"{name!r} is not a benchmark that this reader is registered to train on",
                 where="training.train_on",
-                cure=f"{did_you_mean(name, list(by_name))} Others are named in conf/base, which decides what is read",
+                cure=f"{did_you_mean(name, list(by_name))} Studies train on others: conf/base/studies/multi_task.yml",
             )
     if len(named) > 1 and training.reads == "shuffled_passage":
         raise CoattendError("is for one benchmark", where="training.reads", cure="Name one in training.train_on")

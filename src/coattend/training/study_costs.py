@@ -15,13 +15,13 @@ logger = logging.getLogger(__name__)
 
 
 def estimate(
-    about: StudyParameters, plans: Mapping[tuple[str, str], Plan], store: Path, *, hours: float | None
+    about: StudyParameters, plans: Mapping[tuple[str, str], tuple[Plan, Plan]], store: Path, *, hours: float | None
 ) -> dict[str, Any]:
     """Estimate a study, tell it, and name what its budget leaves out.
 
     Args:
         about: The study.
-        plans: Benchmark and variant to what is trained.
+        plans: Benchmark and variant to how it is trained and how it is asked.
         store: The folder of all trials.
         hours: Its budget; None: it has none.
 
@@ -31,12 +31,16 @@ def estimate(
     """
     costs: dict[str, dict[str, Any]] = {}
     questions: dict[str, int] = {}
-    for (benchmark, name), plan in plans.items():
+    counted = set()
+    for (benchmark, name), (trained, asked) in plans.items():
         begun = about.variants[name].change.get("training", {}).get("start_from") is not None
-        costs.setdefault(benchmark, {})[name] = vars(cost_of(plan, store, search=about.search, begun=begun))
+        known = (name, trained.benchmark) in counted
+        counted.add((name, trained.benchmark))
+        how = {"search": about.search, "begun": begun, "counted": known}
+        costs.setdefault(benchmark, {})[name] = vars(cost_of(trained, asked, store, **how))
         if benchmark not in questions:
-            asked, _ = scored_questions(plan.source.questions.to_table(columns=COLUMNS), plan.source.task)
-            questions[benchmark] = len(asked)
+            scored, _ = scored_questions(asked.source.questions.to_table(columns=COLUMNS), asked.source.task)
+            questions[benchmark] = len(scored)
     resolves = {benchmark: expected_resolution(count) for benchmark, count in questions.items()}
     left_out = _over_budget(about, costs, hours)
     found = {"costs": costs, "questions": questions, "resolves": resolves, "left_out": left_out}

@@ -46,7 +46,7 @@ def prepare(
         The costs by benchmark and variant, with those that are left out for the budget.
     """
     from coattend.readers import encoder_of
-    from coattend.training.plans import BenchmarkTables, plan_of
+    from coattend.training.plans import BenchmarkTables, plans_of
     from coattend.training.study_costs import estimate
 
     def tables_of(benchmark: str, variant: ReaderParameters) -> BenchmarkTables:
@@ -65,10 +65,8 @@ def prepare(
         encoder = EncoderParameters.model_validate(encoders[variant.encoder])
         tokenizer = TokenizerParameters.model_validate(tokenizers[encoder.tokenizer])
         for benchmark in about.benchmarks_of(name):
-            own = tables_of(benchmark, variant)
             also = [tables_of(other, variant) for other in variant.training.get("train_on", {}) if other != benchmark]
-            read = (own.questions, own.passages, own.tokens, own.tags, own.benchmark)
-            plans[benchmark, name] = plan_of(*read, variant, encoder, tokenizer, others=also)
+            plans[benchmark, name] = plans_of(tables_of(benchmark, variant), also, variant, encoder, tokenizer)
     return estimate(about, plans, trials, hours=about.budget_hours or settings.budget_hours)
 
 
@@ -104,7 +102,7 @@ def run_variant(
         costs: What `prepare` found; a variant that it left out is not trained.
         tags: Its words, for readers of words.
         start: What the trials of the variant that it starts from came to; None where that was not run.
-        others: Tables of other benchmarks that it is trained on too, as ``<benchmark>.<table>``.
+        others: Tables of other benchmarks that it is trained on, as ``<benchmark>.<table>``.
 
     Returns:
         What each trial came to, failures among them, and what the search found, if there is one; and what the trials
@@ -114,13 +112,13 @@ def run_variant(
         CoattendError: If it starts from a variant that was not run, or a search would choose on dev.
     """
     from coattend.training.fan_out import train_seeds
-    from coattend.training.plans import BenchmarkTables, plan_of
+    from coattend.training.plans import BenchmarkTables, plans_of
     from coattend.training.predict import predict_all
     from coattend.training.search import tune
 
+    named = {"benchmark": benchmark.name, "variant": variant.name, "trained_on": variant.trained_on(benchmark.name)}
     if variant.name in costs["left_out"]:
-        nothing = {"benchmark": benchmark.name, "variant": variant.name, "task": None, "trials": []}
-        return nothing, PREDICTIONS.empty_table()
+        return named | {"task": None, "trials": []}, PREDICTIONS.empty_table()
     variant = variant.with_seeds(settings.seeds)
     begun = (start or NO_START)["trials"]
     if start is not NO_START and not begun:
@@ -130,14 +128,14 @@ def run_variant(
             cure="Run that variant on this benchmark too, or raise the budget",
         )
     starts = {one["seed"]: one["trial_id"] for one in begun}
-    more = {"others": BenchmarkTables.gather(others), "starts": starts}
-    plan = plan_of(questions, passages, tokens, tags, benchmark, variant, encoder, tokenizer, **more)
+    own = BenchmarkTables(benchmark, questions, passages, tokens, tags)
+    trained, asked = plans_of(own, BenchmarkTables.gather(others), variant, encoder, tokenizer, starts=starts)
     found: dict[str, Any] = {}
     if about.search is not None:
-        plan, found["search"] = tune(plan, trials, about.search, processes=settings.processes)
-    outcomes = train_seeds(plan, trials, processes=settings.processes)
-    outcome = {"benchmark": plan.benchmark, "variant": plan.name, "task": plan.source.task, "trials": outcomes} | found
-    answers, _ = predict_all(plan, outcome, trials)
+        trained, found["search"] = tune(trained, trials, about.search, processes=settings.processes)
+    outcomes = train_seeds(trained, trials, processes=settings.processes)
+    outcome = named | {"task": asked.source.task, "trials": outcomes} | found
+    answers, _ = predict_all(asked, outcome, trials)
     return outcome, answers
 
 

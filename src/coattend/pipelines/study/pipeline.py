@@ -41,7 +41,7 @@ def create_pipeline(study: str, variants: Mapping[tuple[str, str], Mapping[str, 
         name: table
         for (benchmark, _), profiles in variants.items()
         for read in (benchmark, *profiles["also"])
-        for name, table in _tables(read, profiles)
+        for name, table in _tables(study, read, profiles)
     }
     benchmarks = dict.fromkeys(benchmark for benchmark, _ in variants)
     analysed = [_analysed(study, benchmark, variants) for benchmark in benchmarks]
@@ -64,11 +64,16 @@ def create_pipeline(study: str, variants: Mapping[tuple[str, str], Mapping[str, 
     return Pipeline([begins, *trained, *analysed, *ends])
 
 
-def _tables(benchmark: str, profiles: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _benchmark(study: str, benchmark: str) -> str:
+    """A benchmark's parameters with what the study changes in its training."""
+    return f"params:studies.{study}.benchmarks.{benchmark}"
+
+
+def _tables(study: str, benchmark: str, profiles: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The tables and parameters of a benchmark that a variant reads, by the name of the argument."""
     texts = texts_of(benchmark, profiles["tagging"], profiles["tokenizer"], reads_words=profiles["reads_words"])
     names = [*(f"{benchmark}.{name}" for name in SHARED), *texts.values()]
-    return [(name, name) for name in names] + [(f"{benchmark}.benchmark", f"params:benchmarks.{benchmark}")]
+    return [(name, name) for name in names] + [(f"{benchmark}.benchmark", _benchmark(study, benchmark))]
 
 
 def _analysed(study: str, benchmark: str, variants: Mapping[tuple[str, str], Mapping[str, Any]]) -> Any:
@@ -102,7 +107,7 @@ def _variant(
     texts = texts_of(benchmark, tagging, tokenizer, reads_words=reads_words)
     inputs = {name: f"{benchmark}.{name}" for name in SHARED} | texts | {"trials": "trials"}
     parameters = {
-        "benchmark": f"params:benchmarks.{benchmark}",
+        "benchmark": _benchmark(study, benchmark),
         "variant": f"params:studies.{study}.variants.{variant}",
         "encoder": f"params:encoders.{encoder}",
         "tokenizer": f"params:tokenizers.{tokenizer}",
@@ -117,7 +122,7 @@ def _variant(
             f"{other}.{name}": table
             for name, table in texts_of(other, tagging, tokenizer, reads_words=reads_words).items()
         }
-        inputs[f"{other}.benchmark"] = f"params:benchmarks.{other}"
+        inputs[f"{other}.benchmark"] = _benchmark(study, other)
     if starts_from is not None:
         inputs["start"] = f"{namespace}.{starts_from}.outcome"
     outputs = [f"{namespace}.{variant}.{part}" for part in ("outcome", "answers")]

@@ -1,0 +1,55 @@
+"""A reader that is trained on one benchmark and asked the questions of another."""
+
+import json
+
+from mlflow import MlflowClient
+
+TRAINING = {"epochs": 1, "learning_rate": 1e-3, "max_length": 64}
+STUDY = f"""\
+paper: {{ title: Elsewhere, authors: [A. Nobody], year: 2022, venue: none, key: nobody2022 }}
+studies:
+  elsewhere:
+    title: What custom questions teach about the sample
+    source: Elsewhere, table 1
+    benchmarks: [sample, custom]
+    seeds: [0]
+    training: {{ custom: {json.dumps(TRAINING)} }}
+    base: {{ reader: plain, head: options, training: {{ train_on: {{ custom: [] }} }} }}
+    baseline: plain
+    variants:
+      plain: {{ title: Baseline }}
+"""
+
+
+def test_one_trial_answers_two_benchmarks_that_ask_for_it_at_once(
+    write_study, custom_questions, kedro, kedro_run, project
+):
+    folder = write_study(STUDY)
+    done = kedro("run", "--env", "test", "--pipelines", "study_mine_elsewhere", "--runner", "ThreadRunner")
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = folder / "08_reporting" / "studies" / "mine_elsewhere"
+    findings = json.loads((results / "findings.json").read_text())
+    (there,), (here,) = (findings["trials"][benchmark]["plain"] for benchmark in ("sample", "custom"))
+    assert there == here
+    assert findings["trained_on"] == {"sample": {"plain": "custom"}, "custom": {}}
+    assert {row["benchmark"] for row in findings["rows"]} == {"sample", "custom"}
+    costs = json.loads((results / "costs.json").read_text())["costs"]
+    assert sorted(costs[benchmark]["plain"]["trials"] for benchmark in costs) == [0, 1]
+    assert all(costs[benchmark]["plain"]["seconds"] > 0 for benchmark in costs)
+
+    (trial,) = (folder / "06_models" / "trials").glob("*/trial.json")
+    content = json.loads(trial.read_text())
+    assert content["benchmark"] == "custom"
+    assert content["training"].items() >= TRAINING.items()
+
+    client = MlflowClient(f"sqlite:///{project / 'mlflow.db'}")
+    experiment = client.get_experiment_by_name("study_mine_elsewhere").experiment_id
+    (run,) = client.search_runs([experiment], "tags.kind = 'trial'")
+    assert run.data.tags["benchmark"] == "custom"
+    scores = {(row["benchmark"], row["split"]): row["mean"] for row in findings["rows"] if row["group"] == "all"}
+    assert run.data.metrics["dev.accuracy"] == scores["custom", "dev"]
+    assert run.data.metrics["sample.dev.accuracy"] == scores["sample", "dev"]
+
+    # It is what the benchmark's own pipeline trains.
+    kedro_run("training", "custom.plain", benchmarks={"custom": {"training": TRAINING}})
+    assert list((folder / "06_models" / "trials").glob("*/trial.json")) == [trial]
