@@ -41,6 +41,8 @@ def test_questions_of_other_subsets_are_left_out():
     assert run.asked["question_id"].to_pylist() == ["q0", "q2"]
     assert run.marks.correct.tolist() == [[1, 1]]
     assert run.texts() == [["Bob", "Bob"]]
+    assert run.group == "NE"
+    assert Run.of(outcome({}), answers(3), questions("NE", "CN", "NE")).group == "all"
 
 
 def test_there_is_no_run_without_a_trial_or_a_question():

@@ -11,7 +11,7 @@ import pyarrow.dataset as pads
 from coattend.evaluation import boundaries, breakdowns, ensembles, groups, squad
 from coattend.evaluation.intervals import interval
 from coattend.evaluation.runs import Run
-from coattend.evaluation.scoring import METRICS
+from coattend.evaluation.scoring import METRICS, marks
 from coattend.parameters.study import ExampleParameters
 
 
@@ -46,7 +46,7 @@ def breakdown_rows(run: Run, passages: Mapping[str, str]) -> Iterator[dict[str, 
             for group, inside in groups.within(rows, divided):
                 place = {"split": split, "breakdown": breakdown, "group": group, "questions": int(inside.sum())}
                 for metric in METRICS[run.task]:
-                    yield place | {"metric": metric} | _percent(_values(run, metric)[:, inside], numbers[inside])
+                    yield place | {"metric": metric} | _percent(marks(run.marks, metric)[:, inside], numbers[inside])
 
 
 def ensemble_rows(run: Run) -> Iterator[dict[str, Any]]:
@@ -56,11 +56,10 @@ def ensemble_rows(run: Run) -> Iterator[dict[str, Any]]:
     for found in ensembles.ensembles(_joint(run), held_out, splits.get("dev")):
         about = {"how": found.how, "seeds": [run.seeds[place] for place in found.trials]}
         for split, rows in splits.items():
-            for group, inside in groups.within(rows, groups.subsets(run.asked)):
+            for group, inside in groups.within(rows, groups.subsets(run.asked, run.group)):
                 for metric in METRICS[run.task]:
-                    marks = found.f1 if metric == "f1" else found.correct
                     place = {"split": split, "group": group, "metric": metric, "questions": int(inside.sum())}
-                    yield about | place | _percent(marks[None, inside], numbers[inside])
+                    yield about | place | _percent(marks(found, metric)[None, inside], numbers[inside])
 
 
 def boundary_counts(run: Run, passages: Mapping[str, str], tagging: Tagging) -> dict[str, dict[str, float]]:
@@ -132,10 +131,6 @@ def _joint(run: Run) -> ensembles.Joint:
     return ensembles.by_probability(
         ensembles.probabilities(run.predictions, ids, run.ids, run.head), run.asked["label"].to_numpy()
     )
-
-
-def _values(run: Run, metric: str) -> np.ndarray:
-    return run.marks.f1 if metric == "f1" else run.marks.correct
 
 
 def _percent(values: np.ndarray, passages: np.ndarray) -> dict[str, float | None]:

@@ -35,6 +35,7 @@ class Run:
         trials: What its finished trials came to.
         asked: The benchmark's questions of this task that are scored.
         predictions: What the trials answered to them.
+        group: What these questions are called: ``all``, or the subsets that alone are looked at.
     """
 
     variant: str
@@ -42,6 +43,7 @@ class Run:
     trials: Sequence[Mapping[str, Any]]
     asked: pa.Table
     predictions: pa.Table
+    group: str = groups.EVERYTHING
 
     @classmethod
     def of(
@@ -61,7 +63,8 @@ class Run:
         asked, _ = groups.scored_questions(questions, outcome["task"])
         if subsets:
             asked = asked.filter(pc.is_in(asked["subset"].cast(pa.string()), pa.array(subsets)))
-        return cls(outcome["variant"], outcome["task"], trials, asked, predictions) if len(asked) else None
+        group = ", ".join(subsets) or groups.EVERYTHING
+        return cls(outcome["variant"], outcome["task"], trials, asked, predictions, group) if len(asked) else None
 
     @property
     def head(self) -> str:

@@ -1,6 +1,6 @@
 """The metrics of one reader on one benchmark, by split and subset."""
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +12,23 @@ from coattend.evaluation.thresholds import auroc
 
 METRICS = {"options": ["accuracy"], "word": ["accuracy"], "span": ["exact", "f1"]}
 """The metrics of each task that readers are compared by, the one that leads last."""
+
+
+class Marked(Protocol):
+    """Answers with their marks."""
+
+    @property
+    def correct(self) -> np.ndarray:
+        """1 where right, 0 where wrong."""
+
+    @property
+    def f1(self) -> np.ndarray:
+        """F1 from 0 to 1."""
+
+
+def marks(given: Marked, metric: str) -> np.ndarray:
+    """The marks that a metric of `METRICS` is the mean of."""
+    return given.f1 if metric == "f1" else given.correct
 
 
 def summarise(predictions: pa.Table, questions: pa.Table, *, task: str, trials: dict[str, int]) -> dict[str, Any]:

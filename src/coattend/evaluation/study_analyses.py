@@ -9,10 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
-from coattend.evaluation import analyses, breakdowns
+from coattend.evaluation import analyses, breakdowns, groups
 from coattend.evaluation.runs import Run, home_of
 from coattend.parameters import BenchmarkParameters, StudyParameters
 from coattend.tables import BREAKDOWNS
+from coattend.text.passages import passage_texts
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,8 @@ class Material:
     @cached_property
     def texts(self) -> dict[str, str]:
         """Text by passage id, of passages that are asked about outside of training."""
-        scored = self.asked.filter(pc.not_equal(self.asked["split"].cast(pa.string()), "train"))
-        wanted = pc.field("passage_id").isin(pc.unique(scored["passage_id"]))
-        table = self.passages.to_table(columns=["passage_id", "text"], filter=wanted)
-        return dict(zip(*(table[name].to_pylist() for name in table.column_names), strict=True))
+        scored = self.asked.filter(pc.not_equal(self.asked["split"].cast(pa.string()), groups.TRAINING_SPLIT))
+        return passage_texts(self.passages, scored["passage_id"])
 
     def runs(self, parts: Mapping[str, tuple[dict[str, Any] | None, pads.Dataset | None]]) -> list[Run]:
         """The variants that were run, on the subsets that all of them were trained on.

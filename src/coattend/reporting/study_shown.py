@@ -9,7 +9,7 @@ from coattend.reporting.figures import curves
 from coattend.reporting.page import Section
 from coattend.reporting.study_figures import breakdown
 from coattend.reporting.study_prints import boundary_words, ensembles, examples, reranked
-from coattend.reporting.tables import LABELS, NONE, Cell, Table
+from coattend.reporting.tables import LABELS, NONE, Cell, Table, measured
 
 TITLES = {
     "by_question_type": "By question word",
@@ -172,10 +172,7 @@ def _groups(rows: Sequence[Mapping[str, Any]]) -> tuple[Table, ...]:
 
 
 def _value(row: Mapping[str, Any] | None) -> Cell:
-    if row is None:
-        return Cell(NONE)
-    bracket = () if row["low"] is None else (f"[{row['low']:.1f}, {row['high']:.1f}]",)
-    return Cell(f"{row['mean']:.1f}", bracket)
+    return Cell(NONE) if row is None else measured(row)
 
 
 def _attention(results: Mapping[str, Any]) -> Iterator[str]:

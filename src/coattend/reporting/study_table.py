@@ -130,7 +130,7 @@ def _difference(
 
 
 def _values(given: Mapping[int, answers.Answers], metric: str, rows: np.ndarray) -> dict[int, np.ndarray]:
-    return {seed: (one.f1 if metric == "f1" else one.correct)[0, rows] for seed, one in given.items()}
+    return {seed: scoring.marks(one, metric)[0, rows] for seed, one in given.items()}
 
 
 def _correct(rows: list[dict[str, Any]], homes: Mapping[str, Sequence[str]]) -> None:

@@ -15,6 +15,7 @@ from coattend.evaluation.reranking.rankings import Ranking, Row, rankings
 from coattend.evaluation.reranking.report import changes
 from coattend.evaluation.reranking.tuning import Tuned, tuned_apart, tuning_part
 from coattend.parameters import RerankingParameters
+from coattend.text.passages import passage_texts
 
 FEATURES = ("reader", *features.NAMES)
 
@@ -90,9 +91,7 @@ def _rankings(
     n_best: int,
 ) -> list[Ranking]:
     asked = questions.filter(pc.is_in(questions["question_id"], pc.unique(predictions["question_id"])))
-    wanted = pc.field("passage_id").isin(pc.unique(asked["passage_id"]))
-    read = passages.to_table(columns=["passage_id", "text"], filter=wanted).to_pydict()
-    texts = dict(zip(read["passage_id"], read["text"], strict=True))
+    texts = passage_texts(passages, asked["passage_id"])
 
     def fit(question: Row, numbers: Sequence[int]) -> np.ndarray:
         candidates = [question["options"][number] for number in numbers]
