@@ -129,7 +129,7 @@ def _joint(run: Run) -> ensembles.Joint:
         return ensembles.by_vote(run.texts(), run.marks, alike=squad.normalise if run.task == "span" else str)
     ids = run.asked["question_id"].to_pylist()
     return ensembles.by_probability(
-        ensembles.probabilities(run.predictions, ids, run.ids, run.head), run.asked["label"].to_numpy()
+        ensembles.of_options(run.predictions, ids, run.ids, run.head), run.asked["label"].to_numpy()
     )
 
 

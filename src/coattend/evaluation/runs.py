@@ -16,6 +16,14 @@ def finished(trials: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [one for one in trials if not one.get("failure")]
 
 
+def head_of(outcome: Mapping[str, Any]) -> str:
+    """The head that a model's finished trials answer with: what their scores are, hangs on it.
+
+    Records of early trials do not say it: theirs is called as its task.
+    """
+    return next((one["head"] for one in finished(outcome["trials"]) if "head" in one), outcome["task"])
+
+
 def home_of(benchmark: str, outcomes: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     """The subsets of a benchmark that all variants were trained on; none where that is all of it, or they differ."""
     named = set()
@@ -32,6 +40,7 @@ class Run:
     Attributes:
         variant: Its name.
         task: What it answers.
+        head: What gives its scores.
         trials: What its finished trials came to.
         asked: The benchmark's questions of this task that are scored.
         predictions: What the trials answered to them.
@@ -40,6 +49,7 @@ class Run:
 
     variant: str
     task: str
+    head: str
     trials: Sequence[Mapping[str, Any]]
     asked: pa.Table
     predictions: pa.Table
@@ -64,12 +74,8 @@ class Run:
         if subsets:
             asked = asked.filter(pc.is_in(asked["subset"].cast(pa.string()), pa.array(subsets)))
         group = ", ".join(subsets) or groups.EVERYTHING
-        return cls(outcome["variant"], outcome["task"], trials, asked, predictions, group) if len(asked) else None
-
-    @property
-    def head(self) -> str:
-        """The head that gave the scores."""
-        return self.trials[0]["head"]
+        about = (outcome["variant"], outcome["task"], head_of(outcome), trials)
+        return cls(*about, asked, predictions, group) if len(asked) else None
 
     @property
     def ids(self) -> list[str]:

@@ -102,7 +102,7 @@ def _reranked(about: StudyParameters, material: Material, runs: Sequence[Run]) -
         trials = dict(zip(run.ids, run.seeds, strict=True))
         given = (run.predictions, material.asked.filter(pc.equal(material.asked["task"].cast(pa.string()), "word")))
         _, changes[run.variant] = rerank(
-            *given, material.passages, tags, trials=trials, parameters=material.benchmark.reranking
+            *given, material.passages, tags, head=run.head, trials=trials, parameters=material.benchmark.reranking
         )
     return changes
 
