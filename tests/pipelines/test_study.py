@@ -99,7 +99,9 @@ def test_a_study_trains_what_is_missing_and_prints_measured_beside_printed(study
         assert "Whether turns matter" in page
 
 
-SHOWN = "[parameters, seconds_per_epoch, curve, ensemble, by_question_type, boundary_pos, predictions, attention]"
+SHOWN = "[parameters, seconds_per_epoch, curve, ensemble, by_question_type, by_answer_pos, boundary_pos"
+SHOWN += ", predictions, attention]"
+TITLES = ("What variants cost", "Training on sample", "By question word", "By part of speech", "Ensembles", "Words at")
 
 
 def test_a_study_shows_what_it_is_asked_to_beside_its_scores(study, kedro_run, project):
@@ -111,7 +113,7 @@ def test_a_study_shows_what_it_is_asked_to_beside_its_scores(study, kedro_run, p
     example = next(row for row in asked if row["task"] == "span" and row["split"] == "dev")
     kedro_run("study_mine_turns", study={"question": example["question_id"]})
     page = (folder / "index.html").read_text()
-    for title in ("What variants cost", "Training on sample", "By question word", "Ensembles", "Boundary words"):
+    for title in TITLES:
         assert title in page
     assert "“no such question” is not among the questions of sample." in page
     assert "kedro run --pipelines attention --params attention.left=" in page
@@ -123,13 +125,14 @@ def test_a_study_shows_what_it_is_asked_to_beside_its_scores(study, kedro_run, p
     asked_of = [row for row in asked if row["task"] == "span" and row["split"] == "dev" and row["answers"]]
     assert sum(found["boundary_pos"]["plain"]["gold"].values()) == 2 * len(asked_of)
     rows = pq.read_table(folder / "sample_breakdowns.parquet").to_pylist()
-    by_word = [row for row in rows if (row["breakdown"], row["metric"]) == ("by_question_type", "f1")]
     leading = [row for row in results_in(folder)["rows"] if (row["group"], row["metric"]) == ("all", "f1")]
     scores = {row["variant"]: row["mean"] for row in leading}
     for variant, score in scores.items():
-        groups = [row for row in by_word if row["variant"] == variant]
-        total = sum(row["questions"] for row in groups)
-        assert sum(row["mean"] * row["questions"] for row in groups) / total == pytest.approx(score)
+        for breakdown in ("by_question_type", "by_answer_pos"):
+            place = {"variant": variant, "breakdown": breakdown, "metric": "f1"}
+            groups = [row for row in rows if place.items() <= row.items()]
+            total = sum(row["questions"] for row in groups)
+            assert sum(row["mean"] * row["questions"] for row in groups) / total == pytest.approx(score)
 
 
 def test_a_trial_that_fails_does_not_stop_the_others_and_is_tried_again(study, kedro_run):

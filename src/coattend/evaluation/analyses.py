@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
 from coattend.evaluation import boundaries, breakdowns, ensembles, groups, squad
-from coattend.evaluation.intervals import interval
+from coattend.evaluation.intervals import Interval, interval, intervals
 from coattend.evaluation.runs import Run
 from coattend.evaluation.scoring import METRICS, marks
 from coattend.parameters.study import ExampleParameters
@@ -27,26 +27,33 @@ class Tagging(NamedTuple):
     names: Sequence[str]
 
 
-def breakdown_rows(run: Run, passages: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """A variant's metrics in groups of questions, for each split and breakdown that says something.
+def breakdown_rows(
+    task: str, runs: Sequence[Run], asked: pa.Table, passages: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """Metrics in groups of questions, for each split and breakdown that says something.
 
     Args:
-        run: The variant.
+        task: What is answered.
+        runs: The variants that were asked these questions.
+        asked: The questions, with the columns `breakdowns.COLUMNS` and `breakdowns.POS`.
         passages: Text by passage id.
 
     Yields:
-        ``split``, ``breakdown``, ``group``, ``metric``, ``questions``, ``mean``, ``low`` and ``high`` in percent.
+        ``variant``, ``split``, ``breakdown``, ``group``, ``questions``, ``metric``, ``mean``, ``low`` and ``high`` in
+        percent.
     """
-    numbers, splits = groups.passage_numbers(run.asked), _answered(run)
+    numbers, answered = groups.passage_numbers(asked), {run.variant: _answered(run) for run in runs}
     for breakdown, divide in breakdowns.BREAKDOWNS.items():
-        if breakdown == "by_answer_frequency" and run.task != "word":
+        if breakdown == "by_answer_frequency" and task != "word":
             continue
-        divided = divide(run.asked, passages)
-        for split, rows in splits.items():
+        divided = divide(asked, passages)
+        for split, rows in groups.members(asked["split"]).items():
+            scored = [(run, metric) for run in runs if split in answered[run.variant] for metric in METRICS[task]]
             for group, inside in groups.within(rows, divided):
                 place = {"split": split, "breakdown": breakdown, "group": group, "questions": int(inside.sum())}
-                for metric in METRICS[run.task]:
-                    yield place | {"metric": metric} | _percent(marks(run.marks, metric)[:, inside], numbers[inside])
+                values = [marks(run.marks, metric)[:, inside] for run, metric in scored]
+                for (run, metric), found in zip(scored, intervals(values, numbers[inside]), strict=True):
+                    yield {"variant": run.variant} | place | {"metric": metric} | _percent(found)
 
 
 def ensemble_rows(run: Run) -> Iterator[dict[str, Any]]:
@@ -59,7 +66,7 @@ def ensemble_rows(run: Run) -> Iterator[dict[str, Any]]:
             for group, inside in groups.within(rows, groups.subsets(run.asked, run.group)):
                 for metric in METRICS[run.task]:
                     place = {"split": split, "group": group, "metric": metric, "questions": int(inside.sum())}
-                    yield about | place | _percent(marks(found, metric)[None, inside], numbers[inside])
+                    yield about | place | _percent(interval(marks(found, metric)[None, inside], numbers[inside]))
 
 
 def boundary_counts(run: Run, passages: Mapping[str, str], tagging: Tagging) -> dict[str, dict[str, float]]:
@@ -133,8 +140,7 @@ def _joint(run: Run) -> ensembles.Joint:
     )
 
 
-def _percent(values: np.ndarray, passages: np.ndarray) -> dict[str, float | None]:
-    found = interval(values, passages)
+def _percent(found: Interval) -> dict[str, float | None]:
     return {name: None if end is None else 100 * end for name, end in vars(found).items()}
 
 

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
 from coattend.evaluation import analyses, breakdowns, groups
+from coattend.evaluation.answer_pos import parts_of_speech
 from coattend.evaluation.runs import Run, home_of
 from coattend.parameters import BenchmarkParameters, StudyParameters
 from coattend.tables import BREAKDOWNS
@@ -45,6 +46,11 @@ class Material:
         scored = self.asked.filter(pc.not_equal(self.asked["split"].cast(pa.string()), groups.TRAINING_SPLIT))
         return passage_texts(self.passages, scored["passage_id"])
 
+    def with_pos(self, questions: pa.Table, tagging: str) -> pa.Table:
+        """Questions with the parts of speech of their answers, by the tags of one profile."""
+        parts = parts_of_speech(questions, self.texts, *self.tags[tagging], benchmark=self.benchmark)
+        return questions.append_column(breakdowns.POS, pa.array(parts, pa.string()))
+
     def runs(self, parts: Mapping[str, tuple[dict[str, Any] | None, pads.Dataset | None]]) -> list[Run]:
         """The variants that were run, on the subsets that all of them were trained on.
 
@@ -59,12 +65,16 @@ class Material:
 
 def breakdown_table(about: StudyParameters, material: Material, runs: Sequence[Run]) -> pa.Table:
     """The metrics of each variant in groups of questions, as `coattend.tables.BREAKDOWNS`."""
+    alike: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        alike.setdefault((run.task, material.read[run.variant]), []).append(run)
     rows = [
-        {"benchmark": material.benchmark.name, "variant": run.variant, "title": about.variants[run.variant].title} | row
-        for run in runs
-        for row in analyses.breakdown_rows(run, material.texts)
+        {"benchmark": material.benchmark.name, "title": about.variants[row["variant"]].title} | row
+        for (task, tagging), own in alike.items()
+        for row in analyses.breakdown_rows(task, own, material.with_pos(own[0].asked, tagging), material.texts)
     ]
-    return pa.Table.from_pylist(rows, BREAKDOWNS)
+    places = {variant: place for place, variant in enumerate(about.variants)}
+    return pa.Table.from_pylist(sorted(rows, key=lambda row: places[row["variant"]]), BREAKDOWNS)
 
 
 def analyse(about: StudyParameters, material: Material, runs: Sequence[Run]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 from coattend.evaluation.runs import finished
 from coattend.reporting.figures import curves
 from coattend.reporting.page import Section
-from coattend.reporting.study_figures import breakdown
+from coattend.reporting.study_figures import breakdown, counts
 from coattend.reporting.study_prints import boundary_words, ensembles, examples, reranked
 from coattend.reporting.tables import LABELS, NONE, Cell, Table, measured
 
@@ -17,6 +17,7 @@ TITLES = {
     "by_document_length": "By length of the passage, in words",
     "by_answer_length": "By length of the answer, in words",
     "by_answer_frequency": "By rank of the answer among the candidates, the most frequent first",
+    "by_answer_pos": "By part of speech of the answer",
     "by_annotation": "By annotated type",
 }
 """What breakdowns are called."""
@@ -159,14 +160,13 @@ def _breakdown(name: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[Section
 def _groups(rows: Sequence[Mapping[str, Any]]) -> tuple[Table, ...]:
     variants, metrics = (list(dict.fromkeys(row[key] for row in rows)) for key in ("title", "metric"))
     values = {(row["group"], row["title"], row["metric"]): row for row in rows}
-    counts = {row["group"]: row["questions"] for row in rows}
     heads = ["Group", *(f"{title}, {LABELS[metric]}" for title in variants for metric in metrics)]
     body = tuple(
         (
-            Cell(group, (f"{count:,} questions",)),
+            Cell(group, (f"{count} questions",)),
             *(_value(values.get((group, title, metric))) for title in variants for metric in metrics),
         )
-        for group, count in counts.items()
+        for group, count in counts(rows).items()
     )
     return (Table("As a table", tuple(map(Cell, heads)), body),)
 
