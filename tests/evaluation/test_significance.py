@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coattend.evaluation.significance import mcnemar, paired_bootstrap
+from coattend.evaluation.variants import expected_resolution
 
 ANSWERS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40)
 
@@ -75,3 +76,8 @@ def test_readers_may_have_different_numbers_of_seeds():
     random = np.random.default_rng(0)
     found = paired_bootstrap(random.random((3, 50)), random.random((1, 50)), np.arange(50))
     assert found.low < found.mean < found.high
+
+
+def test_fewer_questions_resolve_larger_differences_and_none_resolve_nothing():
+    assert expected_resolution(100) == pytest.approx(10 * expected_resolution(10_000))
+    assert expected_resolution(0) is None

@@ -80,16 +80,21 @@ def _resolved(found: Difference) -> float | None:
     return float((found.high - found.low) / (2 * reach) * (reach + norm.ppf(POWER)))
 
 
-def expected_resolution(questions: int, *, differing: float = 0.3) -> float:
+def expected_resolution(questions: int, *, differing: float = 0.3) -> float | None:
     """The smallest difference, in percentage points, that will be resolved before anything is trained.
 
     Args:
         questions: How many will be scored, each taken to be independent.
         differing: Share of questions that one of two readers gets right and the other wrong. Trials of one reader with
             two seeds differ on about so many.
+
+    Returns:
+        None without a question.
     """
     from scipy.stats import norm
 
+    if not questions:
+        return None
     return float(100 * (norm.ppf((1 + LEVEL) / 2) + norm.ppf(POWER)) * np.sqrt(differing / questions))
 
 
