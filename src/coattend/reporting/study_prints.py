@@ -94,11 +94,15 @@ def _printed_counts(results: Mapping[str, Any], variant: str, kind: str) -> dict
 
 
 def examples(results: Mapping[str, Any]) -> Shown:
-    """What each variant answers to the study's examples."""
+    """What each variant answers to the study's examples. One that is found on a benchmark is not missed on others."""
     tables, missing = [], []
+    there = [one for _, found in _of(results, "predictions") for one in found if "missing" not in one]
+    known = {name for one in there for name in (one["question_id"], one["question"])}
     for benchmark, found in _of(results, "predictions"):
         missing += [
-            f"“{one['question']}” is not among the questions of {benchmark}." for one in found if "missing" in one
+            f"“{one['question']}” is not among the questions of {benchmark}."
+            for one in found
+            if "missing" in one and one["question"] not in known
         ]
         tables += [_example(results, one) for one in found if "missing" not in one]
     return tuple(missing), tables
