@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
-from coattend.evaluation import boundaries, breakdowns, ensembles, groups, squad
+from coattend.evaluation import boundaries, breakdowns, confidence, ensembles, groups, scoring, squad
 from coattend.evaluation.intervals import Interval, interval, intervals
 from coattend.evaluation.runs import Run
 from coattend.evaluation.scoring import METRICS, marks
@@ -67,6 +67,27 @@ def ensemble_rows(run: Run) -> Iterator[dict[str, Any]]:
                 for metric in METRICS[run.task]:
                     place = {"split": split, "group": group, "metric": metric, "questions": int(inside.sum())}
                     yield about | place | _percent(interval(marks(found, metric)[None, inside], numbers[inside]))
+
+
+def calibration_of(run: Run) -> dict[str, dict[str, Any]]:
+    """How sure a variant's trials are of what they answer.
+
+    Returns:
+        Split to ``group``, the name of its questions; ``accuracy`` in percent; ``answerability_auroc`` in percent, None
+        where all questions have an answer; and where its scores say how sure it is, what
+        `coattend.evaluation.confidence.calibrate` has.
+    """
+    sure = confidence.calibrate(run.predictions, run.asked, task=run.task, head=run.head, trials=run.seed_of)
+    answerable = run.asked["answerable"].to_numpy()
+    return {
+        split: {
+            "group": run.group,
+            "accuracy": 100 * float(run.marks.correct[:, rows].mean()),
+            "answerability_auroc": scoring.answerability(run.marks.of(rows), answerable[rows]),
+        }
+        | sure.get(split, {})
+        for split, rows in _answered(run).items()
+    }
 
 
 def boundary_counts(run: Run, passages: Mapping[str, str], tagging: Tagging) -> dict[str, dict[str, float]]:

@@ -87,6 +87,11 @@ class Run:
         """The seeds of its trials."""
         return [one["seed"] for one in self.trials]
 
+    @property
+    def seed_of(self) -> dict[str, int]:
+        """The seed of each trial, by its id."""
+        return dict(zip(self.ids, self.seeds, strict=True))
+
     @cached_property
     def marks(self) -> answers.Answers:
         """The marks of its trials, as the questions stand in `asked`."""

@@ -96,7 +96,7 @@ def _metrics(
     return counts | means | {
         "no_answer_share": 100 * float(answers.empty.mean()),
         "answerable": int(answerable.sum()),
-        "answerability_auroc": _answerability(answers, answerable),
+        "answerability_auroc": answerability(answers, answerable),
     }  # fmt: skip
 
 
@@ -113,8 +113,16 @@ def _metric(values: np.ndarray, passages: np.ndarray, seeds: list[int]) -> dict[
     }
 
 
-def _answerability(answers: Answers, answerable: np.ndarray) -> float | None:
-    """Mean over seeds of the area under the ROC curve of the null scores there are, in percent."""
+def answerability(answers: Answers, answerable: np.ndarray) -> float | None:
+    """Mean over seeds of the area under the ROC curve of the null scores there are, in percent.
+
+    Args:
+        answers: What trials answered.
+        answerable: Whether each question has an answer [questions], bool.
+
+    Returns:
+        None where all have an answer, or none has.
+    """
     areas = []
     for scores in answers.null_score:
         given = ~np.isnan(scores)

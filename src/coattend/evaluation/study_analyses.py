@@ -78,8 +78,9 @@ def breakdown_table(about: StudyParameters, material: Material, runs: Sequence[R
 
 
 def analyse(about: StudyParameters, material: Material, runs: Sequence[Run]) -> dict[str, Any]:
-    """What a study shows beside scores: by the name that it asks for it with, what was found."""
-    return {name: _ANALYSES[name](about, material, runs) for name in about.shows if name in _ANALYSES}
+    """What a study shows beside scores: by the name that it asks for it with, what was found; and ``calibration``."""
+    found = {name: _ANALYSES[name](about, material, runs) for name in about.shows if name in _ANALYSES}
+    return found | {"calibration": {run.variant: analyses.calibration_of(run) for run in runs}}
 
 
 def _ensembles(about: StudyParameters, material: Material, runs: Sequence[Run]) -> dict[str, Any]:
@@ -109,10 +110,9 @@ def _reranked(about: StudyParameters, material: Material, runs: Sequence[Run]) -
         if run.task != "word" or run.predictions["scores"].null_count:
             continue
         tags, _ = material.tags[material.read[run.variant]]
-        trials = dict(zip(run.ids, run.seeds, strict=True))
         given = (run.predictions, material.asked.filter(pc.equal(material.asked["task"].cast(pa.string()), "word")))
         _, changes[run.variant] = rerank(
-            *given, material.passages, tags, head=run.head, trials=trials, parameters=material.benchmark.reranking
+            *given, material.passages, tags, head=run.head, trials=run.seed_of, parameters=material.benchmark.reranking
         )
     return changes
 

@@ -44,7 +44,8 @@ def breakdown(rows: Sequence[Mapping[str, Any]]) -> "Figure":
             )
             figure.add_trace(dots, row=panel, col=1)
     names = [f"{escape(group)}<br>{count}" for group, count in counts(rows).items()]
-    figure.update_xaxes(tickvals=list(range(len(groups))), ticktext=names, showgrid=False, zeroline=False)
+    places = {"range": [-0.5, len(groups) - 0.5], "tickvals": list(range(len(groups))), "ticktext": names}
+    figure.update_xaxes(**places, showgrid=False, zeroline=False)
     figure.update_yaxes(ticksuffix=" %", gridcolor=GREY, griddash="dot", zeroline=False)
     return finished(figure, 120 + 240 * len(metrics))
 

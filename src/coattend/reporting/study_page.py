@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from coattend.evaluation.groups import EVERYTHING
-from coattend.reporting import study_shown
+from coattend.reporting import study_calibration, study_shown
 from coattend.reporting.page import Section
 from coattend.reporting.study_table import ALPHA
 from coattend.reporting.tables import LABELS, NONE, Cell, Table, measured, place
@@ -23,7 +23,7 @@ def sections(results: dict[str, Any]) -> list[Section]:
     parts = [
         Section(f"{results['source']}", tuple(_summary(results)), tuple(tables(results)), tuple(_by_seed(results)))
     ]
-    parts += study_shown.sections(results)
+    parts += [*study_shown.sections(results), *study_calibration.sections(results)]
     if results["cited"]:
         cited = "Numbers that the paper quotes from others. Nothing here was compared with them."
         parts.append(Section("Only cited", (cited,), folded=(_cited(results),)))

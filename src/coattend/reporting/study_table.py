@@ -87,7 +87,7 @@ def _rows(
     marks = {variant: one.marks_by_seed() for variant, one in runs.items()}
     for variant, one in runs.items():
         task, baseline = one.task, about.baseline_of(variant)
-        found = scoring.summarise(one.predictions, table, task=task, trials=dict(zip(one.ids, one.seeds, strict=True)))
+        found = scoring.summarise(one.predictions, table, task=task, trials=one.seed_of)
         passages, splits = groups.passage_numbers(one.asked), groups.members(one.asked["split"])
         for split, by_group in found["splits"].items():
             for group, rows in groups.within(splits[split], groups.subsets(one.asked)):
