@@ -116,7 +116,12 @@ def test_a_study_shows_what_it_is_asked_to_beside_its_scores(study, kedro_run, p
     for title in TITLES:
         assert title in page
     assert "“no such question” is not among the questions of sample." in page
-    assert "kedro run --pipelines attention --params attention.left=" in page
+    assert '<a href="sample_attention.html">sample: Baseline beside POI-Net</a>' in page
+    looked_at = (folder / "sample_attention.html").read_text()
+    shown = [trials[0]["trial_id"] for trials in results_in(folder)["trials"]["sample"].values()]
+    assert all(trial in looked_at for trial in shown)
+    maps = pq.read_table(folder / "sample_attention.parquet", columns=["trial_id", "map"]).to_pylist()
+    assert {"start", "end", "passage_scores"} <= {row["map"] for row in maps if row["trial_id"] == shown[1]}
     found = json.loads((folder / "sample_analyses.json").read_text())
     missing, shown = found["predictions"]
     assert missing["missing"]

@@ -33,6 +33,25 @@ def home_of(benchmark: str, outcomes: Iterable[Mapping[str, Any]]) -> tuple[str,
     return named.pop() if len(named) == 1 else ()
 
 
+def side_by_side(findings: Mapping[str, Any], benchmark: str) -> dict[str, Mapping[str, Any]]:
+    """The trials of a study whose attention is shown: the first of its baseline and the first of its last variant.
+
+    Args:
+        findings: What the study found.
+        benchmark: Where.
+
+    Returns:
+        Variant to trial; fewer than two where others have none that read whole questions.
+    """
+    first = {
+        name: whole[0]
+        for name, trials in findings["trials"][benchmark].items()
+        if (whole := [one for one in finished(trials) if one["training"].get("reads", "all") == "all"])
+    }
+    others = [name for name in first if name != findings["baseline"]]
+    return {name: first[name] for name in (findings["baseline"], *others[-1:]) if name in first}
+
+
 @dataclass(frozen=True)
 class Run:
     """A variant that was run.

@@ -27,6 +27,7 @@ class Section:
         tables: Shown after the text.
         folded: Tables that may be folded away.
         figures: Figures with their alternative texts, where the page can show them.
+        links: What other pages hold, with where they lie from this one.
     """
 
     title: str
@@ -34,6 +35,7 @@ class Section:
     tables: tuple[Table, ...] = ()
     folded: tuple[Table, ...] = ()
     figures: tuple[tuple[str, "Figure"], ...] = ()
+    links: tuple[tuple[str, str], ...] = ()
 
 
 def sections(results: dict[str, Any]) -> list[Section]:

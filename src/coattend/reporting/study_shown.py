@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import mean
 from typing import Any
 
-from coattend.evaluation.runs import finished
+from coattend.evaluation.runs import finished, side_by_side
 from coattend.reporting.figures import curves
 from coattend.reporting.page import Section
 from coattend.reporting.study_figures import breakdown, counts
@@ -46,7 +46,7 @@ def sections(results: Mapping[str, Any]) -> list[Section]:
             text, tables = made(results)
             parts.append(Section(title, text, tuple(tables)))
     if "attention" in shows:
-        parts.append(Section("Attention", tuple(_attention(results))))
+        parts.append(_attention(results))
     return parts
 
 
@@ -175,13 +175,17 @@ def _value(row: Mapping[str, Any] | None) -> Cell:
     return Cell(NONE) if row is None else measured(row)
 
 
-def _attention(results: Mapping[str, Any]) -> Iterator[str]:
-    yield "The attention of a trial, or of two side by side, is drawn by a command of its own:"
-    for by_variant in results["trials"].values():
-        trials = [one[0]["trial_id"] for one in map(finished, by_variant.values()) if one][-2:]
-        sides = ",".join(f"attention.{side}={trial}" for side, trial in zip(("left", "right"), trials, strict=False))
-        if sides:
-            yield f"kedro run --pipelines attention --params {sides}"
+def _attention(results: Mapping[str, Any]) -> Section:
+    text = (
+        "What readers look at, question by question, has a page of its own. Other trials are drawn by "
+        "kedro run --pipelines attention --params attention.left=<trial>,attention.right=<trial>.",
+    )
+    links = []
+    for benchmark in results["trials"]:
+        titles = [results["variants"][name]["title"] for name in side_by_side(results, benchmark)]
+        if titles:
+            links.append((f"{benchmark}: {' beside '.join(titles)}", f"{benchmark}_attention.html"))
+    return Section("Attention", text, links=tuple(links))
 
 
 def _of(values: Sequence[float], form: str) -> str:
