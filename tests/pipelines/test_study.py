@@ -120,6 +120,7 @@ def test_a_study_shows_what_it_is_asked_to_beside_its_scores(study, kedro_run, p
     looked_at = (folder / "sample_attention.html").read_text()
     shown = [trials[0]["trial_id"] for trials in results_in(folder)["trials"]["sample"].values()]
     assert all(trial in looked_at for trial in shown)
+    assert "POI-Net (poi_net)" in looked_at
     maps = pq.read_table(folder / "sample_attention.parquet", columns=["trial_id", "map"]).to_pylist()
     assert {"start", "end", "passage_scores"} <= {row["map"] for row in maps if row["trial_id"] == shown[1]}
     found = json.loads((folder / "sample_analyses.json").read_text())
@@ -203,3 +204,29 @@ def test_a_variant_is_trained_on_two_benchmarks_and_another_begins_with_it(study
     trial = json.loads((folder.parents[2] / "06_models/trials" / fine["trial_id"] / "trial.json").read_text())
     assert trial["training"]["start_from"] == coarse["trial_id"]
     assert fine["trial_id"] != alone["trial_id"]
+
+
+def test_variants_that_turn_out_to_answer_different_questions_are_refused_before_any_is_trained(study, kedro_run):
+    words = "      aoa_reader: { title: AoA Reader, change: { reader: aoa_reader } }\n"
+    folder = study(STUDY.replace(", head: options", "").replace("    printed:", f"{words}    printed:"))
+    with pytest.raises(CoattendError, match="'aoa_reader' answers word on sample, and 'plain' options"):
+        kedro_run("study_mine_turns")
+    assert not trial_files(folder)
+
+
+def test_a_benchmark_without_known_answers_makes_a_study_without_scores(study, kedro_run, project, monkeypatch):
+    monkeypatch.setenv("COATTEND_RAW", str(project / "raw"))
+    raw = project / "raw" / "recam"
+    raw.mkdir(parents=True)
+    row = {"question": "After a while @placeholder slept ."} | {f"option_{n}": f"name {n}" for n in range(5)}
+    for split, label, hours in (("train", {"label": 1}, range(24)), ("dev", {}, range(30, 34))):
+        rows = [row | label | {"article": f"They met . {n} hours later they slept ."} for n in hours]
+        for task in (1, 2):
+            (raw / f"Task_{task}_{split}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+    base = "reader: poi_net, training: { epochs: 1, evaluations: 1, max_questions: 8 }"
+    text = STUDY.replace("sample", "recam").replace("[0, 1]", "[0]").replace("reader: poi_net, head: options", base)
+    folder = study(text.replace("    printed:", "    shows: [by_answer_pos, ensemble, attention]\n    printed:"))
+    kedro_run("study_mine_turns")
+    assert json.loads((folder / "costs.json").read_text())["resolves"] == {"recam": None}
+    assert results_in(folder)["rows"] == []
+    assert "POI-Net (poi_net)" in (folder / "recam_attention.html").read_text()

@@ -47,7 +47,8 @@ def render(readings: dict[str, Any], maps: pa.Table) -> str:
     """
     title = f"{readings['title']}: what readers look at"
     if not readings["readers"]:
-        return html_page.document(title, ["<p>No trial was finished.</p>"], style=HOUSE_STYLE)
+        nothing = "<p>There is no finished trial to look with, or no question to look at.</p>"
+        return html_page.document(title, [nothing], style=HOUSE_STYLE)
     data = html_page.embedded(json.dumps(_packed(readings, maps), separators=(",", ":")))
     body = [
         f"<p>{escape(_INTRODUCTION)}</p>",

@@ -5,8 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
 
 from coattend.datasets.stored_tables import StoredTables
+from coattend.evaluation.groups import TRAINING_SPLIT
 from coattend.evaluation.runs import side_by_side
 from coattend.parameters import AttentionParameters, BenchmarkParameters, ReaderParameters
 from coattend.tables import ATTENTION
@@ -27,19 +30,19 @@ def read_variants(
         findings: What the study found.
         benchmark: Whose questions.
         variants: The study's variants as readers' entries.
-        parameters: How many questions, and of which split; if none of that is scored, of the first that is.
+        parameters: How many questions, and of which split; if there is none of that name, of the first.
         store: The folder of all trials.
         tables: The tables of all benchmarks.
 
     Returns:
-        What `coattend.training.attention.read` returns; without readers where no trial is there to look at.
+        What `coattend.training.attention.read` returns, readers called as variants are; none where there is no trial or
+        no question.
     """
-    trials = side_by_side(findings, benchmark.name)
-    if not trials:
+    trials, splits = side_by_side(findings, benchmark.name), _splits(tables.open("questions", benchmark.name))
+    if not trials or not splits:
         nothing = {"benchmark": benchmark.name, "title": benchmark.title, "readers": [], "questions": []}
         return ATTENTION.empty_table(), nothing
     left, right = (*(trial["trial_id"] for trial in trials.values()), None)[:2]
-    splits = sorted({row["split"] for row in findings["rows"] if row["benchmark"] == benchmark.name})
     taggings = {ReaderParameters.model_validate(variants[name]).tagging for name in trials}
     asked = parameters.model_copy(
         update={
@@ -51,4 +54,13 @@ def read_variants(
             "tagging": taggings.pop() if len(taggings) == 1 else None,
         }
     )
-    return read(asked, {benchmark.name: benchmark.model_dump()}, store, tables)
+    maps, told = read(asked, {benchmark.name: benchmark.model_dump()}, store, tables)
+    for reader, name in zip(told["readers"], trials, strict=True):
+        reader["reader"] = f"{findings['variants'][name]['title']} ({reader['reader']})"
+    return maps, told
+
+
+def _splits(questions: pads.Dataset) -> list[str]:
+    """Those that are not trained on."""
+    named = pc.unique(questions.to_table(columns=["split"])["split"].cast(pa.string()))
+    return sorted(set(named.to_pylist()) - {TRAINING_SPLIT})
