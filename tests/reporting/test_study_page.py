@@ -70,3 +70,7 @@ def test_a_benchmark_whose_answers_are_not_known_has_no_scores():
     assert {row["benchmark"] for row in results["rows"]} == {"articles"}
     assert results["analyses"]["exams"] == {"ensemble": {}, "calibration": {}}
     assert "exams, dev" not in markdown
+    nothing = {"exams": unknown, "articles": [row | {"answers": None} for row in questions("articles")]}
+    _, _, markdown = found(showing("ensemble", "boundary_pos"), asked=nothing)
+    assert "Nothing was scored" in markdown
+    assert not [title for title in ("Ensembles", "Words at", "Calibration") if f"## {title}" in markdown]

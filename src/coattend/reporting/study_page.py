@@ -58,9 +58,11 @@ def latex(results: dict[str, Any]) -> str:
 
 
 def _summary(results: dict[str, Any]) -> Iterator[str]:
-    seeds = ", ".join(map(str, results["seeds"]))
+    seeds = f"Seed{'s' * (len(results['seeds']) > 1)} {', '.join(map(str, results['seeds']))}"
     frozen = "The encoder is frozen: interaction and head alone are trained." if results["protocol"] == "frozen" else ""
-    yield f"Seeds {seeds}. {frozen}".strip()
+    yield f"{seeds}. {frozen}".strip()
+    if not results["rows"]:
+        yield "Nothing was scored: no trial was finished, or the answer to no question is known."
     clear = [row for row in results["rows"] if row["p_corrected"] is not None and row["p_corrected"] < ALPHA]
     tested = [row for row in results["rows"] if row["p_corrected"] is not None]
     if tested:
@@ -121,7 +123,7 @@ def _cited(results: dict[str, Any]) -> Table:
         )
         for one in results["cited"]
     )
-    return Table("", tuple(map(Cell, heads)), rows, aligned=False)
+    return Table("Systems", tuple(map(Cell, heads)), rows, aligned=False)
 
 
 def _printed(numbers: Any, path: str = "") -> Iterator[str]:

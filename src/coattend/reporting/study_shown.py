@@ -44,7 +44,10 @@ def sections(results: Mapping[str, Any]) -> list[Section]:
     ):
         if any(name in found for found in results["analyses"].values()):
             text, tables = made(results)
-            parts.append(Section(title, text, tuple(tables)))
+            tables = tuple(table for table in tables if table.rows)
+            # A question that is nowhere has no table, and is told.
+            if tables or (text and name == "predictions"):
+                parts.append(Section(title, text, tables))
     if "attention" in shows:
         parts.append(_attention(results))
     return parts
