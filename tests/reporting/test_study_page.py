@@ -4,6 +4,7 @@ import pytest
 from studied import STUDY, found, questions
 
 from coattend.parameters import StudyParameters
+from coattend.reporting import markdown_page, results_page
 
 
 def showing(*shows, **changed):
@@ -74,3 +75,11 @@ def test_a_benchmark_whose_answers_are_not_known_has_no_scores():
     _, _, markdown = found(showing("ensemble", "boundary_pos"), asked=nothing)
     assert "Nothing was scored" in markdown
     assert not [title for title in ("Ensembles", "Words at", "Calibration") if f"## {title}" in markdown]
+
+
+def test_attention_pages_are_linked_to_from_the_studys_page_and_from_the_page_of_all():
+    results, page, markdown = found(showing("attention"))
+    assert '<a href="exams_attention.html">exams: Baseline beside POI-Net</a>' in page
+    assert "[articles: Baseline beside POI-Net](articles_attention.html)" in markdown
+    everything = markdown_page.write("Results", results_page.sections({"mine_turns": results}))
+    assert "(studies/mine_turns/exams_attention.html)" in everything
