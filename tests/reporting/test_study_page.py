@@ -41,6 +41,7 @@ def test_scores_are_broken_down_by_the_answers_part_of_speech(studied):
     }
     assert "By part of speech of the answer: exams, dev" in page
     assert "| proper noun (15 questions) |" in markdown
+    assert "its first word that is no article" in markdown
 
 
 def test_trials_of_one_subset_are_put_together_on_its_questions():

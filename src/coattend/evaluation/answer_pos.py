@@ -89,15 +89,14 @@ def _place(question: Mapping[str, Any], passage: str, benchmark: BenchmarkParame
         answers = question["answers"]
         return Place(passage, answers[0]["start"], answers[0]["start"] + len(answers[0]["text"])) if answers else None
     right = question["options"][question["label"]]
+    if question["task"] == "word" and not benchmark.words_as_options:
+        there = re.search(rf"(?<!\S){re.escape(right)}(?!\S)", passage)
+        return Place(passage, *there.span()) if there else None
     read = question_domains(
         *(question[name] for name in ("task", "question", "options")),
         fill_blanks=benchmark.fill_blanks,
         words_as_options=benchmark.words_as_options,
     )
-    if len(read) < len(question["options"]):
-        # A word is looked for in the passage.
-        there = re.search(rf"(?<!\S){re.escape(right)}(?!\S)", passage)
-        return Place(passage, *there.span()) if there else None
     first, *others = read[question["label"]]
     start = 0 if others else BLANK.search(question["question"]).start()  # type: ignore[union-attr]
     return Place(others[0] if others else first, start, start + len(right))

@@ -22,6 +22,13 @@ TITLES = {
 }
 """What breakdowns are called."""
 
+NOTES = {
+    "by_answer_pos": (
+        "An answer's part of speech is that of its first word that is no article, preposition or the like.",
+    )
+}
+"""What else there is to know of some."""
+
 
 def sections(results: Mapping[str, Any]) -> list[Section]:
     """A section for all that a study shows, where there is something to show.
@@ -156,7 +163,10 @@ def _breakdown(name: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[Section
         own = [row for row in rows if (row["breakdown"], row["benchmark"], row["split"]) == (name, benchmark, split)]
         caption = f"{TITLES[name]}: {benchmark}, {split}. Bars hold 95 % of a bootstrap over passages."
         yield Section(
-            f"{TITLES[name]}: {benchmark}, {split}", folded=_groups(own), figures=((caption, breakdown(own)),)
+            f"{TITLES[name]}: {benchmark}, {split}",
+            NOTES.get(name, ()),
+            folded=_groups(own),
+            figures=((caption, breakdown(own)),),
         )
 
 
