@@ -5,29 +5,12 @@ from statistics import mean
 from typing import Any
 
 from coattend.evaluation.runs import finished, side_by_side
+from coattend.reporting import study_breakdowns
 from coattend.reporting.figures import curves
 from coattend.reporting.page import Section
-from coattend.reporting.study_figures import breakdown, counts
+from coattend.reporting.study_breakdowns import TITLES
 from coattend.reporting.study_prints import boundary_words, ensembles, examples, reranked
-from coattend.reporting.tables import LABELS, NONE, Cell, Table, measured
-
-TITLES = {
-    "by_question_type": "By question word",
-    "by_question_length": "By length of the question, in words",
-    "by_document_length": "By length of the passage, in words",
-    "by_answer_length": "By length of the answer, in words",
-    "by_answer_frequency": "By rank of the answer among the candidates, the most frequent first",
-    "by_answer_pos": "By part of speech of the answer",
-    "by_annotation": "By annotated type",
-}
-"""What breakdowns are called."""
-
-NOTES = {
-    "by_answer_pos": (
-        "An answer's part of speech is that of its first word that is no article, preposition or the like.",
-    )
-}
-"""What else there is to know of some."""
+from coattend.reporting.tables import NONE, Cell, Table
 
 
 def sections(results: Mapping[str, Any]) -> list[Section]:
@@ -42,7 +25,7 @@ def sections(results: Mapping[str, Any]) -> list[Section]:
         parts.append(Section("What variants cost", tables=tuple(_costs(results))))
     if "curve" in shows:
         parts += _training(results)
-    parts += [one for name in shows if name in TITLES for one in _breakdown(name, results["breakdowns"])]
+    parts += [one for name in shows if name in TITLES for one in study_breakdowns.sections(name, results["breakdowns"])]
     for name, title, made in (
         ("ensemble", "Ensembles", ensembles),
         ("boundary_pos", "Words at which answers begin and end", boundary_words),
@@ -155,37 +138,6 @@ def _printed_steps(results: Mapping[str, Any], benchmark: str) -> dict[tuple[str
                     if str(step).isdigit()
                 }
     return found
-
-
-def _breakdown(name: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[Section]:
-    places = dict.fromkeys((row["benchmark"], row["split"]) for row in rows if row["breakdown"] == name)
-    for benchmark, split in places:
-        own = [row for row in rows if (row["breakdown"], row["benchmark"], row["split"]) == (name, benchmark, split)]
-        caption = f"{TITLES[name]}: {benchmark}, {split}. Bars hold 95 % of a bootstrap over passages."
-        yield Section(
-            f"{TITLES[name]}: {benchmark}, {split}",
-            NOTES.get(name, ()),
-            folded=_groups(own),
-            figures=((caption, breakdown(own)),),
-        )
-
-
-def _groups(rows: Sequence[Mapping[str, Any]]) -> tuple[Table, ...]:
-    variants, metrics = (list(dict.fromkeys(row[key] for row in rows)) for key in ("title", "metric"))
-    values = {(row["group"], row["title"], row["metric"]): row for row in rows}
-    heads = ["Group", *(f"{title}, {LABELS[metric]}" for title in variants for metric in metrics)]
-    body = tuple(
-        (
-            Cell(group, (f"{count} questions",)),
-            *(_value(values.get((group, title, metric))) for title in variants for metric in metrics),
-        )
-        for group, count in counts(rows).items()
-    )
-    return (Table("As a table", tuple(map(Cell, heads)), body),)
-
-
-def _value(row: Mapping[str, Any] | None) -> Cell:
-    return Cell(NONE) if row is None else measured(row)
 
 
 def _attention(results: Mapping[str, Any]) -> Section:
