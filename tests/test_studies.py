@@ -181,6 +181,18 @@ def test_what_is_trained_on_must_ask_for_the_same_as_what_is_scored_on(tmp_path)
         studies.read(file)
 
 
+def test_variants_that_answer_different_questions_of_a_benchmark_are_refused(tmp_path):
+    text = GOOD.replace("[dream]", "[sample]").replace("{ dream:", "{ sample:")
+    heads = text.replace("reader: poi_net }", "reader: poi_net, head: span }")
+    file = written(tmp_path, heads.replace("reader: plain }", "reader: plain, head: options }"))
+    with pytest.raises(CoattendError, match="'poi_net' answers span on sample, and 'plain' options") as told:
+        studies.read(file)
+    assert f"{file}, line 12" in told.value.message
+    # Without a head of its own it answers what it is asked for, and candidates for a word are options, too.
+    assert studies.read(written(tmp_path, heads))
+    assert studies.read(written(tmp_path, text.replace("sample", "cbt").replace("{ turns: 1 }", "{ head: word }")))
+
+
 def test_an_unknown_study_is_told_the_nearest_one():
     with pytest.raises(CoattendError, match="poi_net_table4"):
         studies.study("poinet_table4")

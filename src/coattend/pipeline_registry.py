@@ -121,7 +121,7 @@ def _study(name: str) -> Pipeline:
             profiles for (where, _), profiles in variants.items() if where == benchmark or benchmark in profiles["also"]
         )
         data += [pipeline for _, pipeline in _data_of(benchmark, texts)]
-    return _joined([*data, study.create_pipeline(name, variants)])
+    return _joined([*data, study.create_pipeline(name, variants, attention="attention" in asked.shows)])
 
 
 def _texts(profiles: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:

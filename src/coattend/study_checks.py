@@ -42,6 +42,7 @@ def problems(study: Study) -> Iterator[Problem]:
     yield from _unknown(("baseline",), asked.baseline, asked.variants, "variant")
     for name in asked.variants:
         yield from _of_variant(study, name)
+    yield from _of_tasks(study)
     if asked.search is not None:
         yield from _of_search(asked.search)
     for name, training in asked.training.items():
@@ -107,6 +108,28 @@ def _of_reader(study: Study, variant: str) -> Iterator[Problem]:
 def _of_training(path: tuple[Any, ...], given: Iterable[str]) -> Iterator[Problem]:
     for field in given:
         yield from _unknown((*path, field), field, list(TrainingParameters.model_fields), "field of training")
+
+
+def _of_tasks(study: Study) -> Iterator[Problem]:
+    """Variants that cannot answer the same questions of a benchmark have no scores to put side by side."""
+    asked = study.parameters
+    for benchmark in asked.benchmarks:
+        first, *others = [name for name in asked.variants if benchmark in asked.benchmarks_of(name)] or [None]
+        for name in others:
+            mine, theirs = (_tasks(study, variant, benchmark) for variant in (name, first))
+            if not mine & theirs:
+                what = f"{name!r} answers {' or '.join(sorted(mine))} on {benchmark}, and {first!r} "
+                cure = "Choose heads that answer the same questions, or make two studies of it"
+                yield Problem(("variants", name, "change"), f"{what}{' or '.join(sorted(theirs))}", cure)
+
+
+def _tasks(study: Study, variant: str, benchmark: str) -> set[str]:
+    """The tasks of the questions that a variant may be asked; which of several, its data decides."""
+    entry, own = study.entry(variant), configuration.benchmark_entry(benchmark)["tasks"]
+    heads = [entry["head"]] if entry.get("head") else readers.heads_of(entry["reader"])
+    tasks = {readers.task_of(head) for head in heads} & set(configuration.answerable_tasks(benchmark))
+    # Options can be read of questions with a missing word.
+    return {task if task in own else "word" for task in tasks}
 
 
 def _same(study: Study, variant: str, other: str) -> bool:

@@ -38,7 +38,8 @@ def test_a_word_is_chosen_with_its_share_of_the_candidates():
     words = [one | {"task": "word"} for one in DEV[:2]]
     found = metrics(answered({"a1": [0.3, 0.1], "a2": [0.2, 0.0]}), words, model(0, task="word"))
     assert found["calibration"]["dev"]["confidence"]["mean"] == pytest.approx(100 * (0.75 + 1) / 2, abs=1e-3)
-    logits = metrics(answered({"a1": [1.0, 0.0], "a2": [5.0, 5.0]}), words, model(0, task="word"))
+    # Logits that could pass for masses.
+    logits = metrics(answered({"a1": [1.0, 0.0], "a2": [0.5, 0.5]}), words, model(0, task="word", head="vocabulary"))
     expected = 100 * (1 / (1 + math.exp(-1)) + 0.5) / 2
     assert logits["calibration"]["dev"]["confidence"]["mean"] == pytest.approx(expected)
 

@@ -79,7 +79,13 @@ def test_a_tie_is_wrong():
 def test_scores_become_probabilities(head, expected):
     scores = [1.0, 1.0] if head == "options" else [0.2, 0.6]
     table = pa.table({"question_id": ["a", "b"], "trial_id": ["t", "t"], "scores": [scores, [0.0, 0.0, 1.0]]})
-    found = ensembles.probabilities(table, ["a", "c"], ["t"], head)
+    found = ensembles.of_options(table, ["a", "c"], ["t"], head)
     assert found.shape == (1, 2, 3)
     assert found[0, 0].tolist() == pytest.approx(expected)
     assert not found[0, 1].any()
+
+
+def test_candidates_without_any_mass_tie_and_the_least_of_mass_wins():
+    table = pa.table({"question_id": ["a", "b"], "trial_id": ["t", "t"], "scores": [[0.0, 0.0], [1e-9, 0.0]]})
+    joint = ensembles.by_probability(ensembles.of_options(table, ["a", "b"], ["t"], "word"), np.array([0, 0]))
+    assert joint([0])[0].tolist() == [0, 1]

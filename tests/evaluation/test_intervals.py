@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coattend.evaluation.intervals import interval, resampled_means
+from coattend.evaluation.intervals import interval, intervals, resampled_means
 
 
 def clustered(random, passages, each, spread):
@@ -31,6 +31,18 @@ def test_equals_drawing_passages_one_by_one():
     slow = slow_means(values, passages, 50, seed=7)
     (fast,) = resampled_means([values], passages, resamples=50, seed=7)
     assert fast == pytest.approx(slow)
+
+
+def test_many_intervals_are_those_of_each_alone():
+    random = np.random.default_rng(3)
+    passages = np.repeat(np.arange(40), 3)
+    several = [(random.random((seeds, 120)) < share).astype(float) for seeds, share in ((1, 0.4), (3, 0.7), (3, 0.2))]
+    several += [random.random((3, 120)), np.ones((2, 120)), random.random((1, 120))]
+    together = [list(vars(found).values()) for found in intervals(several, passages)]
+    alone = [list(vars(interval(values, passages)).values()) for values in several]
+    np.testing.assert_allclose(together, alone, rtol=1e-12)
+    assert intervals(several, np.zeros(120)) == [interval(values, np.zeros(120)) for values in several]
+    assert intervals([], passages) == []
 
 
 def test_the_same_seed_gives_the_same_interval():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from coattend.errors import CoattendError
 from coattend.evaluation.reranking.features import LanguageFeatures
-from coattend.evaluation.reranking.rankings import log_scores, rankings
+from coattend.evaluation.reranking.rankings import rankings
 from coattend.evaluation.reranking.rerank import FEATURES, rerank
 from coattend.parameters import BenchmarkParameters, RerankingParameters
 from coattend.pipelines.reranking.nodes import rerank as node
@@ -20,33 +20,32 @@ LOGITS = st.lists(st.integers(-40, 40).map(lambda n: n / 8), min_size=2, max_siz
 NAMES = ("Anna", "Boris", "Clara", "David")
 
 
-def ranking(scores, *, options=None, label=0, n_best=5):
+def ranking(scores, *, options=None, label=0, n_best=5, head="vocabulary"):
     """A question's ranking, with language models that like the worst candidates best."""
     options = options or [f"w{number}" for number in range(len(scores))]
     question = {"question_id": "q", "options": options, "label": label}
     row = dict.fromkeys(PREDICTIONS.names) | {"question_id": "q", "trial_id": "t", "seed": 0, "scores": scores}
     (made,) = rankings(
-        [row], {"q": question}, lambda _, numbers: np.array([[n, -n, 2 * n] for n in numbers]), n_best=n_best
+        [row],
+        {"q": question},
+        lambda _, numbers: np.array([[n, -n, 2 * n] for n in numbers]),
+        head=head,
+        n_best=n_best,
     )
     return made
 
 
-@given(st.lists(LOGITS, min_size=1, max_size=5))
-def test_logits_and_probabilities_become_log_probabilities(logits):
-    logits[0][0] = 5.5  # Above 1: so small a set could pass for probabilities otherwise.
-    found = log_scores(logits)
-    for given_scores, logs in zip(logits, found, strict=True):
-        softmax = np.exp(given_scores) / np.exp(given_scores).sum()
-        np.testing.assert_allclose(np.exp(logs), softmax)
-    part = [np.exp(logs) * 0.7 for logs in found]  # A head for words leaves some of the mass to other words.
-    for logs, mass in zip(log_scores(part), part, strict=True):
-        np.testing.assert_allclose(np.exp(logs), np.maximum(mass, 1e-6))
+@given(LOGITS, st.floats(0.1, 1), st.integers(2, 5))
+def test_a_reader_of_masses_is_ranked_as_one_of_logits_with_the_same_probabilities(logits, share, n_best):
+    masses = share * np.exp(logits) / np.exp(logits).sum()  # A head for words leaves some of the mass to other words.
+    ours, theirs = ranking(masses, n_best=n_best, head="word"), ranking(logits, n_best=n_best)
+    np.testing.assert_allclose(ours.log_scores, np.maximum(theirs.log_scores, np.log(1e-6 / share)), atol=1e-4)
+    np.testing.assert_allclose(ours.features, theirs.features, atol=1e-4)
 
 
 def test_a_candidate_without_any_probability_is_finite():
-    (logs,) = log_scores([[0.5, 0.0]])
-    assert np.isfinite(logs).all()
-    assert logs[1] < logs[0]
+    first, last = ranking([0.5, 0.0], head="word").log_scores
+    assert first - last == pytest.approx(np.log(0.5 / 1e-6))
 
 
 @given(LOGITS, st.floats(0.1, 10), st.integers(2, 5))
@@ -130,6 +129,7 @@ def ranked_again(rows, predictions=None, trials=None, **parameters):
     return rerank(
         pa.Table.from_pylist(asked, PREDICTIONS),
         *benchmark(rows),
+        head="word",
         trials=trials or {"t0": 0},
         parameters=RerankingParameters(**({"aggressiveness": 0.5, "n_best": 3} | parameters)),
     )

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from coattend.evaluation.runs import Run, home_of
+from coattend.evaluation.runs import Run, head_of, home_of, side_by_side
 from coattend.tables import PREDICTIONS, QUESTIONS
 
 
@@ -41,8 +41,30 @@ def test_questions_of_other_subsets_are_left_out():
     assert run.asked["question_id"].to_pylist() == ["q0", "q2"]
     assert run.marks.correct.tolist() == [[1, 1]]
     assert run.texts() == [["Bob", "Bob"]]
+    assert run.group == "NE"
+    assert Run.of(outcome({}), answers(3), questions("NE", "CN", "NE")).group == "all"
 
 
 def test_there_is_no_run_without_a_trial_or_a_question():
     assert Run.of(outcome({}, failure="no"), answers(1), questions("NE")) is None
     assert Run.of(outcome({}), answers(1), questions("NE"), ("CN",)) is None
+
+
+def test_the_head_is_what_trials_say_and_else_called_as_their_task():
+    assert head_of(outcome({}) | {"task": "options"}) == "word"
+    early = [{"trial_id": "mine", "failure": None}]
+    assert head_of({"task": "options", "trials": early}) == "options"
+    assert head_of(outcome({}, failure="no") | {"task": "span"}) == "span"
+
+
+def test_the_baseline_is_looked_at_beside_the_last_variant_that_has_a_trial():
+    trials = {name: outcome({}, variant=name)["trials"] for name in ("first", "base", "second", "third")}
+    trials["third"] = outcome({}, failure="no")["trials"]
+    trials["fourth"] = [trials["first"][0] | {"training": {"reads": "no_passage"}}]
+
+    def shown(**changed):
+        return list(side_by_side({"baseline": "base", "trials": {"cbt": trials | changed}}, "cbt"))
+
+    assert shown() == ["base", "second"]
+    assert shown(base=[]) == ["second"]
+    assert shown(first=[], second=[]) == ["base"]

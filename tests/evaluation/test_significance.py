@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coattend.evaluation.significance import mcnemar, paired_bootstrap
+from coattend.evaluation.significance import mcnemar, paired_bootstrap, paired_bootstraps
+from coattend.evaluation.variants import expected_resolution
 
 ANSWERS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40)
 
@@ -71,7 +72,31 @@ def test_equal_readers_and_single_passages():
     assert (alone.low, alone.high, alone.p) == (None, None, None)
 
 
+def test_many_differences_are_those_of_each_alone():
+    random = np.random.default_rng(3)
+    passages = np.repeat(np.arange(30), 3)
+    pairs = [
+        ((random.random((ours, 90)) < 0.6).astype(float), (random.random((theirs, 90)) < 0.5).astype(float))
+        for ours, theirs in ((1, 1), (5, 5), (1, 1), (5, 3))
+    ]
+    pairs.append(tuple(side.mean(0, keepdims=True) for side in pairs[3]))
+    together = [list(vars(found).values()) for found in paired_bootstraps(pairs, passages)]
+    np.testing.assert_allclose(together, [list(vars(paired_bootstrap(*one, passages)).values()) for one in pairs])
+    assert paired_bootstraps(pairs, np.zeros(90)) == [paired_bootstrap(*one, np.zeros(90)) for one in pairs]
+
+
+def test_a_rounded_zero_is_no_difference():
+    thirds = np.array([[1 / 3, 2 / 3, 0.1 + 0.2, 0.7]])
+    swapped = np.array([[2 / 3, 1 / 3, 0.3, 0.7]])
+    assert paired_bootstrap(thirds, swapped, np.array([0, 0, 1, 1])).p == 1
+
+
 def test_readers_may_have_different_numbers_of_seeds():
     random = np.random.default_rng(0)
     found = paired_bootstrap(random.random((3, 50)), random.random((1, 50)), np.arange(50))
     assert found.low < found.mean < found.high
+
+
+def test_fewer_questions_resolve_larger_differences_and_none_resolve_nothing():
+    assert expected_resolution(100) == pytest.approx(10 * expected_resolution(10_000))
+    assert expected_resolution(0) is None

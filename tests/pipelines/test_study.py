@@ -82,7 +82,9 @@ def test_a_study_trains_what_is_missing_and_prints_measured_beside_printed(study
         assert "Whether turns matter" in page
 
 
-SHOWN = "[parameters, seconds_per_epoch, curve, ensemble, by_question_type, boundary_pos, predictions, attention]"
+SHOWN = "[parameters, seconds_per_epoch, curve, ensemble, by_question_type, by_answer_pos, boundary_pos"
+SHOWN += ", predictions, attention]"
+TITLES = ("What variants cost", "Training on sample", "By question word", "By part of speech", "Ensembles", "Words at")
 
 
 def test_a_study_shows_what_it_is_asked_to_beside_its_scores(study, kedro_run, project):
@@ -94,10 +96,16 @@ def test_a_study_shows_what_it_is_asked_to_beside_its_scores(study, kedro_run, p
     example = next(row for row in asked if row["task"] == "span" and row["split"] == "dev")
     kedro_run("study_mine_turns", study={"question": example["question_id"]})
     page = (folder / "index.html").read_text()
-    for title in ("What variants cost", "Training on sample", "By question word", "Ensembles", "Boundary words"):
+    for title in TITLES:
         assert title in page
     assert "“no such question” is not among the questions of sample." in page
-    assert "kedro run --pipelines attention --params attention.left=" in page
+    assert '<a href="sample_attention.html">sample: Baseline beside POI-Net</a>' in page
+    looked_at = (folder / "sample_attention.html").read_text()
+    shown = [trials[0]["trial_id"] for trials in results_in(folder)["trials"]["sample"].values()]
+    assert all(trial in looked_at for trial in shown)
+    assert "POI-Net (poi_net)" in looked_at
+    maps = pq.read_table(folder / "sample_attention.parquet", columns=["trial_id", "map"]).to_pylist()
+    assert {"start", "end", "passage_scores"} <= {row["map"] for row in maps if row["trial_id"] == shown[1]}
     found = json.loads((folder / "sample_analyses.json").read_text())
     missing, shown = found["predictions"]
     assert missing["missing"]
@@ -106,13 +114,14 @@ def test_a_study_shows_what_it_is_asked_to_beside_its_scores(study, kedro_run, p
     asked_of = [row for row in asked if row["task"] == "span" and row["split"] == "dev" and row["answers"]]
     assert sum(found["boundary_pos"]["plain"]["gold"].values()) == 2 * len(asked_of)
     rows = pq.read_table(folder / "sample_breakdowns.parquet").to_pylist()
-    by_word = [row for row in rows if (row["breakdown"], row["metric"]) == ("by_question_type", "f1")]
     leading = [row for row in results_in(folder)["rows"] if (row["group"], row["metric"]) == ("all", "f1")]
     scores = {row["variant"]: row["mean"] for row in leading}
     for variant, score in scores.items():
-        groups = [row for row in by_word if row["variant"] == variant]
-        total = sum(row["questions"] for row in groups)
-        assert sum(row["mean"] * row["questions"] for row in groups) / total == pytest.approx(score)
+        for breakdown in ("by_question_type", "by_answer_pos"):
+            place = {"variant": variant, "breakdown": breakdown, "metric": "f1"}
+            groups = [row for row in rows if place.items() <= row.items()]
+            total = sum(row["questions"] for row in groups)
+            assert sum(row["mean"] * row["questions"] for row in groups) / total == pytest.approx(score)
 
 
 def test_a_trial_that_fails_does_not_stop_the_others_and_is_tried_again(study, kedro_run):
@@ -187,3 +196,29 @@ def test_a_study_changes_training_and_an_environment_a_reader_that_is_called_by_
     (plain,), (gated,) = (results_in(folder)["trials"]["sample"][name] for name in ("plain", "gated"))
     assert (gated["variant"], gated["head"], gated["options"]["hops"]) == ("transformer+gated", "options", 2)
     assert plain["training"]["learning_rate"] == gated["training"]["learning_rate"] == 1e-3
+
+
+def test_variants_that_turn_out_to_answer_different_questions_are_refused_before_any_is_trained(study, kedro_run):
+    words = "      aoa_reader: { title: AoA Reader, change: { reader: aoa_reader } }\n"
+    folder = study(STUDY.replace(", head: options", "").replace("    printed:", f"{words}    printed:"))
+    with pytest.raises(CoattendError, match="'aoa_reader' answers word on sample, and 'plain' options"):
+        kedro_run("study_mine_turns")
+    assert not trial_files(folder)
+
+
+def test_a_benchmark_without_known_answers_makes_a_study_without_scores(study, kedro_run, project, monkeypatch):
+    monkeypatch.setenv("COATTEND_RAW", str(project / "raw"))
+    raw = project / "raw" / "recam"
+    raw.mkdir(parents=True)
+    row = {"question": "After a while @placeholder slept ."} | {f"option_{n}": f"name {n}" for n in range(5)}
+    for split, label, hours in (("train", {"label": 1}, range(24)), ("dev", {}, range(30, 34))):
+        rows = [row | label | {"article": f"They met . {n} hours later they slept ."} for n in hours]
+        for task in (1, 2):
+            (raw / f"Task_{task}_{split}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+    base = "reader: poi_net, training: { epochs: 1, evaluations: 1, max_questions: 8 }"
+    text = STUDY.replace("sample", "recam").replace("[0, 1]", "[0]").replace("reader: poi_net, head: options", base)
+    folder = study(text.replace("    printed:", "    shows: [by_answer_pos, ensemble, attention]\n    printed:"))
+    kedro_run("study_mine_turns")
+    assert json.loads((folder / "costs.json").read_text())["resolves"] == {"recam": None}
+    assert results_in(folder)["rows"] == []
+    assert "POI-Net (poi_net)" in (folder / "recam_attention.html").read_text()

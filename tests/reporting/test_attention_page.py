@@ -159,3 +159,13 @@ def test_spans_show_what_is_right_and_what_was_chosen(in_browser):
     assert "This reader has no attention maps." in shown
     assert "All together 1." in shown
     assert "25.0 %" in shown
+    assert re.search(r'class="wrong"[^>]*>wrong', shown)
+    asked["answers"] = None
+    shown = without_scripts(in_browser(render(readings, pa.Table.from_pylist(rows, schema=ATTENTION))))
+    assert "right answer not known" in shown
+    assert 'class="wrong"' not in shown
+
+
+def test_without_a_reader_it_says_that_there_is_nothing_to_look_at():
+    readings = {"benchmark": "sample", "title": "Sample", "readers": [], "questions": []}
+    assert "no finished trial to look with" in render(readings, ATTENTION.empty_table())

@@ -35,7 +35,7 @@ def test_tenths_are_means_over_seeds(compared, sure):
 
 
 def test_a_line_goes_from_the_surest_to_all_questions(compared):
-    figure = calibration.risk_against_coverage(compared[0], "options")
+    figure = calibration.risk_against_coverage(calibration.by_split(compared[0], "options"))
     assert [line.name for line in figure.data if line.showlegend] == ["plain", "poi_net"]
     assert len(figure.data) == 4
     for line in figure.data[:2]:

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
-from coattend.evaluation import boundaries, breakdowns, ensembles, groups, squad
-from coattend.evaluation.intervals import interval
+from coattend.evaluation import boundaries, breakdowns, confidence, ensembles, groups, scoring, squad
+from coattend.evaluation.intervals import Interval, interval, intervals
 from coattend.evaluation.runs import Run
-from coattend.evaluation.scoring import METRICS
+from coattend.evaluation.scoring import METRICS, marks
 from coattend.parameters.study import ExampleParameters
 
 
@@ -27,26 +27,33 @@ class Tagging(NamedTuple):
     names: Sequence[str]
 
 
-def breakdown_rows(run: Run, passages: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """A variant's metrics in groups of questions, for each split and breakdown that says something.
+def breakdown_rows(
+    task: str, runs: Sequence[Run], asked: pa.Table, passages: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """Metrics in groups of questions, for each split and breakdown that says something.
 
     Args:
-        run: The variant.
+        task: What is answered.
+        runs: The variants that were asked these questions.
+        asked: The questions, with the columns `breakdowns.COLUMNS` and `breakdowns.POS`.
         passages: Text by passage id.
 
     Yields:
-        ``split``, ``breakdown``, ``group``, ``metric``, ``questions``, ``mean``, ``low`` and ``high`` in percent.
+        ``variant``, ``split``, ``breakdown``, ``group``, ``questions``, ``metric``, ``mean``, ``low`` and ``high`` in
+        percent.
     """
-    numbers, splits = groups.passage_numbers(run.asked), _answered(run)
+    numbers, answered = groups.passage_numbers(asked), {run.variant: _answered(run) for run in runs}
     for breakdown, divide in breakdowns.BREAKDOWNS.items():
-        if breakdown == "by_answer_frequency" and run.task != "word":
+        if breakdown == "by_answer_frequency" and task != "word":
             continue
-        divided = divide(run.asked, passages)
-        for split, rows in splits.items():
+        divided = divide(asked, passages)
+        for split, rows in groups.members(asked["split"]).items():
+            scored = [(run, metric) for run in runs if split in answered[run.variant] for metric in METRICS[task]]
             for group, inside in groups.within(rows, divided):
                 place = {"split": split, "breakdown": breakdown, "group": group, "questions": int(inside.sum())}
-                for metric in METRICS[run.task]:
-                    yield place | {"metric": metric} | _percent(_values(run, metric)[:, inside], numbers[inside])
+                values = [marks(run.marks, metric)[:, inside] for run, metric in scored]
+                for (run, metric), found in zip(scored, intervals(values, numbers[inside]), strict=True):
+                    yield {"variant": run.variant} | place | {"metric": metric} | _percent(found)
 
 
 def ensemble_rows(run: Run) -> Iterator[dict[str, Any]]:
@@ -56,11 +63,31 @@ def ensemble_rows(run: Run) -> Iterator[dict[str, Any]]:
     for found in ensembles.ensembles(_joint(run), held_out, splits.get("dev")):
         about = {"how": found.how, "seeds": [run.seeds[place] for place in found.trials]}
         for split, rows in splits.items():
-            for group, inside in groups.within(rows, groups.subsets(run.asked)):
+            for group, inside in groups.within(rows, groups.subsets(run.asked, run.group)):
                 for metric in METRICS[run.task]:
-                    marks = found.f1 if metric == "f1" else found.correct
                     place = {"split": split, "group": group, "metric": metric, "questions": int(inside.sum())}
-                    yield about | place | _percent(marks[None, inside], numbers[inside])
+                    yield about | place | _percent(interval(marks(found, metric)[None, inside], numbers[inside]))
+
+
+def calibration_of(run: Run) -> dict[str, dict[str, Any]]:
+    """How sure a variant's trials are of what they answer.
+
+    Returns:
+        Split to ``group``, the name of its questions; ``accuracy`` in percent; ``answerability_auroc`` in percent, None
+        where all questions have an answer; and where its scores say how sure it is, what
+        `coattend.evaluation.confidence.calibrate` has.
+    """
+    sure = confidence.calibrate(run.predictions, run.asked, task=run.task, head=run.head, trials=run.seed_of)
+    answerable = run.asked["answerable"].to_numpy()
+    return {
+        split: {
+            "group": run.group,
+            "accuracy": 100 * float(run.marks.correct[:, rows].mean()),
+            "answerability_auroc": scoring.answerability(run.marks.of(rows), answerable[rows]),
+        }
+        | sure.get(split, {})
+        for split, rows in _answered(run).items()
+    }
 
 
 def boundary_counts(run: Run, passages: Mapping[str, str], tagging: Tagging) -> dict[str, dict[str, float]]:
@@ -130,16 +157,11 @@ def _joint(run: Run) -> ensembles.Joint:
         return ensembles.by_vote(run.texts(), run.marks, alike=squad.normalise if run.task == "span" else str)
     ids = run.asked["question_id"].to_pylist()
     return ensembles.by_probability(
-        ensembles.probabilities(run.predictions, ids, run.ids, run.head), run.asked["label"].to_numpy()
+        ensembles.of_options(run.predictions, ids, run.ids, run.head), run.asked["label"].to_numpy()
     )
 
 
-def _values(run: Run, metric: str) -> np.ndarray:
-    return run.marks.f1 if metric == "f1" else run.marks.correct
-
-
-def _percent(values: np.ndarray, passages: np.ndarray) -> dict[str, float | None]:
-    found = interval(values, passages)
+def _percent(found: Interval) -> dict[str, float | None]:
     return {name: None if end is None else 100 * end for name, end in vars(found).items()}
 
 

@@ -30,6 +30,15 @@ class TaggedText(NamedTuple):
         """The word at a character, or before it where there is none."""
         return max(0, int(np.searchsorted(self.starts, offset, side="right")) - 1)
 
+    def ends(self, start: int, end: int) -> tuple[int, int]:
+        """The first and the last word of a span of characters."""
+        return self.word_at(start), self.word_at(max(start, end - 1))
+
+    def between(self, start: int, end: int) -> Sequence[str]:
+        """The parts of speech of its words."""
+        first, last = self.ends(start, end)
+        return self.tags[first : last + 1]
+
 
 def tagged(texts: Mapping[str, str], tags: pads.Dataset, names: Sequence[str]) -> dict[str, TaggedText]:
     """The words of texts that were tagged.
@@ -43,7 +52,7 @@ def tagged(texts: Mapping[str, str], tags: pads.Dataset, names: Sequence[str]) -
         The words by the text's name; texts without words are left out.
     """
     ids = {name: text_id(text) for name, text in texts.items()}
-    wanted = pc.field("text_id").isin(pa.array(sorted(set(ids.values()))))
+    wanted = pc.field("text_id").isin(pa.array(sorted(set(ids.values())), pa.string()))
     rows = tags.to_table(columns=["text_id", "tags", "starts"], filter=wanted).to_pylist()
     found = {row["text_id"]: TaggedText([names[one] for one in row["tags"]], np.array(row["starts"])) for row in rows}
     return {name: found[key] for name, key in ids.items() if key in found and found[key].tags}
@@ -68,19 +77,15 @@ def boundary_tags(predictions: pa.Table, questions: pa.Table, passages: Mapping[
         if text is None or not question["answers"]:
             continue
         first = question["answers"][0]
-        right = _ends(text, first["start"], first["start"] + len(first["text"]))
+        right = text.ends(first["start"], first["start"] + len(first["text"]))
         counts["gold"].update(text.tags[word] for word in right)
         row = given.get(question["question_id"])
         if row is None or row["start"] is None or not row["prediction"]:
             continue
-        chosen = _ends(text, row["start"], row["end"])
+        chosen = text.ends(row["start"], row["end"])
         counts["predicted"].update(text.tags[word] for word in chosen)
         counts["wrong"].update(_missed(text, right, chosen))
     return counts
-
-
-def _ends(text: TaggedText, start: int, end: int) -> tuple[int, int]:
-    return text.word_at(start), text.word_at(max(start, end - 1))
 
 
 def _missed(text: TaggedText, right: tuple[int, int], chosen: tuple[int, int]) -> Iterator[str]:

@@ -7,9 +7,13 @@ import numpy as np
 import pyarrow as pa
 
 from coattend.evaluation import groups
+from coattend.evaluation.answer_pos import NO_ANSWER, OTHER, PARTS
 
 COLUMNS = [*groups.COLUMNS, "question", "options"]
 """The columns of questions that are read."""
+
+POS = "answer_pos"
+"""A column that is not in the questions table: it hangs on how the texts were tagged."""
 
 ASKED = ("who", "what", "when", "where", "why", "how", "which")
 _ASKING = re.compile(rf"\b({'|'.join(ASKED)})(?:m|se|'s)?\b", re.IGNORECASE)
@@ -57,6 +61,12 @@ def by_answer_frequency(questions: pa.Table, passages: Mapping[str, str]) -> Gro
     return {f"rank {rank}": found == rank for rank in np.unique(found).tolist() if rank}
 
 
+def by_answer_pos(questions: pa.Table, passages: Mapping[str, str]) -> Groups:
+    """By the part of speech of the right answer, as `coattend.evaluation.answer_pos` has it, in the column `POS`."""
+    found = np.array(questions[POS].to_pylist())
+    return {part: found == part for part in (*PARTS, OTHER, NO_ANSWER) if (found == part).any()}
+
+
 def by_annotation(questions: pa.Table, passages: Mapping[str, str]) -> Groups:
     """By the benchmark's own question types, such as DREAM's, an annotator each; a question may have several."""
     return groups.types(questions)
@@ -77,6 +87,7 @@ BREAKDOWNS: dict[str, Callable[[pa.Table, Mapping[str, str]], Groups]] = {
     "by_document_length": by_document_length,
     "by_answer_length": by_answer_length,
     "by_answer_frequency": by_answer_frequency,
+    "by_answer_pos": by_answer_pos,
     "by_annotation": by_annotation,
 }
 """Breakdowns by the name that a study asks for them with."""

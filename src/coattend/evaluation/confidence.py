@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from coattend.evaluation import calibration
 from coattend.evaluation.groups import members, scored_questions
-from coattend.evaluation.reranking.rankings import log_scores
+from coattend.evaluation.probabilities import probabilities
 
 COLUMNS = ["question_id", "trial_id", "scores", "correct"]
 """The columns of predictions that are read."""
@@ -19,13 +19,13 @@ COVERAGES = np.arange(1, 101) / 100
 
 
 def calibrate(
-    predictions: pa.Table, questions: pa.Table, *, task: str, trials: Mapping[str, int]
+    predictions: pa.Table, questions: pa.Table, *, task: str, head: str, trials: Mapping[str, int]
 ) -> dict[str, dict[str, Any]]:
     """Calibration, and risk against coverage, of a reader that chooses from options or candidates.
 
-    Its confidence is the probability of what it chose: the softmax over the options; for words the candidate's share
-    of what all candidates of the question have. A question without an answer has no confidence and no part in the
-    calibration; against coverage it comes last, and is wrong.
+    Its confidence is the probability of what it chose, as `coattend.evaluation.probabilities` has it from the scores.
+    A question without an answer has no confidence and no part in the calibration; against coverage it comes last, and
+    is wrong.
 
     Readers of spans have no part: of a span the table holds the sum of two scores, which is no probability and cannot
     be compared from passage to passage. Nor have those that choose from all words of the passage, which keep no scores.
@@ -34,6 +34,7 @@ def calibrate(
         predictions: The columns `COLUMNS`, of these trials.
         questions: The columns `coattend.evaluation.groups.COLUMNS`.
         task: What is answered.
+        head: What gave the scores.
         trials: The finished trials: id to seed.
 
     Returns:
@@ -46,7 +47,7 @@ def calibrate(
         return {}
     asked, _ = scored_questions(questions, task)
     own = [predictions.filter(pc.equal(predictions["trial_id"], name)) for name in trials]
-    sure = [_confidence(rows["scores"].to_pylist(), task) for rows in own]
+    sure = [_confidence(rows["scores"].to_pylist(), head) for rows in own]
     found = {}
     for split, where in members(asked["split"]).items():
         names = asked["question_id"].filter(pa.array(where))
@@ -56,14 +57,9 @@ def calibrate(
     return found
 
 
-def _confidence(scores: Sequence[Sequence[float] | None], task: str) -> np.ndarray:
+def _confidence(scores: Sequence[Sequence[float] | None], head: str) -> np.ndarray:
     """The probability of what was chosen, by a trial's scores [predictions]; NaN where there are none."""
-    given = [place for place, row in enumerate(scores) if row]
-    rows = [np.asarray(scores[place], dtype=float) for place in given]
-    logs = log_scores(rows) if task == "word" else rows
-    confidence = np.full(len(scores), np.nan)
-    confidence[given] = [1 / np.exp(row - row.max()).sum() for row in logs]
-    return confidence
+    return np.array([probabilities(row, head).max() if row else np.nan for row in scores])
 
 
 def _aligned(rows: pa.Table, confidence: np.ndarray, names: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from coattend.evaluation import squad
 from coattend.evaluation.answers import Answers
+from coattend.evaluation.probabilities import probabilities
 
 SHARE = 0.7
 """The best share of trials, by held-out score, as the AS Reader's average takes it."""
@@ -59,7 +60,7 @@ def by_probability(probabilities: np.ndarray, gold: np.ndarray) -> Joint:
     """Options and words: the one with the highest mean probability; a tie is wrong.
 
     Args:
-        probabilities: Of each option [trials, questions, N]; 0 for options that there are not, and without an answer.
+        probabilities: What `of_options` gives [trials, questions, N].
         gold: The right ones [questions].
     """
 
@@ -97,14 +98,14 @@ def by_vote(
     return together
 
 
-def probabilities(predictions: pa.Table, question_ids: Sequence[str], trials: Sequence[str], head: str) -> np.ndarray:
-    """The probability of each option [trials, questions, N].
+def of_options(predictions: pa.Table, question_ids: Sequence[str], trials: Sequence[str], head: str) -> np.ndarray:
+    """The probability of each option [trials, questions, N]; 0 for options that there are not, and without an answer.
 
     Args:
         predictions: The columns question_id, trial_id and scores.
         question_ids: The questions.
         trials: Ids of the trials.
-        head: What gave the scores: ``word`` gives the attention on each candidate, others give logits.
+        head: What gave the scores.
     """
     places = {name: place for place, name in enumerate(question_ids)}
     rows = {trial: row for row, trial in enumerate(trials)}
@@ -113,13 +114,8 @@ def probabilities(predictions: pa.Table, question_ids: Sequence[str], trials: Se
     keys = zip(predictions["trial_id"].to_pylist(), predictions["question_id"].to_pylist(), scores, strict=True)
     for trial, question, given in keys:
         if question in places:
-            found[rows[trial], places[question], : len(given)] = _distribution(np.array(given), head)
+            found[rows[trial], places[question], : len(given)] = probabilities(given, head)
     return found
-
-
-def _distribution(scores: np.ndarray, head: str) -> np.ndarray:
-    weights = scores if head == "word" else np.exp(scores - scores.max())
-    return weights / total if (total := weights.sum()) > 0 else weights
 
 
 def _greedy(ranked: Sequence[int], score: Callable[[Sequence[int]], float]) -> list[int]:

@@ -42,9 +42,14 @@ def members(names: pa.ChunkedArray) -> dict[str, np.ndarray]:
     }
 
 
-def subsets(questions: pa.Table) -> dict[str, np.ndarray]:
-    """``all`` and each subset, as masks [questions]."""
-    return {EVERYTHING: np.ones(len(questions), dtype=bool)} | members(questions["subset"])
+def subsets(questions: pa.Table, whole: str = EVERYTHING) -> dict[str, np.ndarray]:
+    """All questions and each subset, as masks [questions].
+
+    Args:
+        questions: With the column ``subset``.
+        whole: What all of them are called.
+    """
+    return {whole: np.ones(len(questions), dtype=bool)} | members(questions["subset"])
 
 
 def types(questions: pa.Table) -> dict[str, np.ndarray]:

@@ -5,7 +5,7 @@ follow costs all of its questions at once: they are not independent, and an inte
 narrow. Trained with several seeds, a reader's seeds are drawn as well, and its interval covers another training, too.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,45 +51,87 @@ def interval(
     Raises:
         ValueError: If there is no question or no seed.
     """
-    if not values.size:
+    return intervals([values], passages, resamples=resamples, level=level, seed=seed)[0]
+
+
+def intervals(
+    several: Sequence[np.ndarray],
+    passages: np.ndarray,
+    *,
+    resamples: int = RESAMPLES,
+    level: float = LEVEL,
+    seed: int = 0,
+) -> list[Interval]:
+    """The intervals of several means over the same questions, each as `interval` gives it alone.
+
+    Drawing takes most of the time: those with as many seeds share what is drawn.
+
+    Args:
+        several: For each mean one number for each seed and question [seeds, questions].
+        passages: As for `interval`; likewise the others.
+        resamples: How many times to draw.
+        level: Share of resamples inside the interval.
+        seed: Of the drawing.
+
+    Raises:
+        ValueError: If there is no question, or one has no seed.
+    """
+    if not all(values.size for values in several):
         raise ValueError("an interval needs at least one question and one seed")
-    mean = float(values.mean())
     count = len(np.unique(passages))
+    found = [Interval(float(values.mean()), *_certain_ends(values, count, level)) for values in several]
+    drawn = [place for place, values in enumerate(several) if count > 1 and not _is_certain(values)]
+    for seeds in {len(several[place]) for place in drawn}:
+        alike = [place for place in drawn if len(several[place]) == seeds]
+        together = np.stack([several[place] for place in alike])
+        (means,) = resampled_means([together], passages, resamples=resamples, seed=seed)
+        ends = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=-1).tolist()
+        for place, low, high in zip(alike, *ends, strict=True):
+            found[place] = Interval(found[place].mean, low, high)
+    return found
+
+
+def _is_certain(values: np.ndarray) -> bool:
+    """Whether all are 0, or all 1."""
+    return values.flat[0] in (0.0, 1.0) and bool(np.all(values == values.flat[0]))
+
+
+def _certain_ends(values: np.ndarray, count: int, level: float) -> tuple[float, float] | tuple[None, None]:
+    """The exact binomial interval of all 0 or all 1 on so many passages; none on one passage."""
     if count < 2:
-        return Interval(mean, None, None)
-    if np.all(values == values.flat[0]) and values.flat[0] in (0.0, 1.0):
-        reach = 1 - ((1 - level) / 2) ** (1 / count)
-        return Interval(mean, max(mean - reach, 0.0), min(mean + reach, 1.0))
-    means = resampled_means([values], passages, resamples=resamples, seed=seed)[0]
-    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(mean, float(low), float(high))
+        return None, None
+    mean, reach = float(values.mean()), 1 - ((1 - level) / 2) ** (1 / count)
+    return max(mean - reach, 0.0), min(mean + reach, 1.0)
 
 
 def resampled_means(
-    readers: list[np.ndarray], passages: np.ndarray, *, resamples: int, seed: int
+    readers: Sequence[np.ndarray], passages: np.ndarray, *, resamples: int, seed: int
 ) -> tuple[np.ndarray, ...]:
     """Means of several readers over the same drawn passages, and over seeds that are drawn for each reader.
 
     Args:
-        readers: Each one's numbers [seeds, questions]; how many seeds may differ.
+        readers: Each one's numbers [seeds, questions]; how many seeds may differ. Several numbers of a reader stand in
+            front, [..., seeds, questions], and have the same seeds drawn.
         passages: The passage of each question [questions].
         resamples: How many times to draw.
         seed: Of the drawing.
 
     Returns:
-        For each reader the mean of every resample [resamples].
+        For each reader the mean of every resample [..., resamples].
     """
     _, cluster = np.unique(passages, return_inverse=True)
     sizes = np.bincount(cluster).astype(float)
-    sums = [np.stack([np.bincount(cluster, row, len(sizes)) for row in values]) for values in readers]
+    sums = [np.apply_along_axis(lambda row: np.bincount(cluster, row, len(sizes)), -1, values) for values in readers]
     random = np.random.default_rng(seed)
     means: list[list[np.ndarray]] = [[] for _ in readers]
     for drawn in _draws(random, resamples, len(sizes)):
         questions = drawn @ sizes
         for reader, total in enumerate(sums):
-            of_seed = drawn @ total.T / questions[:, None]
-            means[reader].append((of_seed * _counts(random, len(drawn), len(total))).sum(1) / len(total))
-    return tuple(np.concatenate(blocks) for blocks in means)
+            *_, seeds, count = total.shape
+            # One product of two matrices takes a sixth of the time that a stack of products takes.
+            of_seed = (total.reshape(-1, count) @ drawn.T).reshape(*total.shape[:-1], -1) / questions
+            means[reader].append((of_seed * _counts(random, len(drawn), seeds).T).sum(-2) / seeds)
+    return tuple(np.concatenate(blocks, -1) for blocks in means)
 
 
 def _draws(random: np.random.Generator, resamples: int, size: int) -> Iterator[np.ndarray]:

@@ -16,6 +16,14 @@ def finished(trials: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [one for one in trials if not one.get("failure")]
 
 
+def head_of(outcome: Mapping[str, Any]) -> str:
+    """The head that a model's finished trials answer with: what their scores are, hangs on it.
+
+    Records of early trials do not say it: theirs is called as its task.
+    """
+    return next((one["head"] for one in finished(outcome["trials"]) if "head" in one), outcome["task"])
+
+
 def home_of(benchmark: str, outcomes: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     """The subsets of a benchmark that all variants were trained on; none where that is all of it, or they differ."""
     named = set()
@@ -25,6 +33,25 @@ def home_of(benchmark: str, outcomes: Iterable[Mapping[str, Any]]) -> tuple[str,
     return named.pop() if len(named) == 1 else ()
 
 
+def side_by_side(findings: Mapping[str, Any], benchmark: str) -> dict[str, Mapping[str, Any]]:
+    """The trials of a study whose attention is shown: the first of its baseline and the first of its last variant.
+
+    Args:
+        findings: What the study found.
+        benchmark: Where.
+
+    Returns:
+        Variant to trial; fewer than two where others have none that read whole questions.
+    """
+    first = {
+        name: whole[0]
+        for name, trials in findings["trials"][benchmark].items()
+        if (whole := [one for one in finished(trials) if one["training"].get("reads", "all") == "all"])
+    }
+    others = [name for name in first if name != findings["baseline"]]
+    return {name: first[name] for name in (findings["baseline"], *others[-1:]) if name in first}
+
+
 @dataclass(frozen=True)
 class Run:
     """A variant that was run.
@@ -32,16 +59,20 @@ class Run:
     Attributes:
         variant: Its name.
         task: What it answers.
+        head: What gives its scores.
         trials: What its finished trials came to.
         asked: The benchmark's questions of this task that are scored.
         predictions: What the trials answered to them.
+        group: What these questions are called: ``all``, or the subsets that alone are looked at.
     """
 
     variant: str
     task: str
+    head: str
     trials: Sequence[Mapping[str, Any]]
     asked: pa.Table
     predictions: pa.Table
+    group: str = groups.EVERYTHING
 
     @classmethod
     def of(
@@ -61,12 +92,9 @@ class Run:
         asked, _ = groups.scored_questions(questions, outcome["task"])
         if subsets:
             asked = asked.filter(pc.is_in(asked["subset"].cast(pa.string()), pa.array(subsets)))
-        return cls(outcome["variant"], outcome["task"], trials, asked, predictions) if len(asked) else None
-
-    @property
-    def head(self) -> str:
-        """The head that gave the scores."""
-        return self.trials[0]["head"]
+        group = ", ".join(subsets) or groups.EVERYTHING
+        about = (outcome["variant"], outcome["task"], head_of(outcome), trials)
+        return cls(*about, asked, predictions, group) if len(asked) else None
 
     @property
     def ids(self) -> list[str]:
@@ -77,6 +105,11 @@ class Run:
     def seeds(self) -> list[int]:
         """The seeds of its trials."""
         return [one["seed"] for one in self.trials]
+
+    @property
+    def seed_of(self) -> dict[str, int]:
+        """The seed of each trial, by its id."""
+        return dict(zip(self.ids, self.seeds, strict=True))
 
     @cached_property
     def marks(self) -> answers.Answers:

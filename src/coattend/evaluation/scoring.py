@@ -1,6 +1,6 @@
 """The metrics of one reader on one benchmark, by split and subset."""
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +12,23 @@ from coattend.evaluation.thresholds import auroc
 
 METRICS = {"options": ["accuracy"], "word": ["accuracy"], "span": ["exact", "f1"]}
 """The metrics of each task that readers are compared by, the one that leads last."""
+
+
+class Marked(Protocol):
+    """Answers with their marks."""
+
+    @property
+    def correct(self) -> np.ndarray:
+        """1 where right, 0 where wrong."""
+
+    @property
+    def f1(self) -> np.ndarray:
+        """F1 from 0 to 1."""
+
+
+def marks(given: Marked, metric: str) -> np.ndarray:
+    """The marks that a metric of `METRICS` is the mean of."""
+    return given.f1 if metric == "f1" else given.correct
 
 
 def summarise(predictions: pa.Table, questions: pa.Table, *, task: str, trials: dict[str, int]) -> dict[str, Any]:
@@ -79,7 +96,7 @@ def _metrics(
     return counts | means | {
         "no_answer_share": 100 * float(answers.empty.mean()),
         "answerable": int(answerable.sum()),
-        "answerability_auroc": _answerability(answers, answerable),
+        "answerability_auroc": answerability(answers, answerable),
     }  # fmt: skip
 
 
@@ -96,8 +113,16 @@ def _metric(values: np.ndarray, passages: np.ndarray, seeds: list[int]) -> dict[
     }
 
 
-def _answerability(answers: Answers, answerable: np.ndarray) -> float | None:
-    """Mean over seeds of the area under the ROC curve of the null scores there are, in percent."""
+def answerability(answers: Answers, answerable: np.ndarray) -> float | None:
+    """Mean over seeds of the area under the ROC curve of the null scores there are, in percent.
+
+    Args:
+        answers: What trials answered.
+        answerable: Whether each question has an answer [questions], bool.
+
+    Returns:
+        None where all have an answer, or none has.
+    """
     areas = []
     for scores in answers.null_score:
         given = ~np.isnan(scores)

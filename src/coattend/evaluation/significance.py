@@ -1,5 +1,6 @@
 """Whether one reader is better than another on the same questions."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from coattend.evaluation.intervals import LEVEL, resampled_means
 
 RESAMPLES = 10_000
+_ROUNDING = 1e-9  # A resample whose means differ by less has no difference: it counts on both sides.
 
 
 @dataclass(frozen=True)
@@ -63,11 +65,36 @@ def paired_bootstrap(
         The difference, its interval, and the p value that belongs to it: the smallest level at which zero lies
         outside, never below 2 / (resamples + 1).
     """
-    mean = float(first.mean() - second.mean())
+    return paired_bootstraps([(first, second)], passages, resamples=resamples, seed=seed)[0]
+
+
+def paired_bootstraps(
+    pairs: Sequence[tuple[np.ndarray, np.ndarray]],
+    passages: np.ndarray,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> list[Difference]:
+    """Several differences over the same questions, each as `paired_bootstrap` gives it alone.
+
+    Those with as many seeds share what is drawn, which takes most of the time.
+
+    Args:
+        pairs: The numbers of a first and of a second reader, [seeds, questions] each.
+        passages: As for `paired_bootstrap`; likewise the others.
+        resamples: How many times to draw.
+        seed: Of the drawing.
+    """
+    found = [Difference(float(first.mean() - second.mean()), None, None, None) for first, second in pairs]
     if len(np.unique(passages)) < 2:
-        return Difference(mean, None, None, None)
-    better, worse = resampled_means([first, second], passages, resamples=resamples, seed=seed)
-    differences = better - worse
-    low, high = np.quantile(differences, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    tail = 1 + min(np.sum(differences <= 0), np.sum(differences >= 0))
-    return Difference(mean, float(low), float(high), min(1.0, 2 * float(tail) / (resamples + 1)))
+        return found
+    for seeds in {(len(first), len(second)) for first, second in pairs}:
+        alike = [place for place, (first, second) in enumerate(pairs) if (len(first), len(second)) == seeds]
+        sides = [np.stack([pairs[place][side] for place in alike]) for side in (0, 1)]
+        better, worse = resampled_means(sides, passages, resamples=resamples, seed=seed)
+        for place, differences in zip(alike, better - worse, strict=True):
+            low, high = np.quantile(differences, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+            tail = 1 + min(np.sum(differences <= _ROUNDING), np.sum(differences >= -_ROUNDING))
+            p = min(1.0, 2 * float(tail) / (resamples + 1))
+            found[place] = Difference(found[place].mean, float(low), float(high), p)
+    return found

@@ -9,10 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
-from coattend.evaluation import analyses, breakdowns
+from coattend.evaluation import analyses, breakdowns, groups
+from coattend.evaluation.answer_pos import parts_of_speech
 from coattend.evaluation.runs import Run, home_of
 from coattend.parameters import BenchmarkParameters, StudyParameters
 from coattend.tables import BREAKDOWNS
+from coattend.text.passages import passage_texts
 
 
 @dataclass(frozen=True)
@@ -41,10 +43,13 @@ class Material:
     @cached_property
     def texts(self) -> dict[str, str]:
         """Text by passage id, of passages that are asked about outside of training."""
-        scored = self.asked.filter(pc.not_equal(self.asked["split"].cast(pa.string()), "train"))
-        wanted = pc.field("passage_id").isin(pc.unique(scored["passage_id"]))
-        table = self.passages.to_table(columns=["passage_id", "text"], filter=wanted)
-        return dict(zip(*(table[name].to_pylist() for name in table.column_names), strict=True))
+        scored = self.asked.filter(pc.not_equal(self.asked["split"].cast(pa.string()), groups.TRAINING_SPLIT))
+        return passage_texts(self.passages, scored["passage_id"])
+
+    def with_pos(self, questions: pa.Table, tagging: str) -> pa.Table:
+        """Questions with the parts of speech of their answers, by the tags of one profile."""
+        parts = parts_of_speech(questions, self.texts, *self.tags[tagging], benchmark=self.benchmark)
+        return questions.append_column(breakdowns.POS, pa.array(parts, pa.string()))
 
     def runs(self, parts: Mapping[str, tuple[dict[str, Any] | None, pads.Dataset | None]]) -> list[Run]:
         """The variants that were run, on the subsets that all of them were trained on.
@@ -60,17 +65,22 @@ class Material:
 
 def breakdown_table(about: StudyParameters, material: Material, runs: Sequence[Run]) -> pa.Table:
     """The metrics of each variant in groups of questions, as `coattend.tables.BREAKDOWNS`."""
+    alike: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        alike.setdefault((run.task, material.read[run.variant]), []).append(run)
     rows = [
-        {"benchmark": material.benchmark.name, "variant": run.variant, "title": about.variants[run.variant].title} | row
-        for run in runs
-        for row in analyses.breakdown_rows(run, material.texts)
+        {"benchmark": material.benchmark.name, "title": about.variants[row["variant"]].title} | row
+        for (task, tagging), own in alike.items()
+        for row in analyses.breakdown_rows(task, own, material.with_pos(own[0].asked, tagging), material.texts)
     ]
-    return pa.Table.from_pylist(rows, BREAKDOWNS)
+    places = {variant: place for place, variant in enumerate(about.variants)}
+    return pa.Table.from_pylist(sorted(rows, key=lambda row: places[row["variant"]]), BREAKDOWNS)
 
 
 def analyse(about: StudyParameters, material: Material, runs: Sequence[Run]) -> dict[str, Any]:
-    """What a study shows beside scores: by the name that it asks for it with, what was found."""
-    return {name: _ANALYSES[name](about, material, runs) for name in about.shows if name in _ANALYSES}
+    """What a study shows beside scores: by the name that it asks for it with, what was found; and ``calibration``."""
+    found = {name: _ANALYSES[name](about, material, runs) for name in about.shows if name in _ANALYSES}
+    return found | {"calibration": {run.variant: analyses.calibration_of(run) for run in runs}}
 
 
 def _ensembles(about: StudyParameters, material: Material, runs: Sequence[Run]) -> dict[str, Any]:
@@ -100,10 +110,9 @@ def _reranked(about: StudyParameters, material: Material, runs: Sequence[Run]) -
         if run.task != "word" or run.predictions["scores"].null_count:
             continue
         tags, _ = material.tags[material.read[run.variant]]
-        trials = dict(zip(run.ids, run.seeds, strict=True))
         given = (run.predictions, material.asked.filter(pc.equal(material.asked["task"].cast(pa.string()), "word")))
         _, changes[run.variant] = rerank(
-            *given, material.passages, tags, trials=trials, parameters=material.benchmark.reranking
+            *given, material.passages, tags, head=run.head, trials=run.seed_of, parameters=material.benchmark.reranking
         )
     return changes
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from coattend.evaluation.intervals import LEVEL
-from coattend.evaluation.significance import Difference, mcnemar, paired_bootstrap
+from coattend.evaluation.significance import Difference, mcnemar, paired_bootstraps
 
 SEEDS_TO_DRAW = 5
 """From so many seeds on they are drawn like passages are; fewer say too little of others, and are shown one by one."""
@@ -47,28 +48,55 @@ class Comparison:
     resolves: float | None
 
 
-def compare(
-    ours: Mapping[int, np.ndarray], theirs: Mapping[int, np.ndarray], passages: np.ndarray, *, graded: bool
-) -> Comparison:
-    """Compare two variants on the same questions.
+class Pair(NamedTuple):
+    """A variant and its baseline on the same questions.
 
-    Args:
+    Attributes:
         ours: The variant's marks by seed [questions], from 0 to 1.
         theirs: The baseline's, likewise.
-        passages: The passage of each question [questions].
         graded: Whether marks may lie between 0 and 1, as F1 does.
     """
-    mine, base = (100 * np.stack(list(marks.values())) for marks in (ours, theirs))
-    over_seeds = min(len(mine), len(base)) >= SEEDS_TO_DRAW
-    pair = (mine, base) if over_seeds else (mine.mean(0, keepdims=True), base.mean(0, keepdims=True))
-    found = paired_bootstrap(*pair, passages)
-    by_seed = tuple(_of_seed(seed, ours[seed], theirs[seed], passages, graded) for seed in ours if seed in theirs)
-    return Comparison(found, over_seeds, by_seed, _resolved(found))
+
+    ours: Mapping[int, np.ndarray]
+    theirs: Mapping[int, np.ndarray]
+    graded: bool
+
+    @property
+    def over_seeds(self) -> bool:
+        """Whether there are enough seeds to draw them."""
+        return min(len(self.ours), len(self.theirs)) >= SEEDS_TO_DRAW
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds that both have."""
+        return [seed for seed in self.ours if seed in self.theirs]
+
+    def marks(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """What is compared, in percent: all seeds, or their means, then each seed alone [seeds, questions]."""
+        mine, base = (100 * np.stack(list(marks.values())) for marks in (self.ours, self.theirs))
+        whole = (mine, base) if self.over_seeds else (mine.mean(0, keepdims=True), base.mean(0, keepdims=True))
+        return [whole, *((100 * self.ours[seed][None], 100 * self.theirs[seed][None]) for seed in self.seeds)]
 
 
-def _of_seed(seed: int, ours: np.ndarray, theirs: np.ndarray, passages: np.ndarray, graded: bool) -> SeedDifference:
-    found = paired_bootstrap(100 * ours[None], 100 * theirs[None], passages)
-    return SeedDifference(seed, found, None if graded else mcnemar(ours > 0, theirs > 0))
+def compare(pairs: Sequence[Pair], passages: np.ndarray) -> list[Comparison]:
+    """Compare variants with their baselines.
+
+    Args:
+        pairs: Each variant and its baseline, all on the same questions.
+        passages: The passage of each question [questions].
+    """
+    marks = [pair.marks() for pair in pairs]
+    found = iter(paired_bootstraps([one for own in marks for one in own], passages))
+    return [_comparison(pair, [next(found) for _ in own]) for pair, own in zip(pairs, marks, strict=True)]
+
+
+def _comparison(pair: Pair, found: Sequence[Difference]) -> Comparison:
+    whole, *each = found
+    by_seed = tuple(
+        SeedDifference(seed, one, None if pair.graded else mcnemar(pair.ours[seed] > 0, pair.theirs[seed] > 0))
+        for seed, one in zip(pair.seeds, each, strict=True)
+    )
+    return Comparison(whole, pair.over_seeds, by_seed, _resolved(whole))
 
 
 def _resolved(found: Difference) -> float | None:
@@ -80,16 +108,21 @@ def _resolved(found: Difference) -> float | None:
     return float((found.high - found.low) / (2 * reach) * (reach + norm.ppf(POWER)))
 
 
-def expected_resolution(questions: int, *, differing: float = 0.3) -> float:
+def expected_resolution(questions: int, *, differing: float = 0.3) -> float | None:
     """The smallest difference, in percentage points, that will be resolved before anything is trained.
 
     Args:
         questions: How many will be scored, each taken to be independent.
         differing: Share of questions that one of two readers gets right and the other wrong. Trials of one reader with
             two seeds differ on about so many.
+
+    Returns:
+        None without a question.
     """
     from scipy.stats import norm
 
+    if not questions:
+        return None
     return float(100 * (norm.ppf((1 + LEVEL) / 2) + norm.ppf(POWER)) * np.sqrt(differing / questions))
 
 

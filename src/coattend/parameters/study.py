@@ -13,6 +13,7 @@ Shown = Literal[
     "by_annotation",
     "by_answer_frequency",
     "by_answer_length",
+    "by_answer_pos",
     "by_document_length",
     "by_question_length",
     "by_question_type",

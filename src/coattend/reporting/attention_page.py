@@ -45,17 +45,20 @@ def render(readings: dict[str, Any], maps: pa.Table) -> str:
     Returns:
         HTML that loads nothing and is forbidden to; what was given by users stands in it as text.
     """
+    title = f"{readings['title']}: what readers look at"
+    if not readings["readers"]:
+        nothing = "<p>There is no finished trial to look with, or no question to look at.</p>"
+        return html_page.document(title, [nothing], style=HOUSE_STYLE)
     data = html_page.embedded(json.dumps(_packed(readings, maps), separators=(",", ":")))
     body = [
         f"<p>{escape(_INTRODUCTION)}</p>",
-        "<noscript><p>This page needs JavaScript; the table beside it, maps.parquet, holds its numbers.</p></noscript>",
+        "<noscript><p>This page needs JavaScript; the Parquet table beside it holds its numbers.</p></noscript>",
         _CHOICE,
         f'<script type="application/json" id="data">{data}</script>',
     ]
     if readings["occlusion"]:
         body.append(html_page.section_of(Section("Attention and occlusion", _AGREEMENT, (_agreement(readings),))))
     body.append(html_page.section_of(Section("Readers", (), (_readers(readings),))))
-    title = f"{readings['title']}: what readers look at"
     return html_page.document(title, body, style=HOUSE_STYLE + STYLE, scripts=(DRAWING, SCRIPT))
 
 

@@ -8,8 +8,11 @@ SCRIPT = r"""
   // What is shown of each reader stays as it was chosen when the question changes, as far as it can.
   const shown = data.readers.map(() => ({ map: null, level: 0, sequence: null }));
 
-  const verdict = (reading) =>
-    make("span", { className: reading.correct ? "right" : "wrong" }, reading.correct ? "right" : "wrong");
+  const isKnown = (question) => (question.label ?? question.answers) !== null;
+  const verdict = (question, reading) => {
+    if (!isKnown(question)) return "right answer not known";
+    return make("span", { className: reading.correct ? "right" : "wrong" }, reading.correct ? "right" : "wrong");
+  };
   const named = (reader) => head(reader.reader, make("small", {}, reader.trial_id));
 
   const options = (question) => table("Options and their probabilities", [head("Option"), ...data.readers.map(named)],
@@ -17,20 +20,21 @@ SCRIPT = r"""
       [option, place === question.label ? make("small", { className: "right" }, "right answer") : ""],
       ...question.readings.map((reading) => make("td", {}, percent(reading.probabilities[place]),
         make("span", { className: "bar", style: `width:${100 * reading.probabilities[place]}%`, ariaHidden: "true" }),
-        place === reading.label ? make("small", {}, "chosen, ", verdict(reading)) : "")))));
+        place === reading.label ? make("small", {}, "chosen, ", verdict(question, reading)) : "")))));
 
   const others = (question) => {
     const golds = question.options ? [question.options[question.label]].filter(Boolean)
       : (question.answers ?? []).map((answer) => answer.text);
     const cells = (made) => question.readings.map((reading) => make("td", {}, ...made(reading)));
     const rows = [row(["Chosen"], ...cells((reading) =>
-      [reading.prediction || "no answer", make("small", {}, `${percent(reading.probability)}, `, verdict(reading))]))];
+      [reading.prediction || "no answer",
+        make("small", {}, `${percent(reading.probability)}, `, verdict(question, reading))]))];
     if (question.readings.some((reading) => reading.spans)) {
       rows.push(row(["Best spans"], ...cells((reading) => reading.spans.map((span) =>
         make("div", {}, question.passage.slice(span.start, span.end), make("small", {}, percent(span.probability)))))));
       rows.push(row(["No answer"], ...cells((reading) => [percent(reading.nothing)])));
     }
-    const right = [...new Set(golds)].join(" | ") || "no answer";
+    const right = isKnown(question) ? [...new Set(golds)].join(" | ") || "no answer" : "not known";
     return make("div", {}, make("p", {}, "Right answer: ", make("span", { className: "right" }, right)),
       table("Answers and their probabilities", [head(""), ...data.readers.map(named)], rows));
   };

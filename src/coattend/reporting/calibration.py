@@ -1,6 +1,6 @@
 """How sure readers are beside how often they are right: tables, and the figure of risk against coverage."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,23 @@ from coattend.evaluation.calibration import BINS
 from coattend.evaluation.groups import EVERYTHING
 from coattend.reporting.figures import GREY, finished, style_of
 from coattend.reporting.tables import NONE, Cell, Table, scored
+
+Sure = Mapping[str, Any]
+"""How sure a reader is on a split: what `coattend.evaluation.confidence.calibrate` has, and ``accuracy`` in percent."""
+
+ABOUT = (
+    "A reader that gives its answers a probability of 80 % should be right four times in five. The probability is the "
+    "softmax over the options; where a word is looked for in the passage, a candidate's share of what all candidates "
+    "have. Readers of spans have no part in this, as their scores are no probabilities; nor have those that choose "
+    "from all words of the passage, as they keep none.",
+    "Calibration error (ECE): how far probability and accuracy are apart, on average over tenths of the questions, "
+    "from the least sure to the surest; it is hardly ever zero, and the small print says what chance alone makes of "
+    "it.",
+    "Risk: the share of wrong answers where a reader may keep silent when it is least sure. Its mean over all shares "
+    "of answered questions is AURC, lower being better; the small print has what the best order would reach with the "
+    "same answers.",
+)
+"""What tables and figure show."""
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -22,49 +39,82 @@ def tasks(results: dict[str, Any]) -> Iterator[tuple[str, str]]:
         results: What `coattend.reporting.comparison.compare` returned.
     """
     for task in results["baselines"]:
-        if _splits(results, task):
+        if by_split(results, task):
             yield task, f", {task}" if len(results["baselines"]) > 1 else ""
 
 
-def tables(results: dict[str, Any]) -> list[Table]:
-    """For each task and split a table of readers: accuracy, mean confidence, calibration error and AURC.
-
-    Args:
-        results: What `coattend.reporting.comparison.compare` returned.
-    """
-    heads = tuple(map(Cell, ("Reader", "Accuracy", "Mean probability", "ECE", "AURC")))
-    return [
-        Table(f"Calibration, {split}{of}", heads, tuple(_row(name, *pair) for name, pair in readers.items()))
-        for task, of in tasks(results)
-        for split, readers in _splits(results, task).items()
-    ]
-
-
-def reliability(results: dict[str, Any]) -> list[Table]:
-    """For each task and split a table of readers by tenths of their questions, means over seeds.
-
-    Args:
-        results: What `coattend.reporting.comparison.compare` returned.
-    """
-    ends = {0: "least sure", BINS - 1: "surest"}
-    heads = [Cell(f"{place + 1} of {BINS}", (ends[place],) if place in ends else ()) for place in range(BINS)]
-    return [
-        Table(
-            f"Accuracy by tenths, {split}{of}; in small print the mean probability",
-            (Cell("Reader"), *heads),
-            tuple((Cell(name), *_bins(found)) for name, (_, found) in readers.items()),
-        )
-        for task, of in tasks(results)
-        for split, readers in _splits(results, task).items()
-    ]
-
-
-def risk_against_coverage(results: dict[str, Any], task: str) -> "Figure":
-    """The share of wrong answers among the surest, the more of them are answered; means over seeds.
+def by_split(results: dict[str, Any], task: str) -> dict[str, dict[str, Sure]]:
+    """How sure the readers of a task are: split to reader to what is known.
 
     Args:
         results: What `coattend.reporting.comparison.compare` returned.
         task: Whose readers.
+    """
+    found: dict[str, dict[str, Sure]] = {}
+    for name, metrics in scored(results, task).items():
+        for split, sure in metrics.get("calibration", {}).items():
+            right = metrics["splits"][split][EVERYTHING]["accuracy"]["mean"]
+            found.setdefault(split, {})[name] = {"accuracy": right} | sure
+    return dict(sorted(found.items()))
+
+
+def tables(results: dict[str, Any]) -> list[Table]:
+    """For each task and split a table of readers.
+
+    Args:
+        results: What `coattend.reporting.comparison.compare` returned.
+    """
+    return [
+        table(f"Calibration, {split}{of}", "Reader", readers)
+        for task, of in tasks(results)
+        for split, readers in by_split(results, task).items()
+    ]
+
+
+def reliability(results: dict[str, Any]) -> list[Table]:
+    """For each task and split a table of readers by tenths of their questions.
+
+    Args:
+        results: What `coattend.reporting.comparison.compare` returned.
+    """
+    return [
+        by_tenths(f"{split}{of}", "Reader", readers)
+        for task, of in tasks(results)
+        for split, readers in by_split(results, task).items()
+    ]
+
+
+def table(caption: str, kind: str, readers: Mapping[str, Sure]) -> Table:
+    """Readers with their accuracy, mean confidence, calibration error and AURC.
+
+    Args:
+        caption: What it is called.
+        kind: What the readers are called: ``Reader`` or ``Variant``.
+        readers: How sure each is.
+    """
+    heads = tuple(map(Cell, (kind, "Accuracy", "Mean probability", "ECE", "AURC")))
+    return Table(caption, heads, tuple(_row(name, sure) for name, sure in readers.items()))
+
+
+def by_tenths(where: str, kind: str, readers: Mapping[str, Sure]) -> Table:
+    """Readers by tenths of their questions, means over seeds.
+
+    Args:
+        where: The questions.
+        kind: What the readers are called: ``Reader`` or ``Variant``.
+        readers: How sure each is.
+    """
+    ends = {0: "least sure", BINS - 1: "surest"}
+    heads = [Cell(f"{place + 1} of {BINS}", (ends[place],) if place in ends else ()) for place in range(BINS)]
+    caption = f"Accuracy by tenths, {where}; in small print the mean probability"
+    return Table(caption, (Cell(kind), *heads), tuple((Cell(name), *_bins(sure)) for name, sure in readers.items()))
+
+
+def risk_against_coverage(panels: Mapping[str, Mapping[str, Sure]]) -> "Figure":
+    """The share of wrong answers among the surest, the more of them are answered; means over seeds.
+
+    Args:
+        panels: Split to reader to how sure it is.
 
     Returns:
         A panel for each split and a line for each reader.
@@ -72,14 +122,13 @@ def risk_against_coverage(results: dict[str, Any], task: str) -> "Figure":
     from plotly.graph_objects import Scatter
     from plotly.subplots import make_subplots
 
-    panels = _splits(results, task)
     names = list(dict.fromkeys(name for readers in panels.values() for name in readers))
     height = 60 + 260 * len(panels)
     titles = [f"Risk, {split}" for split in panels]
     figure = make_subplots(rows=len(panels), vertical_spacing=90 / height, subplot_titles=titles)
     shown: set[str] = set()
     for row, readers in enumerate(panels.values(), start=1):
-        for name, (_, found) in readers.items():
+        for name, found in readers.items():
             curves = list(found["risk_coverage"].values())
             figure.add_trace(
                 Scatter(
@@ -103,31 +152,22 @@ def risk_against_coverage(results: dict[str, Any], task: str) -> "Figure":
     return finished(figure, height)
 
 
-def _splits(results: dict[str, Any], task: str) -> dict[str, dict[str, tuple[dict[str, Any], dict[str, Any]]]]:
-    """Split to reader to its metrics there and its calibration."""
-    found: dict[str, dict[str, tuple[dict[str, Any], dict[str, Any]]]] = {}
-    for name, metrics in scored(results, task).items():
-        for split, sure in metrics.get("calibration", {}).items():
-            found.setdefault(split, {})[name] = (metrics["splits"][split][EVERYTHING], sure)
-    return dict(sorted(found.items()))
-
-
-def _row(name: str, metrics: dict[str, Any], sure: dict[str, Any]) -> tuple[Cell, ...]:
+def _row(name: str, sure: Sure) -> tuple[Cell, ...]:
     return (
         Cell(name),
-        Cell(f"{metrics['accuracy']['mean']:.1f}"),
+        Cell(f"{sure['accuracy']:.1f}"),
         Cell(f"{sure['confidence']['mean']:.1f}"),
         _value(sure, "ece", f"{sure['ece_by_chance']['mean']:.1f} by chance"),
         _value(sure, "aurc", f"{sure['aurc_at_best']['mean']:.1f} at best"),
     )
 
 
-def _value(sure: dict[str, Any], name: str, note: str) -> Cell:
+def _value(sure: Sure, name: str, note: str) -> Cell:
     spread, seeds = sure[name]["spread"], len(sure[name]["seeds"])
     return Cell(f"{sure[name]['mean']:.1f}", (note, *(() if spread is None else (f"± {spread:.1f}, {seeds} seeds",))))
 
 
-def _bins(sure: dict[str, Any]) -> Iterator[Cell]:
+def _bins(sure: Sure) -> Iterator[Cell]:
     """A cell for each tenth; with fewer questions than tenths the last ones are empty."""
     by_seed = list(sure["reliability"].values())
     for place in range(BINS):

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
 from coattend.evaluation import answers, groups
-from coattend.evaluation.scoring import METRICS
+from coattend.evaluation.scoring import METRICS, marks
 from coattend.evaluation.significance import mcnemar, paired_bootstrap
 
 BASELINE = "plain"
@@ -101,7 +101,7 @@ def _differences(
             ours = _aligned(predictions[name], asked, metrics)
             for split in sorted(metrics["splits"].keys() & scored[baseline]["splits"].keys()):
                 for metric in METRICS[task]:
-                    pair = (_values(ours, metric)[:, splits[split]], _values(theirs, metric)[:, splits[split]])
+                    pair = (marks(ours, metric)[:, splits[split]], marks(theirs, metric)[:, splits[split]])
                     named = {"task": task, "split": split, "metric": metric, "reader": name, "baseline": baseline}
                     yield named | _difference(*pair, passages[splits[split]], metric)
 
@@ -109,10 +109,6 @@ def _differences(
 def _aligned(predictions: pads.Dataset, questions: pa.Table, metrics: dict[str, Any]) -> answers.Answers:
     trials = [trial["trial_id"] for trial in metrics["trials"] if not trial.get("failure")]
     return answers.align(predictions.to_table(columns=answers.COLUMNS), questions["question_id"], trials)
-
-
-def _values(given: answers.Answers, metric: str) -> np.ndarray:
-    return given.f1 if metric == "f1" else given.correct
 
 
 def _difference(ours: np.ndarray, theirs: np.ndarray, passages: np.ndarray, metric: str) -> dict[str, Any]:

@@ -86,6 +86,7 @@ def _contents(parts: list[Section], wanted: bool) -> Iterator[str]:
 def section_of(section: Section, anchor: str = "") -> str:
     """A section in HTML, with an anchor where it shall be linked to."""
     parts = [f"<p>{escape(paragraph)}</p>" for paragraph in section.text]
+    parts += [f'<p><a href="{escape(page)}">{escape(held)}</a></p>' for held, page in section.links]
     parts += [_table(table, section.title) for table in section.tables]
     parts += [
         f"<details><summary>{escape(table.caption)}</summary>{_table(table, section.title)}</details>"

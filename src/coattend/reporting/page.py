@@ -27,6 +27,7 @@ class Section:
         tables: Shown after the text.
         folded: Tables that may be folded away.
         figures: Figures with their alternative texts, where the page can show them.
+        links: What other pages hold, with where they lie from this one.
     """
 
     title: str
@@ -34,6 +35,7 @@ class Section:
     tables: tuple[Table, ...] = ()
     folded: tuple[Table, ...] = ()
     figures: tuple[tuple[str, "Figure"], ...] = ()
+    links: tuple[tuple[str, str], ...] = ()
 
 
 def sections(results: dict[str, Any]) -> list[Section]:
@@ -128,25 +130,12 @@ def _differences(results: dict[str, Any]) -> Section:
 
 
 def _calibration(results: dict[str, Any]) -> Section:
-    text = (
-        "A reader that gives its answers a probability of 80 % should be right four times in five. The probability is "
-        "the softmax over the options; for missing words, a candidate's share of what all candidates have. Readers of "
-        "spans have no part in this, as their scores are no probabilities; nor have those that choose from all words "
-        "of the passage, as they keep none.",
-        "Calibration error (ECE): how far probability and accuracy are apart, on average over tenths of the questions, "
-        "from the least sure to the surest; it is hardly ever zero, and the small print says what chance alone makes "
-        "of it.",
-        "Risk: the share of wrong answers where a reader may keep silent when it is least sure. Its mean over all "
-        "shares of answered questions is AURC, lower being better; the small print has what the best order would reach "
-        "with the same answers.",
-    )
     figures = tuple(
-        (f"Risk against coverage{of}.", calibration.risk_against_coverage(results, task))
+        (f"Risk against coverage{of}.", calibration.risk_against_coverage(calibration.by_split(results, task)))
         for task, of in calibration.tasks(results)
     )
-    return Section(
-        "Calibration", text, tuple(calibration.tables(results)), tuple(calibration.reliability(results)), figures
-    )
+    tables, tenths = tuple(calibration.tables(results)), tuple(calibration.reliability(results))
+    return Section("Calibration", calibration.ABOUT, tables, tenths, figures)
 
 
 def _training(results: dict[str, Any]) -> Section:

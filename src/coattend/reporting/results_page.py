@@ -53,4 +53,5 @@ def _of_study(found: dict[str, Any]) -> Iterator[Section]:
     first, *others = study_page.sections(found)
     yield replace(first, title=found["title"], text=(f"{found['source']} ({found['name']}).", *first.text))
     for section in others:
-        yield replace(section, title=f"{section.title} ({found['source']})")
+        links = tuple((held, f"studies/{found['name']}/{page}") for held, page in section.links)
+        yield replace(section, title=f"{section.title} ({found['source']})", links=links)

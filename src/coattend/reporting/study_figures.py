@@ -43,11 +43,19 @@ def breakdown(rows: Sequence[Mapping[str, Any]]) -> "Figure":
                 **{"marker": style_of(place)["marker"]},
             )
             figure.add_trace(dots, row=panel, col=1)
-    counts = {row["group"]: row["questions"] for row in rows}
-    names = [f"{escape(group)}<br>{counts[group]:,}" for group in groups]
-    figure.update_xaxes(tickvals=list(range(len(groups))), ticktext=names, showgrid=False, zeroline=False)
+    names = [f"{escape(group)}<br>{count}" for group, count in counts(rows).items()]
+    places = {"range": [-0.5, len(groups) - 0.5], "tickvals": list(range(len(groups))), "ticktext": names}
+    figure.update_xaxes(**places, showgrid=False, zeroline=False)
     figure.update_yaxes(ticksuffix=" %", gridcolor=GREY, griddash="dot", zeroline=False)
     return finished(figure, 120 + 240 * len(metrics))
+
+
+def counts(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Group to how many questions it has; variants that read other tags may group otherwise by parts of speech."""
+    found: dict[str, set[int]] = {}
+    for row in rows:
+        found.setdefault(row["group"], set()).add(row["questions"])
+    return {group: " to ".join(f"{end:,}" for end in sorted({min(n), max(n)})) for group, n in found.items()}
 
 
 def _reach(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

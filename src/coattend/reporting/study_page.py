@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow as pa
 
 from coattend.evaluation.groups import EVERYTHING
-from coattend.reporting import study_shown
+from coattend.reporting import study_calibration, study_shown
 from coattend.reporting.page import Section
 from coattend.reporting.study_table import ALPHA
-from coattend.reporting.tables import LABELS, NONE, Cell, Table
+from coattend.reporting.tables import LABELS, NONE, Cell, Table, measured, place
 from coattend.reporting.warnings import study_warnings
 
 
@@ -23,7 +23,7 @@ def sections(results: dict[str, Any]) -> list[Section]:
     parts = [
         Section(f"{results['source']}", tuple(_summary(results)), tuple(tables(results)), tuple(_by_seed(results)))
     ]
-    parts += study_shown.sections(results)
+    parts += [*study_shown.sections(results), *study_calibration.sections(results)]
     if results["cited"]:
         cited = "Numbers that the paper quotes from others. Nothing here was compared with them."
         parts.append(Section("Only cited", (cited,), folded=(_cited(results),)))
@@ -39,11 +39,10 @@ def tables(results: dict[str, Any]) -> Iterator[Table]:
     """For each benchmark, split and metric a table of the variants."""
     places = dict.fromkeys((row["benchmark"], row["split"], row["group"], row["metric"]) for row in results["rows"])
     for benchmark, split, group, metric in places:
-        place = {"benchmark": benchmark, "split": split, "group": group, "metric": metric}
-        rows = [row for row in results["rows"] if place.items() <= row.items()]
+        here = {"benchmark": benchmark, "split": split, "group": group, "metric": metric}
+        rows = [row for row in results["rows"] if here.items() <= row.items()]
         encoders = dict.fromkeys(_block(one) for row in rows for one in row["printed"])
-        where = split if group == EVERYTHING else f"{split}, {group}"
-        caption = f"{benchmark}, {where}: {LABELS[metric]}, {rows[0]['questions']:,} questions"
+        caption = f"{benchmark}, {place(split, group)}: {LABELS[metric]}, {rows[0]['questions']:,} questions"
         heads = ("Variant", LABELS[metric], "Beside its baseline", *(f"Printed, {encoder}" for encoder in encoders))
         yield Table(caption, tuple(map(Cell, heads)), tuple(_row(row, list(encoders)) for row in rows))
 
@@ -59,9 +58,11 @@ def latex(results: dict[str, Any]) -> str:
 
 
 def _summary(results: dict[str, Any]) -> Iterator[str]:
-    seeds = ", ".join(map(str, results["seeds"]))
+    seeds = f"Seed{'s' * (len(results['seeds']) > 1)} {', '.join(map(str, results['seeds']))}"
     frozen = "The encoder is frozen: interaction and head alone are trained." if results["protocol"] == "frozen" else ""
-    yield f"Seeds {seeds}. {frozen}".strip()
+    yield f"{seeds}. {frozen}".strip()
+    if not results["rows"]:
+        yield "Nothing was scored: no trial was finished, or the answer to no question is known."
     clear = [row for row in results["rows"] if row["p_corrected"] is not None and row["p_corrected"] < ALPHA]
     tested = [row for row in results["rows"] if row["p_corrected"] is not None]
     if tested:
@@ -72,8 +73,7 @@ def _summary(results: dict[str, Any]) -> Iterator[str]:
 
 
 def _row(row: dict[str, Any], encoders: list[str]) -> tuple[Cell, ...]:
-    spread = (f"± {row['spread']:.1f} over {row['trials']} seeds",) if row["spread"] is not None else ()
-    score = Cell(f"{row['mean']:.1f}", tuple(filter(None, (_bracket(row["low"], row["high"]), *spread))))
+    score = measured(row, "" if row["spread"] is None else f"± {row['spread']:.1f} over {row['trials']} seeds")
     printed = {_block(one): one["value"] for one in row["printed"]}
     return (Cell(row["title"]), score, _beside(row), *(Cell(_number(printed.get(encoder))) for encoder in encoders))
 
@@ -81,13 +81,9 @@ def _row(row: dict[str, Any], encoders: list[str]) -> tuple[Cell, ...]:
 def _beside(row: dict[str, Any]) -> Cell:
     if row["difference"] is None:
         return Cell(NONE, ("the baseline",) if row["baseline"] is None else ())
+    found = {"mean": row["difference"], "low": row["difference_low"], "high": row["difference_high"]}
     p = "" if row["p_corrected"] is None else f"p {row['p_corrected']:.3f}"
-    bracket = _bracket(row["difference_low"], row["difference_high"], sign="+")
-    return Cell(f"{row['difference']:+.1f}", tuple(filter(None, (bracket, p, row["verdict"]))))
-
-
-def _bracket(low: float | None, high: float | None, sign: str = "") -> str:
-    return "" if low is None or high is None else f"[{low:{sign}.1f}, {high:{sign}.1f}]"
+    return measured(found, p, row["verdict"], sign="+")
 
 
 def _number(value: float | None) -> str:
@@ -105,7 +101,7 @@ def _by_seed(results: dict[str, Any]) -> Iterator[Table]:
             Cell(row["title"]),
             Cell(f"{row['benchmark']}, {row['split']}, {LABELS[row['metric']]}"),
             Cell(str(one["seed"])),
-            Cell(f"{one['mean']:+.1f}", (_bracket(one["low"], one["high"], sign="+"),)),
+            measured(one, sign="+"),
             Cell(NONE if one["mcnemar_p"] is None else f"{one['mcnemar_p']:.3f}"),
         )
         for row in results["rows"]
@@ -127,7 +123,7 @@ def _cited(results: dict[str, Any]) -> Table:
         )
         for one in results["cited"]
     )
-    return Table("", tuple(map(Cell, heads)), rows, aligned=False)
+    return Table("Systems", tuple(map(Cell, heads)), rows, aligned=False)
 
 
 def _printed(numbers: Any, path: str = "") -> Iterator[str]:

@@ -1,10 +1,10 @@
 """Tables of a study's analyses."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from statistics import mean
 from typing import Any
 
-from coattend.reporting.tables import LABELS, NONE, Cell, Table
+from coattend.reporting.tables import LABELS, NONE, Cell, Table, measured, place
 
 Shown = tuple[tuple[str, ...], list[Table]]
 """Paragraphs and tables."""
@@ -19,47 +19,35 @@ def ensembles(results: Mapping[str, Any]) -> Shown:
     )
     tables = []
     for benchmark, by_variant in _of(results, "ensemble"):
-        rows = [(name, row) for name, found in by_variant.items() for row in found]
-        for split, group, metric in dict.fromkeys((row["split"], row["group"], row["metric"]) for _, row in rows):
-            where = split if group == "all" else f"{split}, {group}"
-            ways = list(dict.fromkeys(row["how"] for _, row in rows))
-            body = tuple(
-                (
-                    Cell(results["variants"][name]["title"]),
-                    Cell(_single(results, benchmark, name, split, group, metric)),
-                    *(_together(found, how, split, group, metric) for how in ways),
-                    Cell(_printed(results, benchmark, name, split, group, metric)),
-                )
-                for name, found in by_variant.items()
-            )
-            heads = ("Variant", "One trial, mean", *(how.capitalize() for how in ways), "Printed")
-            tables.append(Table(f"{benchmark}, {where}: {LABELS[metric]}", tuple(map(Cell, heads)), body))
+        rows = [row for found in by_variant.values() for row in found]
+        ways = list(dict.fromkeys(row["how"] for row in rows))
+        heads = ("Variant", "One trial, mean", *(how.capitalize() for how in ways), "Printed")
+        for split, group, metric in dict.fromkeys((row["split"], row["group"], row["metric"]) for row in rows):
+            here, body = {"split": split, "group": group, "metric": metric}, []
+            for name, found in by_variant.items():
+                title, alone = results["variants"][name]["title"], {"benchmark": benchmark, "variant": name}
+                single = _row(results["rows"], here | alone)
+                together = [_together(_row(found, here | {"how": how})) for how in ways]
+                mean_of_trials = NONE if single is None else f"{single['mean']:.1f}"
+                body.append((Cell(title), Cell(mean_of_trials), *together, Cell(_printed(single))))
+            caption = f"{benchmark}, {place(split, group)}: {LABELS[metric]}"
+            tables.append(Table(caption, tuple(map(Cell, heads)), tuple(body)))
     return text, tables
 
 
-def _together(found: list[dict[str, Any]], how: str, split: str, group: str, metric: str) -> Cell:
-    place = {"how": how, "split": split, "group": group, "metric": metric}
-    row = next((row for row in found if place.items() <= row.items()), None)
-    if row is None:
-        return Cell(NONE)
-    bracket = () if row["low"] is None else (f"[{row['low']:.1f}, {row['high']:.1f}]",)
-    return Cell(f"{row['mean']:.1f}", (*bracket, f"seeds {', '.join(map(str, row['seeds']))}"))
+def _row(rows: Iterable[Mapping[str, Any]], here: Mapping[str, str]) -> Mapping[str, Any] | None:
+    """The first row of a place."""
+    return next((row for row in rows if here.items() <= row.items()), None)
 
 
-def _single(results: Mapping[str, Any], benchmark: str, variant: str, split: str, group: str, metric: str) -> str:
-    place = {"benchmark": benchmark, "variant": variant, "split": split, "group": group, "metric": metric}
-    return next((f"{row['mean']:.1f}" for row in results["rows"] if place.items() <= row.items()), NONE)
+def _together(row: Mapping[str, Any] | None) -> Cell:
+    return Cell(NONE) if row is None else measured(row, f"seeds {', '.join(map(str, row['seeds']))}")
 
 
-def _printed(results: Mapping[str, Any], benchmark: str, variant: str, split: str, group: str, metric: str) -> str:
-    where = split if group == "all" else f"{split}/{group}"
-    for block in results["printed"]:
-        value = block["numbers"].get(variant, {}).get(benchmark, {}).get(where) if block["ensemble"] else None
-        if isinstance(value, dict):
-            value = value.get("exact_match" if metric == "exact" else metric)
-        if value is not None:
-            return f"{value:g}"
-    return NONE
+def _printed(row: Mapping[str, Any] | None) -> str:
+    """What is printed for an ensemble."""
+    values = [one["value"] for one in row["printed"] if one["ensemble"]] if row else []
+    return f"{values[0]:g}" if values else NONE
 
 
 def boundary_words(results: Mapping[str, Any]) -> Shown:
@@ -106,11 +94,15 @@ def _printed_counts(results: Mapping[str, Any], variant: str, kind: str) -> dict
 
 
 def examples(results: Mapping[str, Any]) -> Shown:
-    """What each variant answers to the study's examples."""
+    """What each variant answers to the study's examples. One that is found on a benchmark is not missed on others."""
     tables, missing = [], []
+    there = [one for _, found in _of(results, "predictions") for one in found if "missing" not in one]
+    known = {name for one in there for name in (one["question_id"], one["question"])}
     for benchmark, found in _of(results, "predictions"):
         missing += [
-            f"“{one['question']}” is not among the questions of {benchmark}." for one in found if "missing" in one
+            f"“{one['question']}” is not among the questions of {benchmark}."
+            for one in found
+            if "missing" in one and one["question"] not in known
         ]
         tables += [_example(results, one) for one in found if "missing" not in one]
     return tuple(missing), tables
@@ -160,7 +152,7 @@ def _changes(splits: Mapping[str, Any]) -> Iterator[tuple[str, list[Cell]]]:
             seeds = list(found["seeds"].values())
             keys = ("before", "after", "right_among_n_best", "gained", "lost")
             cells = [Cell(f"{mean(seed[key] for seed in seeds):.1f}") for key in keys]
-            yield (split if group == "all" else f"{split}, {group}"), cells
+            yield place(split, group), cells
 
 
 def _of(results: Mapping[str, Any], name: str) -> Iterator[tuple[str, Any]]:

@@ -4,23 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import mean
 from typing import Any
 
-from coattend.evaluation.runs import finished
-from coattend.reporting import study_search
+from coattend.evaluation.runs import finished, side_by_side
+from coattend.reporting import study_breakdowns, study_search
 from coattend.reporting.figures import curves
 from coattend.reporting.page import Section
-from coattend.reporting.study_figures import breakdown
+from coattend.reporting.study_breakdowns import TITLES
 from coattend.reporting.study_prints import boundary_words, ensembles, examples, reranked
-from coattend.reporting.tables import LABELS, NONE, Cell, Table
-
-TITLES = {
-    "by_question_type": "By question word",
-    "by_question_length": "By length of the question, in words",
-    "by_document_length": "By length of the passage, in words",
-    "by_answer_length": "By length of the answer, in words",
-    "by_answer_frequency": "By rank of the answer among the candidates, the most frequent first",
-    "by_annotation": "By annotated type",
-}
-"""What breakdowns are called."""
+from coattend.reporting.tables import NONE, Cell, Table
 
 
 def sections(results: Mapping[str, Any]) -> list[Section]:
@@ -35,7 +25,7 @@ def sections(results: Mapping[str, Any]) -> list[Section]:
         parts.append(Section("What variants cost", tables=tuple(_costs(results))))
     if "curve" in shows:
         parts += _training(results)
-    parts += [one for name in shows if name in TITLES for one in _breakdown(name, results["breakdowns"])]
+    parts += [one for name in shows if name in TITLES for one in study_breakdowns.sections(name, results["breakdowns"])]
     for name, title, made in (
         ("ensemble", "Ensembles", ensembles),
         ("boundary_pos", "Words at which answers begin and end", boundary_words),
@@ -44,9 +34,12 @@ def sections(results: Mapping[str, Any]) -> list[Section]:
     ):
         if any(name in found for found in results["analyses"].values()):
             text, tables = made(results)
-            parts.append(Section(title, text, tuple(tables)))
+            tables = tuple(table for table in tables if table.rows)
+            # A question that is nowhere has no table, and is told.
+            if tables or (text and name == "predictions"):
+                parts.append(Section(title, text, tables))
     if "attention" in shows:
-        parts.append(Section("Attention", tuple(_attention(results))))
+        parts.append(_attention(results))
     return parts
 
 
@@ -147,45 +140,17 @@ def _printed_steps(results: Mapping[str, Any], benchmark: str) -> dict[tuple[str
     return found
 
 
-def _breakdown(name: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[Section]:
-    places = dict.fromkeys((row["benchmark"], row["split"]) for row in rows if row["breakdown"] == name)
-    for benchmark, split in places:
-        own = [row for row in rows if (row["breakdown"], row["benchmark"], row["split"]) == (name, benchmark, split)]
-        caption = f"{TITLES[name]}: {benchmark}, {split}. Bars hold 95 % of a bootstrap over passages."
-        yield Section(
-            f"{TITLES[name]}: {benchmark}, {split}", folded=_groups(own), figures=((caption, breakdown(own)),)
-        )
-
-
-def _groups(rows: Sequence[Mapping[str, Any]]) -> tuple[Table, ...]:
-    variants, metrics = (list(dict.fromkeys(row[key] for row in rows)) for key in ("title", "metric"))
-    values = {(row["group"], row["title"], row["metric"]): row for row in rows}
-    counts = {row["group"]: row["questions"] for row in rows}
-    heads = ["Group", *(f"{title}, {LABELS[metric]}" for title in variants for metric in metrics)]
-    body = tuple(
-        (
-            Cell(group, (f"{count:,} questions",)),
-            *(_value(values.get((group, title, metric))) for title in variants for metric in metrics),
-        )
-        for group, count in counts.items()
+def _attention(results: Mapping[str, Any]) -> Section:
+    text = (
+        "What readers look at, question by question, has a page of its own. Other trials are drawn by "
+        "kedro run --pipelines attention --params attention.left=<trial>,attention.right=<trial>.",
     )
-    return (Table("As a table", tuple(map(Cell, heads)), body),)
-
-
-def _value(row: Mapping[str, Any] | None) -> Cell:
-    if row is None:
-        return Cell(NONE)
-    bracket = () if row["low"] is None else (f"[{row['low']:.1f}, {row['high']:.1f}]",)
-    return Cell(f"{row['mean']:.1f}", bracket)
-
-
-def _attention(results: Mapping[str, Any]) -> Iterator[str]:
-    yield "The attention of a trial, or of two side by side, is drawn by a command of its own:"
-    for by_variant in results["trials"].values():
-        trials = [one[0]["trial_id"] for one in map(finished, by_variant.values()) if one][-2:]
-        sides = ",".join(f"attention.{side}={trial}" for side, trial in zip(("left", "right"), trials, strict=False))
-        if sides:
-            yield f"kedro run --pipelines attention --params {sides}"
+    links = []
+    for benchmark in results["trials"]:
+        titles = [results["variants"][name]["title"] for name in side_by_side(results, benchmark)]
+        if titles:
+            links.append((f"{benchmark}: {' beside '.join(titles)}", f"{benchmark}_attention.html"))
+    return Section("Attention", text, links=tuple(links))
 
 
 def _of(values: Sequence[float], form: str) -> str:

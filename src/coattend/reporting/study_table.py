@@ -19,6 +19,11 @@ ALPHA = 0.05
 PRINTED = {"exact": "exact_match", "f1": "f1", "accuracy": "accuracy"}
 """What papers' numbers are called in study files, by our metrics."""
 
+_NO_DIFFERENCE: dict[str, Any] = {
+    **dict.fromkeys(("difference", "difference_low", "difference_high", "p", "resolves", "over_seeds")),
+    "by_seed": [],
+}
+
 
 def results_of(about: StudyParameters, parts: Mapping[str, Any]) -> dict[str, Any]:
     """All that is known of a study.
@@ -40,7 +45,7 @@ def results_of(about: StudyParameters, parts: Mapping[str, Any]) -> dict[str, An
     for benchmark in about.benchmarks:
         run = {variant: _of(parts, benchmark, variant) for variant in about.variants}
         run = {variant: given for variant, given in run.items() if given is not None}
-        rows += list(_rows(about, benchmark, parts[f"{benchmark}.questions"], run))
+        rows += _rows(about, benchmark, parts[f"{benchmark}.questions"], run)
         trials[benchmark] = {variant: outcome["trials"] for variant, (outcome, _) in run.items()}
         searches[benchmark] = {name: outcome["search"] for name, (outcome, _) in run.items() if "search" in outcome}
         others = {variant: outcome.get("trained_on", benchmark) for variant, (outcome, _) in run.items()}
@@ -86,44 +91,58 @@ def _rows(
     benchmark: str,
     questions: pads.Dataset,
     run: Mapping[str, tuple[dict[str, Any], pads.Dataset]],
-) -> Iterator[dict[str, Any]]:
+) -> list[dict[str, Any]]:
     table = questions.to_table(columns=groups.COLUMNS)
     made = {variant: Run.of(outcome, given.to_table(), table) for variant, (outcome, given) in run.items()}
     runs = {variant: one for variant, one in made.items() if one is not None}
-    marks = {variant: one.marks_by_seed() for variant, one in runs.items()}
+    rows: list[dict[str, Any]] = []
     for variant, one in runs.items():
         task, baseline = one.task, about.baseline_of(variant)
-        found = scoring.summarise(one.predictions, table, task=task, trials=dict(zip(one.ids, one.seeds, strict=True)))
-        passages, splits = groups.passage_numbers(one.asked), groups.members(one.asked["split"])
+        found = scoring.summarise(one.predictions, table, task=task, trials=one.seed_of)
+        splits = groups.members(one.asked["split"])
         for split, by_group in found["splits"].items():
-            for group, rows in groups.within(splits[split], groups.subsets(one.asked)):
+            for group, inside in groups.within(splits[split], groups.subsets(one.asked)):
                 for metric in METRICS[task]:
                     place = {"benchmark": benchmark, "split": split, "group": group, "metric": metric}
-                    yield place | {
-                        "variant": variant,
-                        "title": about.variants[variant].title,
-                        "baseline": None if variant == baseline else baseline,
-                        "questions": int(rows.sum()),
-                        "trials": len(one.trials),
-                        **{key: by_group[group][metric][key] for key in ("mean", "low", "high", "spread", "seeds")},
-                        **_difference(marks, variant, baseline, metric, rows, passages),
-                        "printed": list(_printed(about, variant, place)),
-                    }
+                    rows.append(
+                        place
+                        | {
+                            "variant": variant,
+                            "title": about.variants[variant].title,
+                            "baseline": None if variant == baseline else baseline,
+                            "questions": int(inside.sum()),
+                            "trials": len(one.trials),
+                            **{key: by_group[group][metric][key] for key in ("mean", "low", "high", "spread", "seeds")},
+                            **_NO_DIFFERENCE,
+                            "printed": list(_printed(about, variant, place)),
+                        }
+                    )
+    _compare(rows, runs)
+    return rows
 
 
-def _difference(
-    marks: Mapping[str, Mapping[int, answers.Answers]],
-    variant: str,
-    baseline: str,
-    metric: str,
-    rows: np.ndarray,
-    passages: np.ndarray,
-) -> dict[str, Any]:
-    nothing = dict.fromkeys(("difference", "difference_low", "difference_high", "p", "resolves", "over_seeds"))
-    if variant == baseline or not marks.get(baseline):
-        return nothing | {"by_seed": []}
-    pair = (_values(marks[name], metric, rows) for name in (variant, baseline))
-    found = variants.compare(*pair, passages[rows], graded=metric == "f1")
+def _compare(rows: Sequence[dict[str, Any]], runs: Mapping[str, Run]) -> None:
+    """Say of each row how it differs from its baseline; all rows of the same questions share what is drawn."""
+    marks = {variant: one.marks_by_seed() for variant, one in runs.items()}
+    alike: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        if marks.get(row["baseline"]):
+            alike.setdefault((row["split"], row["group"]), []).append(row)
+    for (split, group), own in alike.items():
+        asked = runs[own[0]["variant"]].asked
+        inside = groups.members(asked["split"])[split] & groups.subsets(asked)[group]
+        pairs = [
+            variants.Pair(
+                *(_values(marks[row[which]], row["metric"], inside) for which in ("variant", "baseline")),
+                graded=row["metric"] == "f1",
+            )
+            for row in own
+        ]
+        for row, found in zip(own, variants.compare(pairs, groups.passage_numbers(asked)[inside]), strict=True):
+            row.update(_difference(found))
+
+
+def _difference(found: variants.Comparison) -> dict[str, Any]:
     return {
         "difference": found.difference.mean,
         "difference_low": found.difference.low,
@@ -136,7 +155,7 @@ def _difference(
 
 
 def _values(given: Mapping[int, answers.Answers], metric: str, rows: np.ndarray) -> dict[int, np.ndarray]:
-    return {seed: (one.f1 if metric == "f1" else one.correct)[0, rows] for seed, one in given.items()}
+    return {seed: scoring.marks(one, metric)[0, rows] for seed, one in given.items()}
 
 
 def _correct(rows: list[dict[str, Any]], homes: Mapping[str, Sequence[str]]) -> None:

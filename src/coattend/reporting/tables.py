@@ -1,6 +1,6 @@
 """The page's tables: which numbers stand where. How they look is the renderers' business."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -132,12 +132,8 @@ def _score(group: dict[str, Any] | None, metric: str) -> Cell:
         return Cell(NONE)
     if not isinstance(value, dict):
         return Cell(f"{value:.1f}")
-    notes = [bracket(value)]
-    if value["spread"] is not None:
-        notes.append(f"± {value['spread']:.1f}, {len(value['seeds'])} seeds")
-    if group["missing"]:
-        notes.append(f"{group['missing']:,} missing")
-    return Cell(f"{value['mean']:.1f}", tuple(note for note in notes if note))
+    spread = "" if value["spread"] is None else f"± {value['spread']:.1f}, {len(value['seeds'])} seeds"
+    return measured(value, spread, f"{group['missing']:,} missing" if group["missing"] else "")
 
 
 def _title(task: str, results: dict[str, Any], split: str = "") -> str:
@@ -146,11 +142,21 @@ def _title(task: str, results: dict[str, Any], split: str = "") -> str:
     return ", ".join([metrics, *([split] if split else []), *([task] if len(results["baselines"]) > 1 else [])])
 
 
-def bracket(value: dict[str, Any], sign: str = "") -> str:
+def bracket(value: Mapping[str, Any], sign: str = "") -> str:
     """An interval as ``[low, high]``; empty where there is none."""
     if value["low"] is None:
         return ""
     return f"[{value['low']:{sign}.1f}, {value['high']:{sign}.1f}]"
+
+
+def measured(value: Mapping[str, Any], *notes: str, sign: str = "") -> Cell:
+    """A mean with its interval in small print, and with further notes that are not empty."""
+    return Cell(f"{value['mean']:{sign}.1f}", tuple(filter(None, (bracket(value, sign), *notes))))
+
+
+def place(split: str, group: str) -> str:
+    """Where something was measured: a split, or a group of its questions."""
+    return split if group == EVERYTHING else f"{split}, {group}"
 
 
 def differences(results: dict[str, Any]) -> Table:
@@ -160,7 +166,7 @@ def differences(results: dict[str, Any]) -> Table:
         (
             Cell(found["reader"], (f"against {found['baseline']}",)),
             Cell(LABELS[found["metric"]], (found["split"],)),
-            Cell(f"{found['mean']:+.1f}", (bracket(found, "+"),)),
+            measured(found, sign="+"),
             Cell(probability(found["p"])),
             Cell(probability(found["mcnemar_p"])),
         )

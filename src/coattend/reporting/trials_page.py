@@ -10,7 +10,7 @@ from coattend.reporting.notes import ENCODER_NOTE
 from coattend.reporting.page import Section
 from coattend.reporting.question_list import WINNER_NAMES
 from coattend.reporting.settings import apart, duration, shown
-from coattend.reporting.tables import LABELS, NONE, Cell, Table, bracket, probability
+from coattend.reporting.tables import LABELS, NONE, Cell, Table, bracket, measured, place, probability
 
 SIDES = {"left": "Left", "right": "Right"}
 _DIGEST = 8  # Characters that tell one from another.
@@ -42,10 +42,10 @@ def _who(trials: Mapping[str, dict[str, Any]]) -> str:
 
 def _sentence(contest: dict[str, Any]) -> str:
     metric, found = next(iter(contest["metrics"].items()))
-    place = contest["split"] if contest["group"] == EVERYTHING else f"{contest['split']}, {contest['group']}"
+    where = place(contest["split"], contest["group"])
     interval = f" {bracket(found, '+')}" if found["low"] is not None else ""
     return (
-        f"On {place}, {LABELS[metric].lower()} of Left is {found['left']:.1f} %, of Right {found['right']:.1f} %: "
+        f"On {where}, {LABELS[metric].lower()} of Left is {found['left']:.1f} %, of Right {found['right']:.1f} %: "
         f"{found['mean']:+.1f} points{interval}; McNemar’s exact p {_p(contest['mcnemar_p'])}."
     )
 
@@ -75,7 +75,7 @@ def _differences(contests: list[dict[str, Any]]) -> Table:
             Cell(_place(one).text, (*_place(one).notes, LABELS[metric])),
             Cell(f"{found['left']:.1f}"),
             Cell(f"{found['right']:.1f}"),
-            Cell(f"{found['mean']:+.1f}", tuple(filter(None, (bracket(found, "+"),)))),
+            measured(found, sign="+"),
             Cell(probability(found["p"])),
             Cell(NONE if metric == "f1" else probability(one["mcnemar_p"])),
         )

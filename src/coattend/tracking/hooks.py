@@ -10,6 +10,7 @@ import pyarrow.dataset as pads
 from kedro.framework.hooks import hook_impl
 from kedro.pipeline import Pipeline
 
+from coattend.evaluation.groups import EVERYTHING
 from coattend.tracking import studies, trials
 from coattend.tracking.processes import close_orphans
 from coattend.tracking.store import client_of, common_tags, experiment_of, log_values
@@ -171,7 +172,7 @@ def _metrics_of(metrics: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]
     """Each metric with its name, such as ``dev.accuracy`` or ``dev.middle.accuracy``."""
     for split, groups in metrics["splits"].items():
         for group, values in groups.items():
-            place = split if group == "all" else f"{split}.{group}"
+            place = split if group == EVERYTHING else f"{split}.{group}"
             for name, metric in values.items():
                 if isinstance(metric, dict):
                     yield f"{place}.{name}", metric

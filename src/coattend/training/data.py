@@ -12,7 +12,8 @@ import pyarrow.dataset as pads
 from coattend.errors import CoattendError, did_you_mean
 from coattend.parameters import TrainingParameters
 from coattend.text.identity import text_id
-from coattend.training.examples import Example, Unreadable, build_examples, hold_out, passage_texts
+from coattend.text.passages import passage_texts
+from coattend.training.examples import Example, Unreadable, build_examples, hold_out
 from coattend.training.layout import Layout
 from coattend.training.partial import read_in_part
 from coattend.training.sight import holds_answer
@@ -156,7 +157,7 @@ class Source:
         )
         examples, unreadable = build_examples(questions, self.passages, tokens, layout)
         examples, tokens = read_in_part(examples, tokens, training.reads)
-        by_passage = passage_texts(self.passages, questions)
+        by_passage = passage_texts(self.passages, questions["passage_id"])
         pairs = zip(
             questions.column("question_id").to_pylist(), questions.column("passage_id").to_pylist(), strict=True
         )

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
 from coattend.text.identity import text_id
+from coattend.text.passages import passage_texts
 from coattend.text.questions import BLANK, question_domains
 from coattend.training.layout import Layout
 from coattend.training.tokens import Tokens
@@ -85,7 +86,7 @@ def build_examples(
         The examples, in the order of the questions, and the questions whose question domain leaves no room for a
         passage.
     """
-    texts = passage_texts(passages, questions)
+    texts = passage_texts(passages, questions["passage_id"])
     examples: list[Example] = []
     unreadable: list[Unreadable] = []
     for question in questions.select(_COLUMNS).to_pylist():
@@ -171,7 +172,7 @@ def hold_out(questions: pa.Table, passages: pads.Dataset, share: float) -> tuple
     Returns:
         The questions to train on, and those held out. Equal passages stay on one side.
     """
-    ids = {passage: text_id(text) for passage, text in passage_texts(passages, questions).items()}
+    ids = {passage: text_id(text) for passage, text in passage_texts(passages, questions["passage_id"]).items()}
     distinct = sorted(set(ids.values()))
     chosen = set(distinct[: max(1, math.ceil(share * len(distinct)))])
     held = pa.array([ids[passage] in chosen for passage in questions.column("passage_id").to_pylist()])
@@ -188,10 +189,3 @@ def digest(examples: Iterable[Example], tokens: Tokens) -> str:
         content.update(json.dumps(head).encode())
         content.update(tokens.digest(rows).encode())
     return content.hexdigest()
-
-
-def passage_texts(passages: pads.Dataset, questions: pa.Table) -> dict[str, str]:
-    """The texts of the passages that questions are about, by passage id."""
-    wanted = pc.field("passage_id").isin(pc.unique(questions.column("passage_id")))
-    table = passages.to_table(columns=["passage_id", "text"], filter=wanted)
-    return dict(zip(table.column("passage_id").to_pylist(), table.column("text").to_pylist(), strict=True))

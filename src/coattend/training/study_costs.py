@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from coattend.errors import CoattendError
 from coattend.evaluation.groups import COLUMNS, scored_questions
 from coattend.evaluation.variants import expected_resolution
 from coattend.parameters import StudyParameters
@@ -27,8 +28,13 @@ def estimate(
 
     Returns:
         ``costs``: trials and seconds by benchmark and variant; ``questions``: scored ones by benchmark; ``resolves``:
-        the smallest difference in points that these can show; ``left_out``: variants that are not trained.
+        the smallest difference in points that these can show, None without any; ``left_out``: variants that are not
+        trained.
+
+    Raises:
+        CoattendError: If two variants answer different questions of a benchmark.
     """
+    _check_tasks(about, plans)
     costs: dict[str, dict[str, Any]] = {}
     questions: dict[str, int] = {}
     counted = set()
@@ -46,6 +52,20 @@ def estimate(
     found = {"costs": costs, "questions": questions, "resolves": resolves, "left_out": left_out}
     _tell(about, found)
     return found
+
+
+def _check_tasks(about: StudyParameters, plans: Mapping[tuple[str, str], Plan]) -> None:
+    """What a benchmark's questions ask for decides which head a reader takes, where a study does not say which."""
+    first: dict[str, tuple[str, str]] = {}
+    for (benchmark, name), plan in plans.items():
+        task = plan.source.task
+        other, others = first.setdefault(benchmark, (name, task))
+        if task != others:
+            raise CoattendError(
+                f"{name!r} answers {task} on {benchmark}, and {other!r} {others}",
+                where=f"study {about.name}",
+                cure="Name heads that answer the same questions, or make two studies of it",
+            )
 
 
 def _over_budget(about: StudyParameters, costs: Mapping[str, Mapping[str, Any]], hours: float | None) -> list[str]:
@@ -75,6 +95,9 @@ def _tell(about: StudyParameters, found: Mapping[str, Any]) -> None:
     )
     for benchmark, count in found["questions"].items():
         shown = found["resolves"][benchmark]
+        if shown is None:
+            logger.warning("%s: there is no question to score: no answer is known outside of training", benchmark)
+            continue
         logger.info(
             "%s: %s questions to score; they can show differences of %.1f points", benchmark, f"{count:,}", shown
         )

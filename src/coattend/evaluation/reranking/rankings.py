@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
-_FLOOR = 1e-6  # What a candidate without any probability is taken to have.
-_SLACK = 1e-4  # By so much may probabilities sum to more than 1.
+from coattend.evaluation.probabilities import log_probabilities
+
+LEAST = 1e-6
+"""The mass that a candidate is taken to have at least: one that a reader leaves out can be the right one still."""
 
 Row = Mapping[str, Any]
 Fit = Callable[[Row, Sequence[int]], np.ndarray]
@@ -59,29 +61,16 @@ class Ranking:
         return {**self.prediction, **answer, "correct": correct, "f1": float(correct)}
 
 
-def log_scores(scores: Sequence[Sequence[float]]) -> list[np.ndarray]:
-    """The log probabilities of one trial's candidates.
-
-    Args:
-        scores: Each question's scores. If they all are from 0 to 1 and no question's sum to more than 1, they are
-            probabilities, as a head for words gives them; otherwise logits, of which the softmax is taken.
-
-    Returns:
-        For each question those of its candidates. A probability is taken to be at least one in a million.
-    """
-    rows = [np.asarray(row, dtype=float) for row in scores]
-    if all(row.min() >= 0 and row.sum() <= 1 + _SLACK for row in rows):
-        return [np.log(np.maximum(row, _FLOOR)) for row in rows]
-    return [row - np.logaddexp.reduce(row) for row in rows]
-
-
-def rankings(predictions: Iterable[Row], questions: Mapping[str, Row], fit: Fit, *, n_best: int) -> list[Ranking]:
+def rankings(
+    predictions: Iterable[Row], questions: Mapping[str, Row], fit: Fit, *, head: str, n_best: int
+) -> list[Ranking]:
     """Lay out what trials predicted.
 
     Args:
         predictions: Rows of a predictions table, all of these questions.
         questions: Rows of the questions table, by id.
         fit: How candidates fit into a question. It is asked once for each question.
+        head: What gave the scores.
         n_best: So many of the best candidates are kept.
 
     Returns:
@@ -90,11 +79,8 @@ def rankings(predictions: Iterable[Row], questions: Mapping[str, Row], fit: Fit,
     by_trial: dict[str, list[Row]] = {}
     for row in predictions:
         by_trial.setdefault(row["trial_id"], []).append(row)
-    scored = [
-        (row, found, np.argsort(-found, kind="stable")[:n_best])
-        for rows in by_trial.values()
-        for row, found in zip(rows, log_scores([row["scores"] for row in rows]), strict=True)
-    ]
+    logs = [(row, log_probabilities(row["scores"], head, least=LEAST)) for rows in by_trial.values() for row in rows]
+    scored = [(row, found, np.argsort(-found, kind="stable")[:n_best]) for row, found in logs]
     wanted: dict[str, set[int]] = {}
     for row, _, best in scored:
         wanted.setdefault(row["question_id"], set()).update(best.tolist())

@@ -15,6 +15,7 @@ from coattend.evaluation.reranking.rankings import Ranking, Row, rankings
 from coattend.evaluation.reranking.report import changes
 from coattend.evaluation.reranking.tuning import Tuned, tuned_apart, tuning_part
 from coattend.parameters import RerankingParameters
+from coattend.text.passages import passage_texts
 
 FEATURES = ("reader", *features.NAMES)
 
@@ -25,6 +26,7 @@ def rerank(
     passages: pads.Dataset,
     tags: pads.Dataset,
     *,
+    head: str,
     trials: Mapping[str, int],
     parameters: RerankingParameters,
 ) -> tuple[pa.Table, dict[str, Any]]:
@@ -35,6 +37,7 @@ def rerank(
         questions: The benchmark's questions with a missing word.
         passages: The benchmark's passages.
         tags: The tags of its texts.
+        head: What gave the reader's scores.
         trials: The reader's finished trials: id to seed.
         parameters: How to rank.
 
@@ -49,7 +52,7 @@ def rerank(
     # Predictions of other trials are refused before anything takes its time.
     answers.align(predictions.select(answers.COLUMNS), questions["question_id"], list(trials))
     language = _language(questions, passages, tags, parameters)
-    ranked = _rankings(predictions, questions, passages, language, parameters.n_best)
+    ranked = _rankings(predictions, questions, passages, language, head, parameters.n_best)
     rows: dict[tuple[str, str], Row] = {}
     within_reach, weights = [], []
     for tuned, group in tuned_apart(ranked, parameters):
@@ -87,19 +90,18 @@ def _rankings(
     questions: pa.Table,
     passages: pads.Dataset,
     language: features.LanguageFeatures,
+    head: str,
     n_best: int,
 ) -> list[Ranking]:
     asked = questions.filter(pc.is_in(questions["question_id"], pc.unique(predictions["question_id"])))
-    wanted = pc.field("passage_id").isin(pc.unique(asked["passage_id"]))
-    read = passages.to_table(columns=["passage_id", "text"], filter=wanted).to_pydict()
-    texts = dict(zip(read["passage_id"], read["text"], strict=True))
+    texts = passage_texts(passages, asked["passage_id"])
 
     def fit(question: Row, numbers: Sequence[int]) -> np.ndarray:
         candidates = [question["options"][number] for number in numbers]
         return language.of(question["question"], texts[question["passage_id"]], candidates)
 
     by_id = {row["question_id"]: row for row in asked.to_pylist()}
-    return rankings(predictions.to_pylist(), by_id, fit, n_best=n_best)
+    return rankings(predictions.to_pylist(), by_id, fit, head=head, n_best=n_best)
 
 
 def _described(tuned: Tuned) -> dict[str, Any]:

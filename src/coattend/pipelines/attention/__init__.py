@@ -1,5 +1,5 @@
 """Attention: what trained readers look at, question by question."""
 
-from coattend.pipelines.attention.pipeline import create_pipeline
+from coattend.pipelines.attention.pipeline import create_pipeline, study_nodes
 
-__all__ = ["create_pipeline"]
+__all__ = ["create_pipeline", "study_nodes"]

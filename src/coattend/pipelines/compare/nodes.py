@@ -28,6 +28,7 @@ def compare(trials: Path, tables: StoredTables, asked: CompareParameters) -> tup
     """
     from coattend.evaluation.side_by_side import side_by_side
     from coattend.reporting import html_page, question_list, trial_comparison, trials_page
+    from coattend.text.passages import passage_texts
     from coattend.training.finished import answers_of, find_pair
 
     pair = find_pair(trials, asked.left, asked.right)
@@ -44,10 +45,9 @@ def compare(trials: Path, tables: StoredTables, asked: CompareParameters) -> tup
     answered = side_by_side(table, *given)
     contests = trial_comparison.contests(answered)
     about = dict(zip(("left", "right"), (trial.about() for trial in pair), strict=True))
-    texts = tables.open("passages", benchmark).to_table(columns=["passage_id", "text"]).to_pydict()
     rows = question_list.render(
         answered.table,
-        dict(zip(texts["passage_id"], texts["text"], strict=True)),
+        passage_texts(tables.open("passages", benchmark)),
         graded=answered.task == "span",
         most=asked.most_listed,
     )

@@ -61,9 +61,10 @@ def score(
     Raises:
         CoattendError: If the predictions are not the model's.
     """
-    from coattend.evaluation import answers, confidence, groups, oracle, scoring
+    from coattend.evaluation import answers, confidence, groups, oracle, runs, scoring
+    from coattend.text.passages import passage_texts
 
-    finished = {trial["trial_id"]: trial["seed"] for trial in model["trials"] if not trial.get("failure")}
+    finished = {trial["trial_id"]: trial["seed"] for trial in runs.finished(model["trials"])}
     summary = scoring.summarise(
         predictions.to_table(columns=answers.COLUMNS),
         questions.to_table(columns=groups.COLUMNS),
@@ -74,16 +75,16 @@ def score(
         predictions.to_table(columns=confidence.COLUMNS),
         questions.to_table(columns=groups.COLUMNS),
         task=model["task"],
+        head=runs.head_of(model),
         trials=finished,
     )
     for split, found in sure.items():
         summary["splits"][split][groups.EVERYTHING] |= {name: found[name] for name in ("ece", "aurc")}
     if model["task"] == "span":
-        texts = passages.to_table(columns=["passage_id", "text"]).to_pydict()
         best = oracle.best_with_hindsight(
             predictions.to_table(columns=oracle.PREDICTION_COLUMNS),
             questions.to_table(columns=oracle.QUESTION_COLUMNS),
-            dict(zip(texts["passage_id"], texts["text"], strict=True)),
+            passage_texts(passages),
         )
         for split, found in best.items():
             summary["splits"][split][groups.EVERYTHING] |= found

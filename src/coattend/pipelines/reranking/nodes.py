@@ -35,6 +35,7 @@ def rerank(
         CoattendError: If the reader was not evaluated, answers no questions with a missing word or chose from all
             words, or as `coattend.evaluation.reranking.rerank.rerank` says.
     """
+    from coattend.evaluation import runs
     from coattend.evaluation.reranking.rerank import rerank as rank_again
 
     where = f"{benchmark.name}.{model['reader']}"
@@ -47,6 +48,7 @@ def rerank(
     if answered.column("scores").null_count:
         problem = "chose from all words of the passage, so there are no scores of candidates to go on"
         raise CoattendError(problem, where=where, cure="Train it with `choose: candidates`, or leave it out")
-    finished = {trial["trial_id"]: trial["seed"] for trial in model["trials"] if not trial.get("failure")}
-    table, changes = rank_again(answered, asked, passages, tags, trials=finished, parameters=benchmark.reranking)
+    trials = {trial["trial_id"]: trial["seed"] for trial in runs.finished(model["trials"])}
+    about = {"head": runs.head_of(model), "trials": trials, "parameters": benchmark.reranking}
+    table, changes = rank_again(answered, asked, passages, tags, **about)
     return table, {"benchmark": benchmark.name, "reader": model["reader"]} | changes

@@ -204,8 +204,12 @@ def tabulate(
     return results, rows, *pages, study_page.csv(rows), study_page.latex(results)
 
 
-def finish(findings: dict[str, Any]) -> None:
+def finish(findings: dict[str, Any], **pages: str) -> None:
     """End the run well only if no trial failed.
+
+    Args:
+        findings: What the study found.
+        pages: What is drawn of it before its end.
 
     Raises:
         CoattendError: If some did, with the reason of each; another run trains these alone.

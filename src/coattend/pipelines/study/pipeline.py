@@ -5,6 +5,7 @@ from typing import Any
 
 from kedro.pipeline import Pipeline, node
 
+from coattend.pipelines.attention import study_nodes
 from coattend.pipelines.study.nodes import analyse, finish, prepare, run_variant, tabulate
 from coattend.pipelines.training.pipeline import SHARED, texts_of
 
@@ -12,7 +13,9 @@ OUTPUTS = ("findings", "rows", "table_page", "table_markdown", "table_csv", "tab
 ANALYSED = ("breakdowns", "analyses")
 
 
-def create_pipeline(study: str, variants: Mapping[tuple[str, str], Mapping[str, Any]]) -> Pipeline:
+def create_pipeline(
+    study: str, variants: Mapping[tuple[str, str], Mapping[str, Any]], *, attention: bool = False
+) -> Pipeline:
     """Train, look closer, tabulate and end: ``study.<study>.<benchmark>.<variant>``, ``....analyse``, ``study.<study>.
     tabulate`` and ``finish``.
 
@@ -21,6 +24,7 @@ def create_pipeline(study: str, variants: Mapping[tuple[str, str], Mapping[str, 
         variants: Benchmark and variant to the profiles that decide which tables the variant reads, and, as
             ``starts_from``, the variant with whose trials its own begin, and as ``also`` the other benchmarks that it
             is trained on.
+        attention: Whether pages of what readers look at are drawn of its trials.
     """
     namespace = f"study.{study}"
     trained = [_variant(study, benchmark, variant, **profiles) for (benchmark, variant), profiles in variants.items()]
@@ -50,6 +54,9 @@ def create_pipeline(study: str, variants: Mapping[tuple[str, str], Mapping[str, 
     begins = node(
         prepare, about | known | tables, f"{namespace}.costs", name="prepare", namespace=namespace, tags="study"
     )
+    shown = benchmarks if attention else ()
+    looked = [one for benchmark in shown for one in study_nodes(study, benchmark)]
+    drawn = {f"{benchmark}.attention": f"{namespace}.{benchmark}.attention_page" for benchmark in shown}
     ends = [
         node(
             tabulate,
@@ -59,9 +66,16 @@ def create_pipeline(study: str, variants: Mapping[tuple[str, str], Mapping[str, 
             namespace=namespace,
             tags="study",
         ),
-        node(finish, f"{namespace}.findings", None, name="finish", namespace=namespace, tags="study"),
+        node(
+            finish,
+            {"findings": f"{namespace}.findings"} | drawn,
+            None,
+            name="finish",
+            namespace=namespace,
+            tags="study",
+        ),
     ]
-    return Pipeline([begins, *trained, *analysed, *ends])
+    return Pipeline([begins, *trained, *analysed, *looked, *ends])
 
 
 def _benchmark(study: str, benchmark: str) -> str:

@@ -1,0 +1,86 @@
+"""What a study's page says of calibration, parts of speech, ensembles and single questions."""
+
+import pytest
+from studied import STUDY, found, questions
+
+from coattend.parameters import StudyParameters
+from coattend.reporting import markdown_page, results_page
+
+
+def showing(*shows, **changed):
+    return StudyParameters.model_validate(STUDY.model_dump() | {"shows": shows} | changed)
+
+
+@pytest.fixture(scope="module")
+def studied():
+    return found(showing("by_answer_pos", "ensemble"))
+
+
+def test_calibration_and_answerability_stand_on_every_studys_page(studied):
+    results, page, markdown = studied
+    sure = results["analyses"]["exams"]["calibration"]["poi_net"]["dev"]
+    row = next(row for row in results["rows"] if (row["benchmark"], row["variant"]) == ("exams", "poi_net"))
+    assert sure["accuracy"] == pytest.approx(row["mean"])
+    told = f"| POI-Net | {row['mean']:.1f} | {sure['confidence']['mean']:.1f} | {sure['ece']['mean']:.1f} ("
+    assert told in markdown.partition("**Calibration: exams, dev**")[2]
+    area = results["analyses"]["articles"]["calibration"]["plain"]["dev"]["answerability_auroc"]
+    assert area > 75
+    assert f"| Baseline | {area:.1f} |" in markdown.partition("**Answerability AUROC: articles, dev**")[2]
+    assert "Calibration: articles" not in markdown
+    assert "Answerability AUROC: exams" not in markdown
+    assert "Risk against coverage: exams." in page
+
+
+def test_scores_are_broken_down_by_the_answers_part_of_speech(studied):
+    results, page, markdown = studied
+    rows = [row for row in results["breakdowns"] if row["variant"] == "plain" and row["metric"] in ("accuracy", "f1")]
+    counts = {(row["benchmark"], row["group"]): row["questions"] for row in rows}
+    assert counts == {
+        **{("exams", part): 15 for part in ("noun", "proper noun", "verb", "number")},
+        **{("articles", part): 15 for part in ("noun", "proper noun", "verb", "no answer")},
+    }
+    assert "By part of speech of the answer: exams, dev" in page
+    assert "| proper noun (15 questions) |" in markdown
+    assert "its first word that is no article" in markdown
+
+
+def test_trials_of_one_subset_are_put_together_on_its_questions():
+    results, _, markdown = found(showing("ensemble", benchmarks=["exams"]), training={"train_on": {"exams": "NE"}})
+    rows = results["analyses"]["exams"]["ensemble"]["plain"]
+    assert {row["group"] for row in rows} == {"NE"}
+    ensembles = markdown.partition("## Ensembles")[2].partition("##")[0]
+    assert "**exams, dev, NE: Accuracy**" in ensembles
+    single = next(row for row in results["rows"] if (row["group"], row["variant"]) == ("NE", "plain"))
+    assert f"| Baseline | {single['mean']:.1f} |" in ensembles
+    assert "**Calibration: exams, dev, NE**" in markdown
+
+
+def test_a_question_of_one_benchmark_is_not_missed_on_another():
+    _, _, markdown = found(question="articles-1")
+    assert "Who slept 1? Gold: Ann." in markdown
+    assert "is not among" not in markdown
+    example = {"benchmark": "exams", "question": "exams-99"}
+    _, _, markdown = found(showing("predictions", examples=[example]), question="nowhere")
+    assert "“exams-99” is not among the questions of exams." in markdown
+    for benchmark in STUDY.benchmarks:
+        assert f"“nowhere” is not among the questions of {benchmark}." in markdown
+
+
+def test_a_benchmark_whose_answers_are_not_known_has_no_scores():
+    unknown = [row | {"label": None} for row in questions("exams")]
+    results, _, markdown = found(showing("by_answer_pos", "ensemble"), asked={"exams": unknown})
+    assert {row["benchmark"] for row in results["rows"]} == {"articles"}
+    assert results["analyses"]["exams"] == {"ensemble": {}, "calibration": {}}
+    assert "exams, dev" not in markdown
+    nothing = {"exams": unknown, "articles": [row | {"answers": None} for row in questions("articles")]}
+    _, _, markdown = found(showing("ensemble", "boundary_pos"), asked=nothing)
+    assert "Nothing was scored" in markdown
+    assert not [title for title in ("Ensembles", "Words at", "Calibration") if f"## {title}" in markdown]
+
+
+def test_attention_pages_are_linked_to_from_the_studys_page_and_from_the_page_of_all():
+    results, page, markdown = found(showing("attention"))
+    assert '<a href="exams_attention.html">exams: Baseline beside POI-Net</a>' in page
+    assert "[articles: Baseline beside POI-Net](articles_attention.html)" in markdown
+    everything = markdown_page.write("Results", results_page.sections({"mine_turns": results}))
+    assert "(studies/mine_turns/exams_attention.html)" in everything
