@@ -54,11 +54,11 @@ def estimate(
     return found
 
 
-def _check_tasks(about: StudyParameters, plans: Mapping[tuple[str, str], Plan]) -> None:
+def _check_tasks(about: StudyParameters, plans: Mapping[tuple[str, str], tuple[Plan, Plan]]) -> None:
     """What a benchmark's questions ask for decides which head a reader takes, where a study does not say which."""
     first: dict[str, tuple[str, str]] = {}
-    for (benchmark, name), plan in plans.items():
-        task = plan.source.task
+    for (benchmark, name), (_, asked) in plans.items():
+        task = asked.source.task
         other, others = first.setdefault(benchmark, (name, task))
         if task != others:
             raise CoattendError(
