@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from coattend import readers, studies
+from coattend import configuration, readers, studies
 from coattend.parameters import ReaderParameters
 from coattend.readers import registry
 
@@ -46,6 +46,13 @@ def test_every_row_answers_its_task_with_parts_that_fit(task):
         head = row.head or registry.own_head(row.reader)
         assert readers.task_of(head) == task, name
         assert readers.resolve(row.reader, head=head, **row.options), name
+
+
+@pytest.mark.parametrize("task", LEFT_OUT)
+def test_rows_have_one_encoder_whatever_an_environment_gives_to_some_readers(task):
+    known = {name: configuration.reader_entry(name) | {"encoder": "albert_base"} for name in readers.names()}
+    one = studies.study(f"grid_{task}")
+    assert {one.entry(name, known)["encoder"] for name in one.parameters.variants} == {"minilm"}
 
 
 @pytest.mark.parametrize("task", LEFT_OUT)
