@@ -41,9 +41,9 @@ class Cost:
 
 def cost_of(
     plan: Plan,
-    asked: Plan,
     store: Path,
     *,
+    asked: Plan | None = None,
     search: SearchParameters | None = None,
     begun: bool = False,
     counted: bool = False,
@@ -52,8 +52,8 @@ def cost_of(
 
     Args:
         plan: What is trained.
-        asked: What its trials are asked then.
         store: The folder of all trials.
+        asked: What its trials are asked then; None: the questions of the benchmark that they are trained on.
         search: How its training is tuned first; None: it is not.
         begun: Whether its trials begin with others that are still to come; which of its own are there is then unknown.
         counted: Whether its training is counted elsewhere, and asking alone is to be.
@@ -67,6 +67,7 @@ def cost_of(
         rate, known_from = _timed(work), f"{TIMED} batches"
     learned = len(work.train.examples) * sum(job.values.get("epochs", plan.training.epochs) for job in missing)
     marked = len(missing) * len(work.held_out.examples) * plan.training.evaluations
+    asked = asked or plan
     scored = len(missing) * len(asked.source.scored(asked.training).examples)
     questions = (0 if counted else learned + marked / ASKED_FASTER) + scored / ASKED_FASTER
     return Cost(0 if counted else len(missing), questions / rate, known_from)

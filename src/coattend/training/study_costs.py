@@ -42,8 +42,8 @@ def estimate(
         begun = about.variants[name].change.get("training", {}).get("start_from") is not None
         known = (name, trained.benchmark) in counted
         counted.add((name, trained.benchmark))
-        how = {"search": about.search, "begun": begun, "counted": known}
-        costs.setdefault(benchmark, {})[name] = vars(cost_of(trained, asked, store, **how))
+        how = {"asked": asked, "search": about.search, "begun": begun, "counted": known}
+        costs.setdefault(benchmark, {})[name] = vars(cost_of(trained, store, **how))
         if benchmark not in questions:
             scored, _ = scored_questions(asked.source.questions.to_table(columns=COLUMNS), asked.source.task)
             questions[benchmark] = len(scored)
