@@ -174,7 +174,7 @@ def test_tags_that_the_record_does_not_tell_apart_are_asked_for(ask, trials, tra
 
 
 def test_an_id_that_reads_like_a_number_is_told():
-    with pytest.raises(ValueError, match="in quotes"):
+    with pytest.raises(ValueError, match="was read as a number"):
         AttentionParameters(left=12e5)
     assert AttentionParameters(left=1234).left == "1234"
 

@@ -11,9 +11,10 @@ from coattend.datasets.stored_tables import StoredTables
 from coattend.errors import CoattendError, did_you_mean
 from coattend.parameters import AttentionParameters, BenchmarkParameters
 from coattend.training.choosing import by_id, examples_of, of_split
+from coattend.training.finished import FinishedTrial, find_trial
 from coattend.training.predict import predict
 from coattend.training.seeing import Seeing, mean_agreement
-from coattend.training.trained import Trained
+from coattend.training.trained_by import trained_by
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +40,7 @@ def read(
     """
     trials = _trials(parameters, store)
     benchmark = _benchmark(trials, benchmarks)
-    seeing = [Seeing.of(one, one.plan(tables, benchmark, parameters.tagging)) for one in trials]
+    seeing = [Seeing.of(one, trained_by(one, tables, benchmark, parameters.tagging)) for one in trials]
     task = _task(seeing)
     names = _names(parameters, seeing, store)
     parts, readings = [], []
@@ -60,14 +61,14 @@ def read(
     }
 
 
-def _trials(parameters: AttentionParameters, store: Path) -> list[Trained]:
+def _trials(parameters: AttentionParameters, store: Path) -> list[FinishedTrial]:
     if parameters.left is None:
         cure = (
             "Name a finished trial: --params attention.left=<id>; ids are the names of the folders in 06_models/trials"
         )
         raise CoattendError("names no trial", where="attention.left", cure=cure)
     given = {"attention.left": parameters.left, "attention.right": parameters.right}
-    trials = [Trained.find(store, name, where=where) for where, name in given.items() if name is not None]
+    trials = [find_trial(store, name, where) for where, name in given.items() if name is not None]
     if len({trial.id for trial in trials}) < len(trials):
         cure = "Name another trial, or leave it out"
         raise CoattendError("is the trial on the left once more", where="attention.right", cure=cure)
@@ -78,7 +79,7 @@ def _trials(parameters: AttentionParameters, store: Path) -> list[Trained]:
     return trials
 
 
-def _benchmark(trials: Sequence[Trained], benchmarks: Mapping[str, Any]) -> BenchmarkParameters:
+def _benchmark(trials: Sequence[FinishedTrial], benchmarks: Mapping[str, Any]) -> BenchmarkParameters:
     names = list(dict.fromkeys(trial.benchmark for trial in trials))
     if len(names) > 1:
         raise CoattendError(

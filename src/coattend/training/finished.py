@@ -5,6 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from difflib import SequenceMatcher
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +42,14 @@ class FinishedTrial:
         """What it was trained on."""
         return self.content["benchmark"]
 
+    @cached_property
+    def outcome(self) -> dict[str, Any]:
+        """What it came to, as it stands in ``outcome.json``."""
+        return json.loads((self.folder / "outcome.json").read_text())
+
     def about(self) -> dict[str, Any]:
         """What it is and what it came to: both files in one, the encoder by its name and by its files."""
-        outcome = json.loads((self.folder / "outcome.json").read_text())
-        return self.content | outcome | {"encoder_files": self.content["encoder"]}
+        return self.content | self.outcome | {"encoder_files": self.content["encoder"]}
 
     def __str__(self) -> str:
         return "{id} ({reader} on {benchmark}, {head}, seed {seed})".format(id=self.id, **self.content)

@@ -14,11 +14,11 @@ from coattend.training.attention_rows import rows_of
 from coattend.training.chosen import Chosen, chosen, likeliest, of_options, of_spans
 from coattend.training.data import QuestionSet
 from coattend.training.examples import Example
+from coattend.training.finished import FinishedTrial
 from coattend.training.looking import Look, look, texts_of
 from coattend.training.marking import mark
 from coattend.training.occlusion import Occlusion, occlude
 from coattend.training.plan import Plan
-from coattend.training.trained import Trained
 
 OCCLUSION = Reading(("passage",), kind="drop")
 """How the map of what hiding a word does is read."""
@@ -35,13 +35,13 @@ class Seeing:
         reader: The reader.
     """
 
-    trial: Trained
+    trial: FinishedTrial
     plan: Plan
     asked: QuestionSet
     reader: Reader
 
     @classmethod
-    def of(cls, trial: Trained, plan: Plan) -> "Seeing":
+    def of(cls, trial: FinishedTrial, plan: Plan) -> "Seeing":
         """Load a trial's reader."""
         reader = Reader.load(trial.folder / "model").to(plan.precision()[0])
         return cls(trial, plan, plan.source.scored(plan.training), reader)
