@@ -24,7 +24,7 @@ def parameters(project):
             return session.load_context().params
 
     yield load
-    environment.enter("test")
+    environment.enter(project / "conf", "test")
 
 
 def tokens_read(pipeline, namespace):

@@ -16,7 +16,7 @@ class ConfigLoader(OmegaConfigLoader):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        environment.enter(self.env)
+        environment.enter(Path(self.conf_source), self.env)
 
     def __getitem__(self, key: str) -> dict[str, Any]:
         """Load one kind of configuration, with every reader among the parameters.

@@ -18,7 +18,12 @@ _SOURCE_ROOT = Path(__file__).resolve().parents[2]
 
 def project_folder() -> Path:
     """The Kedro project that the command runs in, or the checkout that this module lies in."""
-    return find_kedro_project(Path.cwd()) or _SOURCE_ROOT
+    return _project_of(Path.cwd())
+
+
+@cache
+def _project_of(folder: Path) -> Path:
+    return find_kedro_project(folder) or _SOURCE_ROOT
 
 
 def benchmark_names() -> list[str]:

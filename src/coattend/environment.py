@@ -3,68 +3,56 @@
 Kedro builds pipelines without knowing the environment, and keeps them: here the session says which one it is.
 """
 
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 from kedro.framework.project import pipelines
-from kedro.utils import find_kedro_project
 
 WIRING = ("encoder", "tagging")
 """Fields of a reader that decide which tables it reads."""
 
-_DEFAULT = "local"
 _REGISTRY = f"{__package__}.pipeline_registry"
-_chosen = [_DEFAULT]
+_wired: dict[str, dict[str, dict[str, Any]]] = {"readers": {}, "studies": {}}
 
 
-def enter(name: str | None) -> None:
+def enter(folder: Path, name: str | None) -> None:
     """Build pipelines as an environment has them from now on.
 
     Args:
-        name: The environment; None: Kedro's own choice.
+        folder: The folder of all environments.
+        name: The environment; None: Kedro's own choice, ``local``.
     """
-    before = _wiring()
-    _chosen[:] = [name or _DEFAULT]
-    if _wiring() != before:
+    given = _given(folder / (name or "local"))
+    readers = {key: _wiring(entry) for key, entry in given["readers"].items()}
+    studies = {key: {"base": entry["base"]} for key, entry in given["studies"].items() if entry and entry.get("base")}
+    wired = {"readers": {key: entry for key, entry in readers.items() if entry}, "studies": studies}
+    if wired != _wired:
+        _wired.update(wired)
         pipelines.configure(_REGISTRY)
 
 
 def of_reader(name: str) -> dict[str, Any]:
     """What the environment changes in a reader's wiring."""
-    entry = _given("readers").get(name) or {}
-    return {field: entry[field] for field in WIRING if field in entry}
+    return _wired["readers"].get(name, {})
 
 
 def of_study(name: str) -> dict[str, Any]:
     """What the environment changes in the reader that a study's variants differ from."""
-    entry = _given("studies").get(name) or {}
-    return {"base": entry["base"]} if entry.get("base") else {}
+    return _wired["studies"].get(name, {})
 
 
-def _wiring() -> Any:
-    readers = {name: of_reader(name) for name in _given("readers")}
-    studies = {name: of_study(name) for name in _given("studies")}
-    return [{name: one for name, one in kind.items() if one} for kind in (readers, studies)]
+def _wiring(entry: dict[str, Any] | None) -> dict[str, Any]:
+    return {field: entry[field] for field in WIRING if field in (entry or {})}
 
 
-def _given(kind: str) -> dict[str, Any]:
-    project = find_kedro_project(Path.cwd())
-    if project is None:
-        return {}
-    folder = project / "conf" / _chosen[0]
-    files = sorted({*folder.glob("parameters*.yml"), *folder.glob("parameters*/**/*.yml")})
-    found: dict[str, Any] = {}
-    for file in files:
-        found |= _content(file, file.stat().st_mtime_ns).get(kind) or {}
+def _given(folder: Path) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {"readers": {}, "studies": {}}
+    for file in sorted({*folder.glob("parameters*.yml"), *folder.glob("parameters*/**/*.yml")}):
+        try:
+            content = yaml.safe_load(file.read_text())
+        except (yaml.YAMLError, UnicodeDecodeError):
+            continue  # Kedro reads the file too, and says what is wrong with it.
+        for kind in found:
+            found[kind] |= (content.get(kind) or {}) if isinstance(content, dict) else {}
     return found
-
-
-@cache
-def _content(file: Path, _written: int) -> dict[str, Any]:
-    try:
-        content = yaml.safe_load(file.read_text())
-    except (yaml.YAMLError, UnicodeDecodeError):
-        return {}  # Kedro reads the file too, and says what is wrong with it.
-    return content if isinstance(content, dict) else {}

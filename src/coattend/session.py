@@ -1,5 +1,6 @@
 """A Kedro session whose mistakes are told to the user in one line."""
 
+from pathlib import Path
 from typing import Any
 
 from kedro.framework.project import pipelines
@@ -23,7 +24,7 @@ class Session(KedroSession):
         Raises:
             CoattendError: For an unknown pipeline, namespace or parameter, and for a table of the wrong shape.
         """
-        environment.enter(self.store.get("env"))
+        environment.enter(Path(self._conf_source), self.store.get("env"))
         pipeline_names, namespaces = list(pipeline_names or ()), list(namespaces or ())
         if namespaces and not pipeline_names:
             pipeline_names = sorted({_pipeline_of(namespace) for namespace in namespaces})
@@ -87,18 +88,16 @@ def _check_names(pipeline_names: list[str], namespaces: list[str]) -> None:
 
 def _unknown(namespace: str, pipeline_names: list[str], known: set[str]) -> CoattendError:
     benchmark, _, reader = namespace.partition(".")
-    chosen = ", ".join(pipeline_names)
-    if reader in configuration.reader_names() and any(name.startswith(f"{benchmark}.") for name in known):
+    own = sorted(name for name in known if reader and name.startswith(f"{benchmark}."))
+    if own and reader in configuration.reader_names():
         tasks = " or ".join(configuration.answerable_tasks(benchmark))
-        near = sorted(name.partition(".")[2] for name in known if name.startswith(f"{benchmark}."))
         return CoattendError(
             f"{reader!r} has no head for {tasks}, which {benchmark} asks for, or its entry leaves {benchmark} out",
             where=f"--namespaces {namespace}",
-            cure=f"Readers of {benchmark}: {', '.join(near)}",
+            cure=f"Readers of {benchmark}: {', '.join(name.partition('.')[2] for name in own)}",
         )
-    own = [name for name in known if name.startswith(f"{benchmark}.")] if reader else []
-    problem = f"no namespace {namespace!r} in the pipelines {chosen}"
-    return CoattendError(problem, cure=did_you_mean(namespace, sorted(own or known)))
+    problem = f"no namespace {namespace!r} in the pipelines {', '.join(pipeline_names)}"
+    return CoattendError(problem, cure=did_you_mean(namespace, own or sorted(known)))
 
 
 def _prefixes(pipeline: Any) -> set[str]:

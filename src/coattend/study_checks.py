@@ -114,13 +114,14 @@ def _of_tasks(study: Study) -> Iterator[Problem]:
     """Variants that cannot answer the same questions of a benchmark have no scores to put side by side."""
     asked = study.parameters
     for benchmark in asked.benchmarks:
-        first, *others = [name for name in asked.variants if benchmark in asked.benchmarks_of(name)] or [None]
-        for name in others:
-            mine, theirs = (_tasks(study, variant, benchmark) for variant in (name, first))
-            if not mine & theirs:
-                what = f"{name!r} answers {' or '.join(sorted(mine))} on {benchmark}, and {first!r} "
+        own = [name for name in asked.variants if benchmark in asked.benchmarks_of(name)]
+        tasks = {name: _tasks(study, name, benchmark) for name in own}
+        for name in own[1:]:
+            if not tasks[name] & tasks[own[0]]:
+                mine, theirs = (" or ".join(sorted(tasks[one])) for one in (name, own[0]))
                 cure = "Choose heads that answer the same questions, or make two studies of it"
-                yield Problem(("variants", name, "change"), f"{what}{' or '.join(sorted(theirs))}", cure)
+                what = f"{name!r} answers {mine} on {benchmark}, and {own[0]!r} {theirs}"
+                yield Problem(("variants", name, "change"), what, cure)
 
 
 def _tasks(study: Study, variant: str, benchmark: str) -> set[str]:

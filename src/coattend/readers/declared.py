@@ -70,6 +70,7 @@ def options(file: Path) -> tuple[str, ...]:
     return tuple(line.target.id for line in fields if not ast.unparse(line.annotation).startswith("ClassVar"))
 
 
+@cache
 def _assigned(file: Path, name: str) -> ast.expr | None:
     for statement in _parsed(file).body:
         targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]

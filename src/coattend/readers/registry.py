@@ -90,17 +90,17 @@ def file_of(name: str) -> Path:
 
 def encoders() -> list[str]:
     """Names of all encoders, sorted."""
-    return _parts("encoders")
+    return list(_parts("encoders"))
 
 
 def interactions() -> list[str]:
     """Names of all interactions, sorted."""
-    return _parts("interactions")
+    return list(_parts("interactions"))
 
 
 def heads() -> list[str]:
     """Names of all heads, sorted."""
-    return _parts("heads")
+    return list(_parts("heads"))
 
 
 def heads_of(name: str) -> tuple[str, ...]:
@@ -217,8 +217,9 @@ def _joined(name: str) -> tuple[str, str]:
     return encoder, interaction
 
 
-def _parts(kind: str) -> list[str]:
-    return sorted(path.stem for path in (_FOLDER / kind).glob("*.py") if declared.assigns(path, "PART"))
+@cache
+def _parts(kind: str) -> tuple[str, ...]:
+    return tuple(sorted(path.stem for path in (_FOLDER / kind).glob("*.py") if declared.assigns(path, "PART")))
 
 
 def _module(name: str) -> str:
@@ -228,6 +229,7 @@ def _module(name: str) -> str:
     return modules[name]
 
 
+@cache
 def _modules() -> dict[str, str]:
     own = (path.stem for path in (_FOLDER / "named").glob("*.py") if not path.stem.startswith("_"))
     return {**_of_other_packages(), **{name: f"{__package__}.named.{name}" for name in own}}

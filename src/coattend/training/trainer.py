@@ -92,6 +92,11 @@ class ReaderTrainer(Trainer):
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         return metrics
 
+    def _save(self, output_dir: str | None = None, state_dict: dict[str, torch.Tensor] | None = None) -> None:
+        """A copy of every weight: the file's format refuses two names of one tensor, which readers may have."""
+        weights = self.model.state_dict() if state_dict is None else state_dict
+        super()._save(output_dir, {name: weight.clone() for name, weight in weights.items()})
+
     def _save_checkpoint(self, model: torch.nn.Module, trial: Any) -> None:
         super()._save_checkpoint(model, trial)
         folder = Path(self.args.output_dir)
