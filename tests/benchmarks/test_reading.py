@@ -57,6 +57,17 @@ def test_a_repeated_dialogue_is_one_passage_and_its_questions_are_listed(read):
     assert rejected(bad) == [("train.json", "1-1", "a question with this id came before")]
 
 
+def test_a_share_of_what_is_scored_is_asked_and_nothing_is_taken_from_train(read):
+    files = {name: [dialogue(name, questions=200)] for name in ("train", "dev")}
+    _, every, _ = read(**files)
+    passages, questions, bad = read(entry=benchmark(scored=0.25), **files)
+    asked = {split: [row for row in questions if row["split"] == split] for split in ("train", "dev")}
+    assert asked["train"] == [row for row in every if row["split"] == "train"]
+    assert all(row in every for row in asked["dev"])
+    assert 30 <= len(asked["dev"]) <= 70
+    assert ([row["passage_id"] for row in passages], bad) == (["train", "dev"], [])
+
+
 def test_ids_are_unique_across_files(read):
     _, questions, bad = read(**{"train-a": [dialogue("1")], "train-b": [dialogue("1"), dialogue("2")]})
     assert [row["question_id"] for row in questions] == ["1-1", "2-1", "d-1"]

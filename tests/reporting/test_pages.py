@@ -132,6 +132,12 @@ def test_span_results_name_what_the_encoder_has_seen(page, markdown, inputs, ben
     assert ENCODER_NOTE not in compare(benchmark_parameters, **options_only)[1]
 
 
+def test_a_page_says_where_not_all_questions_are_asked(markdown, inputs, benchmark_parameters):
+    said = "12.5 % of the questions to score are asked"
+    assert said not in markdown
+    assert said in compare(benchmark_parameters.model_copy(update={"scored": 0.125}), **inputs)[1]
+
+
 def test_markdown_tables_are_whole(markdown):
     blocks = [block for block in markdown.split("\n\n") if block.startswith("|")]
     assert len(blocks) >= 5

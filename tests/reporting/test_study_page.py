@@ -70,7 +70,7 @@ def test_a_benchmark_whose_answers_are_not_known_has_no_scores():
     unknown = [row | {"label": None} for row in questions("exams")]
     results, _, markdown = found(showing("by_answer_pos", "ensemble"), asked={"exams": unknown})
     assert {row["benchmark"] for row in results["rows"]} == {"articles"}
-    assert results["analyses"]["exams"] == {"ensemble": {}, "calibration": {}}
+    assert results["analyses"]["exams"] == {"ensemble": {}, "calibration": {}, "scored": 1.0}
     assert "exams, dev" not in markdown
     nothing = {"exams": unknown, "articles": [row | {"answers": None} for row in questions("articles")]}
     _, _, markdown = found(showing("ensemble", "boundary_pos"), asked=nothing)

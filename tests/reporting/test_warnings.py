@@ -33,6 +33,13 @@ def test_a_warning_is_given_once_with_all_trials_that_raise_it():
     assert note == "What to know."
 
 
+def test_a_share_that_is_asked_is_told():
+    assert told({}, analyses={"dream": {"scored": 0.1}, "race": {"scored": 1.0}}) == (
+        "dream: 10 % of the questions to score are asked, drawn by their ids.",
+        "What to know.",
+    )
+
+
 def test_trials_of_which_nothing_is_known_are_counted_and_failed_ones_are_not():
     trials = {"plain": [{"seed": 0}, {"seed": 1, "failure": "out of memory"}], "poi_net": [{"seed": 0, "signs": GOOD}]}
     first, note = told(trials)

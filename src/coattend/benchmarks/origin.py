@@ -10,7 +10,7 @@ from coattend.parameters import BenchmarkParameters
 from coattend.text import identity, occurrences, questions
 from coattend.text.identity import file_digest
 
-READ_BY = {"sources", "max_characters", "drop_asked"}
+READ_BY = {"sources", "max_characters", "drop_asked", "scored"}
 """The parameters of a benchmark that decide how its files are read."""
 
 

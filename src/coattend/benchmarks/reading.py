@@ -15,7 +15,7 @@ from coattend.benchmarks.spool import Spool
 from coattend.errors import CoattendError
 from coattend.parameters import BenchmarkParameters
 from coattend.tables import PASSAGES, QUESTIONS, REJECTED
-from coattend.text.identity import bare
+from coattend.text.identity import bare, text_id
 
 
 @dataclass
@@ -48,7 +48,7 @@ def read_benchmark(
 
     A passage that comes again with the same id and text is one passage. A question id that comes again, and a passage
     id that comes again with another text, are rejected; so are training questions that another split asks too, where
-    the benchmark says so.
+    the benchmark says so. Where it asks a share of what is scored only, the rest is left out without a word.
 
     Args:
         benchmark: Formats, subsets and limits.
@@ -58,7 +58,7 @@ def read_benchmark(
     Raises:
         CoattendError: If a format is unknown, a file cannot be used, or a split has no usable question.
     """
-    tables, identities = Tables(), _Identities(drop_asked=benchmark.drop_asked)
+    tables, identities = Tables(), _Identities(benchmark)
     for file in files:
         read = reader_of(file.source.format, file.source.options)
         for path, split in contents(file):
@@ -111,9 +111,9 @@ class _Identities:
     """Which rows have an id that came before. It keeps 8 bytes for each id: a hash, which two ids of a million share
     with a chance of one in 30 million."""
 
-    def __init__(self, *, drop_asked: bool) -> None:
-        self._drop_asked = drop_asked
-        self._asked = array("q")
+    def __init__(self, benchmark: BenchmarkParameters) -> None:
+        self._drop_asked, self._share = benchmark.drop_asked, benchmark.scored
+        self._asked, self._spared = array("q"), array("b")
         self.files: list[tuple[str, str]] = []
         self.first_questions: list[int] = []
         self.kept: np.ndarray = np.zeros(0, bool)
@@ -130,6 +130,7 @@ class _Identities:
             if self._drop_asked:
                 self._asked.append(hash((passage, bare(question.question))))
             self._questions.append(hash(question.question_id))
+            self._spared.append(self._is_spared(question.question_id))
             self._passage_of.append(len(self._passages))
         self._passages.append(hash(record.passage_id))
         self._texts.append(hash(record.text))
@@ -147,13 +148,21 @@ class _Identities:
         again = _first_of(np.array(self._questions)) != np.arange(len(self._questions))
         astray = other_text[np.array(self._passage_of, dtype=int)]
         scored = self._also_scored()
-        tables.questions.drop(again | astray | scored)
+        spared = np.array(self._spared, bool)
+        self.kept = ~(again | astray | scored | spared)
+        tables.questions.drop(~self.kept)
         for row, (question_id,) in tables.questions.dropped(["question_id"]):
+            if spared[row]:
+                continue
             reason = "its passage is left out" if astray[row] else "a question with this id came before"
             if scored[row]:
                 reason = "another split asks the same about the same passage"
             tables.reject(Rejected(self.file_of(row), question_id, reason))
-        self.kept = ~(again | astray | scored)
+
+    def _is_spared(self, question_id: str) -> bool:
+        """Whether a question to score is outside the share that is asked."""
+        _, split = self.files[-1]
+        return split != "train" and int(text_id(question_id)[:8], 16) >= self._share * 16**8
 
     def _also_scored(self) -> np.ndarray:
         """Which training questions are asked in another split too."""

@@ -78,9 +78,11 @@ def breakdown_table(about: StudyParameters, material: Material, runs: Sequence[R
 
 
 def analyse(about: StudyParameters, material: Material, runs: Sequence[Run]) -> dict[str, Any]:
-    """What a study shows beside scores: by the name that it asks for it with, what was found; and ``calibration``."""
+    """What a study shows beside scores, by the name that it asks for it with; ``calibration``; and, as ``scored``, the
+    share of the benchmark's questions that is asked."""
     found = {name: _ANALYSES[name](about, material, runs) for name in about.shows if name in _ANALYSES}
-    return found | {"calibration": {run.variant: analyses.calibration_of(run) for run in runs}}
+    calibration = {run.variant: analyses.calibration_of(run) for run in runs}
+    return found | {"calibration": calibration, "scored": material.benchmark.scored}
 
 
 def _ensembles(about: StudyParameters, material: Material, runs: Sequence[Run]) -> dict[str, Any]:

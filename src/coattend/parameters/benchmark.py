@@ -89,6 +89,9 @@ class BenchmarkParameters(Parameters):
     drop_asked: bool = Field(
         False, description="Whether training questions that are asked in another split too are left out."
     )
+    scored: float = Field(
+        1.0, gt=0, le=1, description="Share of the questions of other splits than train that are asked, by their ids."
+    )
     shards: int | None = Field(
         None,
         ge=1,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from coattend.reporting.warnings import unwatched, warnings
+from coattend.reporting.warnings import asked_in_part, unwatched, warnings
 
 ENCODER_NOTE = (
     "The embedded MiniLM encoder was tuned on sentence pairs that include the questions of SQuAD and TriviaQA: it has "
@@ -24,6 +24,7 @@ def notes(results: dict[str, Any]) -> Iterator[str]:
     Args:
         results: What `coattend.reporting.comparison.compare` returned.
     """
+    yield from asked_in_part(results["title"], results.get("scored", 1))
     yield from warned(results)
     yield from unwatched(trials(results))
     rejected = results["rejected"]

@@ -30,8 +30,19 @@ def unwatched(trials: Iterable[dict[str, Any]]) -> Iterator[str]:
         yield f"{trials_were} trained before such things were noted: nothing here warns of {them}."
 
 
+def asked_in_part(benchmark: str, share: float) -> Iterator[str]:
+    """That not all questions are asked.
+
+    Args:
+        benchmark: What they belong to.
+        share: That of the questions that are asked.
+    """
+    if share < 1:
+        yield f"{benchmark}: {100 * share:.3g} % of the questions to score are asked, drawn by their ids."
+
+
 def study_warnings(results: dict[str, Any]) -> Iterator[str]:
-    """What looks wrong with a study's trials.
+    """What looks wrong with a study's trials, and what they were not asked.
 
     Args:
         results: What `coattend.reporting.study_table.results_of` returned.
@@ -43,5 +54,7 @@ def study_warnings(results: dict[str, Any]) -> Iterator[str]:
         for benchmark, of_benchmark in results["trials"].items()
         for variant, trials in of_benchmark.items()
     }
+    for benchmark, found in results["analyses"].items():
+        yield from asked_in_part(benchmark, found.get("scored", 1))
     yield from warnings(by_name)
     yield from unwatched(trial for trials in by_name.values() for trial in trials)

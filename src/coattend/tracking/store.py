@@ -6,6 +6,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from filelock import FileLock
+
 from coattend.tracking.processes import PROCESS, this_process
 
 if TYPE_CHECKING:
@@ -16,15 +18,17 @@ def client_of(project: Path) -> "MlflowClient":
     """A client of the store that ``MLFLOW_TRACKING_URI`` names, else of ``mlflow.db`` in the project."""
     from mlflow import MlflowClient
 
-    return MlflowClient(os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{project / 'mlflow.db'}")
+    with _alone(project):  # The first client makes the tables.
+        return MlflowClient(os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{project / 'mlflow.db'}")
 
 
 def experiment_of(client: "MlflowClient", benchmark: str, project: Path) -> str:
     """The id of a benchmark's experiment, made if it is not there."""
-    found = client.get_experiment_by_name(benchmark)
-    if found is not None:
-        return found.experiment_id
-    return client.create_experiment(benchmark, artifact_location=(project / "mlartifacts" / benchmark).as_uri())
+    with _alone(project):
+        found = client.get_experiment_by_name(benchmark)
+        if found is not None:
+            return found.experiment_id
+        return client.create_experiment(benchmark, artifact_location=(project / "mlartifacts" / benchmark).as_uri())
 
 
 def log_values(client: "MlflowClient", run: str, values: dict[str, float], step: int = 0) -> None:
@@ -40,3 +44,10 @@ def common_tags(project: Path) -> dict[str, str]:
     command = ["git", "-C", str(project), "rev-parse", "HEAD"]
     commit = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
     return {PROCESS: this_process()} | ({"git_sha": commit} if commit else {})
+
+
+def _alone(project: Path) -> FileLock:
+    """What runs that begin at once take in turn, lest two of them make the same thing."""
+    folder = project / "mlartifacts"
+    folder.mkdir(exist_ok=True)
+    return FileLock(folder / ".lock")

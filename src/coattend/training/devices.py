@@ -7,10 +7,11 @@ from pathlib import Path
 
 from coattend.errors import CoattendError
 from coattend.parameters import TrainingParameters
+from coattend.training.freed_memory import keep_freed_memory
 
 
 def device_of(training: TrainingParameters) -> str:
-    """``"cuda"`` or ``"cpu"``.
+    """``"cuda"``, or ``"cpu"``, on which this process then keeps its freed memory.
 
     Raises:
         CoattendError: If a GPU is asked for and there is none.
@@ -19,9 +20,10 @@ def device_of(training: TrainingParameters) -> str:
 
     if training.device == "cuda" and not torch.cuda.is_available():
         raise CoattendError("there is no GPU", where="training.device: cuda", cure="Set it to auto or cpu")
-    if training.device == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    return training.device
+    if training.device == "cuda" or (training.device == "auto" and torch.cuda.is_available()):
+        return "cuda"
+    keep_freed_memory()
+    return "cpu"
 
 
 def uses_bf16(training: TrainingParameters, device: str) -> bool:

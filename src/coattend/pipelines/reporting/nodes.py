@@ -25,7 +25,7 @@ def compare(
 
     results = comparison.compare(
         benchmark.name, benchmark.title, questions, rejected, _part(readers, "metrics"), _part(readers, "predictions")
-    )
+    ) | {"scored": benchmark.scored}
     return results, markdown_page.render(results), html_page.render(results), figures.dot_plot(results)
 
 
