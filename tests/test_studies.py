@@ -118,6 +118,7 @@ def test_a_misspelt_name_is_told_with_its_line_and_the_nearest_one(tmp_path, mis
         ("[0, 1]", "[0, 1, 0]", 7, "the seed 0 is there twice"),
         ("{ turns: 1 }", "{ reader: plain }", 13, "is what its baseline 'plain' is"),
         ("    source: A paper, table 1\n", "", 3, "Field required"),
+        ("{ title: 1 turn,", "{ title: POI-Net,", 13, "'poi_net' has the title 'POI-Net' too"),
         ("title: Turns", "title: [", None, "is not YAML"),
     ],
 )

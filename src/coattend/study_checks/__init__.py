@@ -1,0 +1,40 @@
+"""What is wrong with the names that a study uses."""
+
+from collections.abc import Iterator
+
+from coattend import configuration
+from coattend.study import Study
+from coattend.study_checks.numbers import of_numbers
+from coattend.study_checks.problem import Problem, of_training, unknown
+from coattend.study_checks.search import of_search
+from coattend.study_checks.variants import of_tasks, of_titles, of_variant
+
+__all__ = ["Problem", "problems"]
+
+
+def problems(study: Study) -> Iterator[Problem]:
+    """All that is wrong with a study, what else hangs on first."""
+    asked = study.parameters
+    for place, benchmark in enumerate(asked.benchmarks):
+        yield from unknown(("benchmarks", place), benchmark, configuration.benchmark_names(), "benchmark")
+    yield from unknown(("baseline",), asked.baseline, asked.variants, "variant")
+    for name in asked.variants:
+        yield from of_variant(study, name)
+    yield from of_titles(study)
+    yield from of_tasks(study)
+    if asked.search is not None:
+        yield from of_search(asked.search)
+    for name, training in asked.training.items():
+        yield from unknown(("training", name), name, study.read, "benchmark")
+        yield from of_training(("training", name), training)
+    for place, block in enumerate(asked.printed):
+        for name, numbers in block.numbers.items():
+            path = ("printed", place, "numbers", name)
+            yield from unknown(path, name, asked.variants, "variant")
+            yield from of_numbers(path, numbers, asked.benchmarks_of(name))
+    for place, row in enumerate(asked.cited):
+        yield from of_numbers(("cited", place, "numbers"), row.numbers, asked.benchmarks)
+    for place, example in enumerate(asked.examples):
+        yield from unknown(("examples", place, "benchmark"), example.benchmark, asked.benchmarks, "benchmark")
+        for name in example.printed:
+            yield from unknown(("examples", place, "printed", name), name, asked.variants, "variant")

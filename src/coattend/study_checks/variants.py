@@ -1,0 +1,88 @@
+"""The rows of a study."""
+
+from collections.abc import Iterator
+
+from coattend import configuration, readers
+from coattend.errors import CoattendError
+from coattend.parameters import ReaderParameters
+from coattend.study import Study
+from coattend.study_checks.problem import Problem, of_training, unknown
+
+
+def of_variant(study: Study, name: str) -> Iterator[Problem]:
+    """A variant that names what there is not, that cannot be run, or that is another one."""
+    asked, path = study.parameters, ("variants", name)
+    variant = asked.variants[name]
+    if variant.against is not None:
+        yield from unknown((*path, "against"), variant.against, asked.variants, "variant")
+    for benchmark in variant.benchmarks or ():
+        yield from unknown((*path, "benchmarks"), benchmark, asked.benchmarks, "benchmark")
+    start = study.starts_from(name)
+    if start is not None:
+        yield from unknown((*path, "change", "training", "start_from"), start, asked.variants, "variant")
+    yield from _of_reader(study, name)
+    other = asked.baseline_of(name)
+    if name != other and _same(study, name, other):
+        yield Problem((*path, "change"), f"{name!r} is what its baseline {other!r} is", "Change something in it")
+
+
+def _of_reader(study: Study, variant: str) -> Iterator[Problem]:
+    change = study.parameters.variants[variant].change
+    path = ("variants", variant, "change")
+    try:
+        configuration.check_reader(str(change.get("reader", study.parameters.base.get("reader"))))
+    except CoattendError as error:
+        yield Problem((*path, "reader"), error.problem, error.cure)
+        return
+    entry = ReaderParameters.model_validate(study.entry(variant))
+    for option in entry.options:
+        yield from unknown((*path, option), option, readers.option_names(entry.reader), f"option of {entry.reader}")
+    yield from of_training((*path, "training"), entry.training)
+    for name in entry.training.get("train_on", {}):
+        yield from unknown((*path, "training", "train_on", name), name, configuration.benchmark_names(), "benchmark")
+    try:
+        configuration.encoder_entry(entry.encoder)
+        for benchmark in study.parameters.benchmarks_of(variant):
+            head = readers.head_for(entry.reader, configuration.answerable_tasks(benchmark), entry.head)
+            readers.head_for(entry.reader, configuration.answerable_tasks(entry.trained_on(benchmark)), head)
+    except CoattendError as error:
+        yield Problem(path, error.problem, error.cure)
+
+
+def _same(study: Study, variant: str, other: str) -> bool:
+    asked = study.parameters
+    mine, theirs = ({**study.entry(name), "name": study.starts_from(name)} for name in (variant, other))
+    return mine == theirs and bool(set(asked.benchmarks_of(variant)) & set(asked.benchmarks_of(other)))
+
+
+def of_titles(study: Study) -> Iterator[Problem]:
+    """Variants that a page would show as one."""
+    first: dict[str, str] = {}
+    for name, variant in study.parameters.variants.items():
+        other = first.setdefault(variant.title, name)
+        if other != name:
+            what = f"{other!r} has the title {variant.title!r} too"
+            yield Problem(("variants", name, "title"), what, "Say in it what differs")
+
+
+def of_tasks(study: Study) -> Iterator[Problem]:
+    """Variants that cannot answer the same questions of a benchmark have no scores to put side by side."""
+    asked = study.parameters
+    for benchmark in asked.benchmarks:
+        own = [name for name in asked.variants if benchmark in asked.benchmarks_of(name)]
+        tasks = {name: _tasks(study, name, benchmark) for name in own}
+        for name in own[1:]:
+            if not tasks[name] & tasks[own[0]]:
+                mine, theirs = (" or ".join(sorted(tasks[one])) for one in (name, own[0]))
+                cure = "Choose heads that answer the same questions, or make two studies of it"
+                what = f"{name!r} answers {mine} on {benchmark}, and {own[0]!r} {theirs}"
+                yield Problem(("variants", name, "change"), what, cure)
+
+
+def _tasks(study: Study, variant: str, benchmark: str) -> set[str]:
+    """The tasks of the questions that a variant may be asked; which of several, its data decides."""
+    entry, own = study.entry(variant), configuration.benchmark_entry(benchmark)["tasks"]
+    heads = [entry["head"]] if entry.get("head") else readers.heads_of(entry["reader"])
+    tasks = {readers.task_of(head) for head in heads} & set(configuration.answerable_tasks(benchmark))
+    # Options can be read of questions with a missing word.
+    return {task if task in own else "word" for task in tasks}
