@@ -45,7 +45,7 @@ def test_scores_are_broken_down_by_the_answers_part_of_speech(studied):
 
 
 def test_trials_of_one_subset_are_put_together_on_its_questions():
-    results, _, markdown = found(showing("ensemble", benchmarks=["exams"]), training={"train_on": {"exams": "NE"}})
+    results, _, markdown = found(showing("ensemble", "by_answer_pos", benchmarks=["exams"]), training={"train_on": {"exams": "NE"}})
     rows = results["analyses"]["exams"]["ensemble"]["plain"]
     assert {row["group"] for row in rows} == {"NE"}
     ensembles = markdown.partition("## Ensembles")[2].partition("##")[0]
@@ -53,6 +53,7 @@ def test_trials_of_one_subset_are_put_together_on_its_questions():
     single = next(row for row in results["rows"] if (row["group"], row["variant"]) == ("NE", "plain"))
     assert f"| Baseline | {single['mean']:.1f} |" in ensembles
     assert "**Calibration: exams, dev, NE**" in markdown
+    assert "Drawn on the HTML page: By part of speech of the answer: exams, dev, NE." in markdown
 
 
 def test_a_question_of_one_benchmark_is_not_missed_on_another():

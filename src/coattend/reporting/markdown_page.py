@@ -31,7 +31,8 @@ def write(title: str, page: Iterable[Section]) -> str:
 def _section(section: Section) -> list[str]:
     tables = [part for table in (*section.tables, *section.folded) if table.rows for part in _table(table)]
     links = [f"[{_text(held)}]({page})" for held, page in section.links]
-    return [f"## {section.title}", *map(_text, section.text), *links, *tables]
+    figures = [f"Drawn on the HTML page: {_text(caption)}" for caption, _ in section.figures]
+    return [f"## {section.title}", *map(_text, section.text), *links, *tables, *figures]
 
 
 def _table(table: Table) -> tuple[str, ...]:

@@ -26,22 +26,23 @@ NOTES = {
 """What else there is to know of some."""
 
 
-def sections(name: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[Section]:
+def sections(name: str, results: Mapping[str, Any]) -> Iterator[Section]:
     """A section for each benchmark and split.
 
     Args:
         name: One of `TITLES`.
-        rows: Rows of all breakdowns, as in `coattend.tables.BREAKDOWNS`.
+        results: What `coattend.reporting.study_table.results_of` returned.
     """
+    rows = results["breakdowns"]
     places = dict.fromkeys((row["benchmark"], row["split"]) for row in rows if row["breakdown"] == name)
     for benchmark, split in places:
         own = [row for row in rows if (row["breakdown"], row["benchmark"], row["split"]) == (name, benchmark, split)]
-        caption = f"{TITLES[name]}: {benchmark}, {split}. Bars hold 95 % of a bootstrap over passages."
+        title = f"{TITLES[name]}: {', '.join((benchmark, split, *results['homes'][benchmark]))}"
         yield Section(
-            f"{TITLES[name]}: {benchmark}, {split}",
+            title,
             NOTES.get(name, ()),
             folded=_groups(own),
-            figures=((caption, breakdown(own)),),
+            figures=((f"{title}. Bars hold 95 % of a bootstrap over passages.", breakdown(own)),),
         )
 
 

@@ -25,7 +25,7 @@ def sections(results: Mapping[str, Any]) -> list[Section]:
         parts.append(Section("What variants cost", tables=tuple(_costs(results))))
     if "curve" in shows:
         parts += _training(results)
-    parts += [one for name in shows if name in TITLES for one in study_breakdowns.sections(name, results["breakdowns"])]
+    parts += [one for name in shows if name in TITLES for one in study_breakdowns.sections(name, results)]
     for name, title, made in (
         ("ensemble", "Ensembles", ensembles),
         ("boundary_pos", "Words at which answers begin and end", boundary_words),

@@ -37,7 +37,8 @@ def results_of(about: StudyParameters, parts: Mapping[str, Any]) -> dict[str, An
     Returns:
         The study's own fields, with the seeds that were run; ``rows``: one for each variant, benchmark, split, group
         and metric; ``trials``: those of each variant by benchmark; ``trained_on``: what they were trained on, likewise,
-        where that is another benchmark; ``failures``: trials that have no result, and why; ``analyses``: what else was
+        where that is another benchmark; ``homes``: the subsets of each benchmark that analyses look at, none where that
+        is all of it; ``failures``: trials that have no result, and why; ``analyses``: what else was
         found, by benchmark; ``breakdowns``: the rows of those that the study shows; ``searches``: what was found where
         training was tuned, by benchmark and variant.
     """
@@ -68,6 +69,7 @@ def results_of(about: StudyParameters, parts: Mapping[str, Any]) -> dict[str, An
     ]
     seeds = {one["seed"] for by_variant in trials.values() for given in by_variant.values() for one in given}
     found = {"rows": rows, "trials": trials, "trained_on": trained_on, "searches": searches, "failures": failures}
+    found |= {"homes": {benchmark: list(subsets) for benchmark, subsets in homes.items()}}
     found |= {"seeds": sorted(seeds) or list(about.seeds), "analyses": analyses, "breakdowns": breakdowns}
     return about.model_dump(mode="json") | found
 
