@@ -12,6 +12,7 @@ from coattend import environment, readers
 from coattend.errors import CoattendError, did_you_mean
 from coattend.parameters import BenchmarkParameters
 from coattend.readers.registry import JOIN
+from coattend.yaml_lines import LOADER
 
 _SOURCE_ROOT = Path(__file__).resolve().parents[2]
 
@@ -46,6 +47,11 @@ def answerable_tasks(benchmark: str) -> tuple[str, ...]:
     Raises:
         CoattendError: If there is no such benchmark, or its file does not say what it asks for.
     """
+    return _answerable_tasks(project_folder(), benchmark)
+
+
+@cache
+def _answerable_tasks(_project: Path, benchmark: str) -> tuple[str, ...]:
     try:
         return BenchmarkParameters.model_validate(benchmark_entry(benchmark)).answerable
     except ValidationError as error:
@@ -124,21 +130,21 @@ def _entry(kind: str, name: str) -> dict[str, Any]:
 
 
 def _entries(kind: str) -> dict[str, Any]:
-    return _read_entries(project_folder() / "conf" / "base" / "parameters" / kind, kind)
+    return _read_entries(project_folder(), kind)
 
 
 def _read_yaml(path: Path) -> Any:
     try:
-        return yaml.safe_load(path.read_text()) or {}
+        return yaml.load(path.read_text(), Loader=LOADER) or {}
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         problem = " ".join(str(error).split())
         raise CoattendError(f"is not YAML ({problem})", where=str(path), cure="Mend the file") from None
 
 
 @cache
-def _read_entries(folder: Path, kind: str) -> dict[str, Any]:
+def _read_entries(project: Path, kind: str) -> dict[str, Any]:
     entries: dict[str, Any] = {}
-    for path in sorted(folder.glob("*.yml")):
+    for path in sorted(project.joinpath("conf", "base", "parameters", kind).glob("*.yml")):
         content = _read_yaml(path)
         if not isinstance(content, dict) or list(content) != [kind] or path.stem not in (content[kind] or {}):
             raise CoattendError(

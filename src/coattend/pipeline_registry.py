@@ -1,6 +1,7 @@
 """Every pipeline by name: the stages, one pipeline a benchmark, one a study, one for two trials, and the default."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
 from kedro.pipeline import Pipeline
@@ -24,6 +25,19 @@ from coattend.pipelines import (
     training,
 )
 
+STAGES = (
+    "ingestion",
+    "tagging",
+    "tokenization",
+    "download",
+    "book_cloze",
+    "profile",
+    "training",
+    "evaluation",
+    "submission",
+    "reranking",
+    "reporting",
+)
 ON_REQUEST = ("download", "reranking")
 """Stages that are run by their names only: no benchmark's pipeline has them."""
 DEFAULT_BENCHMARK = "sample"
@@ -35,19 +49,36 @@ def register_pipelines() -> dict[str, Pipeline]:
     """The stages (all benchmarks), the benchmarks (all stages but those on request), the studies (with the data stages
     of their benchmarks), ``results`` (a page of them all), ``compare`` and ``attention`` for two trials of any
     benchmark, and ``__default__``: the sample with some readers of every task."""
-    stages: dict[str, list[Pipeline]] = {}
-    benchmarks: dict[str, list[Pipeline]] = {}
-    for benchmark in configuration.benchmark_names():
-        for stage, pipeline in _pipelines_of(benchmark):
-            stages.setdefault(stage, []).append(pipeline)
-            if stage not in ON_REQUEST:
-                benchmarks.setdefault(benchmark, []).append(pipeline)
-    named = {name: _joined(pipelines) for name, pipelines in (stages | benchmarks).items()}
-    named["compare"] = compare.create_pipeline()
-    named["attention"] = attention.create_pipeline()
-    named |= {f"{studies.PREFIX}{name}": _study(name) for name in studies.study_names()}
-    named["results"] = results.create_pipeline(studies.study_names())
-    return named | {"__default__": _of_readers(named[DEFAULT_BENCHMARK], DEFAULT_BENCHMARK, DEFAULT_READERS)}
+    parts = cache(_pipelines_of)
+    benchmarks, known = configuration.benchmark_names(), studies.study_names()
+
+    def stage(name: str) -> Pipeline:
+        return _joined([one for benchmark in benchmarks for its, one in parts(benchmark) if its == name])
+
+    def benchmark(name: str) -> Pipeline:
+        return _joined([one for stage, one in parts(name) if stage not in ON_REQUEST])
+
+    makers: dict[str, Callable[[], Pipeline]] = {name: partial(stage, name) for name in STAGES}
+    makers |= {name: partial(benchmark, name) for name in benchmarks}
+    makers |= {"compare": compare.create_pipeline, "attention": attention.create_pipeline}
+    makers |= {f"{studies.PREFIX}{name}": partial(_study, name) for name in known}
+    makers["results"] = partial(results.create_pipeline, known)
+    makers["__default__"] = lambda: _of_readers(benchmark(DEFAULT_BENCHMARK), DEFAULT_BENCHMARK, DEFAULT_READERS)
+    return {name: _Later(make) for name, make in makers.items()}
+
+
+class _Later(Pipeline):
+    """A pipeline that is put together when it is first looked at: of a hundred, a command looks at one or two."""
+
+    def __init__(self, make: Callable[[], Pipeline]) -> None:
+        self._make = make
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_make" or "_make" not in vars(self):
+            raise AttributeError(name)
+        vars(self).update(vars(self._make()))
+        del self._make
+        return getattr(self, name)
 
 
 def _of_readers(pipeline: Pipeline, benchmark: str, readers: Sequence[str]) -> Pipeline:

@@ -9,7 +9,7 @@ import yaml
 
 from coattend.errors import CoattendError
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The one that is written in C is ten times as fast; not every build of PyYAML has it."""
 
 
@@ -36,7 +36,7 @@ class Lines:
         """
         try:
             text = file.read_text(encoding="utf-8")
-            loader = _LOADER(text)
+            loader = LOADER(text)
             root = loader.get_single_node()
             content = None if root is None else loader.construct_document(root)
         except (yaml.YAMLError, UnicodeDecodeError) as error:

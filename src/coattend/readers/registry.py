@@ -79,13 +79,19 @@ def file_of(name: str) -> Path:
     if JOIN in name:
         return _FOLDER / "interactions" / f"{_joined(name)[1]}.py"
     module = _module(name)
+    file = _file_of_module(module)
+    if file is None:
+        raise CoattendError(f"the reader {name!r} names a module that is missing", where=module)
+    return file
+
+
+@cache
+def _file_of_module(module: str) -> Path | None:
     try:
         found = importlib.util.find_spec(module)
     except ModuleNotFoundError:
-        found = None
-    if found is None or found.origin is None:
-        raise CoattendError(f"the reader {name!r} names a module that is missing", where=module)
-    return Path(found.origin)
+        return None
+    return None if found is None or found.origin is None else Path(found.origin)
 
 
 def encoders() -> list[str]:
@@ -132,9 +138,14 @@ def option_names(name: str) -> list[str]:
     Raises:
         CoattendError: If there is no such reader.
     """
+    return list(_option_names(name))
+
+
+@cache
+def _option_names(name: str) -> tuple[str, ...]:
     files = [_FOLDER / "encoders" / f"{encoder_of(name)}.py", _interaction_file(name)]
     files += [_FOLDER / "heads" / f"{head}.py" for head in heads_of(name)]
-    return sorted({option for file in files for option in declared.options(file)})
+    return tuple(sorted({option for file in files for option in declared.options(file)}))
 
 
 def task_of(head: str) -> str:
