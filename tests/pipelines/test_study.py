@@ -104,6 +104,11 @@ def test_a_study_shows_what_it_is_asked_to_beside_its_scores(study, kedro_run, p
     shown = [trials[0]["trial_id"] for trials in results_in(folder)["trials"]["sample"].values()]
     assert all(trial in looked_at for trial in shown)
     assert "POI-Net (poi_net)" in looked_at
+    client = MlflowClient(f"sqlite:///{project / 'mlflow.db'}")
+    experiment = client.get_experiment_by_name("study_mine_turns").experiment_id
+    (parent,) = client.search_runs([experiment], "tags.study = 'mine_turns'")
+    attached = {file.path for file in client.list_artifacts(parent.info.run_id, "results")}
+    assert "results/sample_attention.html" in attached
     maps = pq.read_table(folder / "sample_attention.parquet", columns=["trial_id", "map"]).to_pylist()
     assert {"start", "end", "passage_scores"} <= {row["map"] for row in maps if row["trial_id"] == shown[1]}
     found = json.loads((folder / "sample_analyses.json").read_text())

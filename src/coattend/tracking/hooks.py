@@ -32,6 +32,7 @@ PAGES = {
     "table_markdown": "results/table.md",
     "table_csv": "results/table.csv",
     "table_latex": "results/table.tex",
+    "attention_page": "results/{benchmark}_attention.html",
 }
 """Catalog entries that are attached to the parent run, and under which name."""
 
@@ -81,14 +82,14 @@ class Tracking:
     @hook_impl
     def after_dataset_saved(self, dataset_name: str, data: Any) -> None:
         """Attach pages to the parent run of their benchmark or study, and write what a study found."""
-        place, _, entry = dataset_name.rpartition(".")
-        name = f"{STUDY}{place.removeprefix('study.')}" if place.startswith("study.") else place
+        *place, entry = dataset_name.split(".")
+        name = f"{STUDY}{place[1]}" if place[:1] == ["study"] else ".".join(place)
         parent = _parents().get(name)
         if parent is None:
             return
         client = client_of(self._project)
         if entry in PAGES:
-            client.log_text(parent, data, PAGES[entry])
+            client.log_text(parent, data, PAGES[entry].format(benchmark=place[-1]))
         elif entry == "findings":
             studies.write_findings(client, data, name, parent, self._project)
 
