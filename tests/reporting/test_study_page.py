@@ -45,7 +45,9 @@ def test_scores_are_broken_down_by_the_answers_part_of_speech(studied):
 
 
 def test_trials_of_one_subset_are_put_together_on_its_questions():
-    results, _, markdown = found(showing("ensemble", "by_answer_pos", benchmarks=["exams"]), training={"train_on": {"exams": "NE"}})
+    results, _, markdown = found(
+        showing("ensemble", "by_answer_pos", benchmarks=["exams"]), training={"train_on": {"exams": "NE"}}
+    )
     rows = results["analyses"]["exams"]["ensemble"]["plain"]
     assert {row["group"] for row in rows} == {"NE"}
     ensembles = markdown.partition("## Ensembles")[2].partition("##")[0]

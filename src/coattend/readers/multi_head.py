@@ -3,10 +3,10 @@
 import math
 
 from torch import Tensor, nn
-from torch.nn.functional import gelu, scaled_dot_product_attention
+from torch.nn.functional import gelu
 
+from coattend.readers.attend import attend
 from coattend.readers.linear import linear
-from coattend.readers.precision import at_least_float32, full_precision
 
 
 class MultiHeadAttention(nn.Module):
@@ -54,10 +54,7 @@ class MultiHeadAttention(nn.Module):
             self._split(self.value(asked)),
         )
         dropout = self.dropout if self.training else 0.0
-        if query.device.type == "cpu":  # Its half-precision kernel is the slower one, backwards by far.
-            query, key, value = (at_least_float32(one) for one in (query, key, value))
-        with full_precision(query):
-            heads = scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None], dropout_p=dropout)
+        heads = attend(query, key, value, mask[:, None, None], dropout=dropout)
         # [S, heads, L, H / heads]
         return self.output(heads.transpose(1, 2).flatten(2))
 

@@ -1,18 +1,17 @@
-"""Self-attention in float32 on processors, where its half-precision kernel is the slower one."""
+"""The self-attention of pretrained encoders, as readers attend."""
 
+import math
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
-NAME = "float32_on_cpu"
+from coattend.readers.attend import attend
+
+NAME = "coattend"
 
 
-def use_float32_on_cpu(model: nn.Module) -> None:
-    """Let an encoder that attends by SDPA do so in float32 on a processor; on a GPU nothing changes.
-
-    Backward through PyTorch's bf16 kernel for processors takes two to three times as long as through the float32 one
-    at the lengths of passages, and the rounding of scores is gone as well.
+def use_own_attention(model: nn.Module) -> None:
+    """Let an encoder that attends by SDPA do so by `coattend.readers.attend`.
 
     Args:
         model: An encoder of transformers.
@@ -32,7 +31,9 @@ def _attend(
 ) -> tuple[Tensor, None]:
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
-    if query.device.type != "cpu" or query.dtype != torch.bfloat16:
+    dropout, scale = options.get("dropout", 0.0), options.get("scaling")
+    usual = scale is None or math.isclose(scale, query.shape[-1] ** -0.5)
+    causal = options.get("is_causal", getattr(module, "is_causal", False))
+    if not usual or causal or options.get("position_bias") is not None or query.shape[:2] != key.shape[:2]:
         return sdpa_attention_forward(module, query, key, value, attention_mask, **options)
-    with torch.autocast("cpu", enabled=False):
-        return sdpa_attention_forward(module, query.float(), key.float(), value.float(), attention_mask, **options)
+    return attend(query, key, value, attention_mask, dropout=dropout).transpose(1, 2).contiguous(), None

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from coattend.errors import CoattendError
-from coattend.readers.encoders.attention import use_float32_on_cpu
+from coattend.readers.encoders.attention import use_own_attention
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedTokenizerBase
@@ -60,7 +60,7 @@ def load_model(source: Any, *, dropout: float | None, pooler: bool) -> nn.Module
             model = AutoModel.from_config(_prepared(_configuration(source), dropout), dtype=torch.float32)
     if not pooler and getattr(model, "pooler", None) is not None:
         model.pooler = None  # No parameter may be dead; forward methods test for None.
-    use_float32_on_cpu(model)
+    use_own_attention(model)
     return model.eval()
 
 

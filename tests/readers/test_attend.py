@@ -1,0 +1,88 @@
+"""Attention in half precision beside PyTorch's own in double precision."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn.functional import scaled_dot_product_attention
+
+from coattend.readers import attend as module
+from coattend.readers.attend import attend
+
+ROUNDING = 0.02
+"""bf16 has eight binary digits; sums of rounded terms stay within a few of the last one's units."""
+
+
+def streams(sequences, heads, asking, asked, *, seed=0):
+    """Queries, keys and values as a projection leaves them: heads apart, in bf16."""
+    torch.manual_seed(seed)
+    lengths = (asking, asked, asked)
+    return [torch.randn(sequences, length, heads, 8).bfloat16().transpose(1, 2) for length in lengths]
+
+
+def with_gradients(attention, given, weights):
+    """The attended values, and the gradients of their weighted sum."""
+    leaves = [one.detach().requires_grad_() for one in given]
+    attended = attention(*leaves)
+    (attended * weights.to(attended.dtype)).sum().backward()
+    return [attended.detach().double(), *(leaf.grad.double() for leaf in leaves)]
+
+
+def apart(mine, exact):
+    return [float((one - other).norm() / other.norm().clamp_min(1e-6)) for one, other in zip(mine, exact, strict=True)]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    sequences=st.integers(1, 3),
+    heads=st.integers(1, 3),
+    asking=st.integers(1, 17),
+    asked=st.integers(2, 17),
+    kind=st.sampled_from(["none", "keys", "keys of each query"]),
+    at_once=st.sampled_from([1, 300, 2**21]),
+)
+def test_values_and_gradients_are_those_of_double_precision(sequences, heads, asking, asked, kind, at_once):
+    given_streams = streams(sequences, heads, asking, asked)
+    mask = None
+    if kind != "none":
+        rows = asking if kind == "keys of each query" else 1
+        mask = torch.rand(sequences, 1, rows, asked) < 0.6
+        mask[..., 0] = True
+        if kind == "keys":
+            mask = mask.expand(-1, -1, asking, -1)
+    weights = torch.randn(sequences, heads, asking, 8)
+    exact = with_gradients(
+        lambda *three: scaled_dot_product_attention(*three, attn_mask=mask),
+        [one.double() for one in given_streams],
+        weights,
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "AT_ONCE", at_once)
+        mine = with_gradients(lambda *three: attend(*three, mask), given_streams, weights)
+    assert max(apart(mine, exact)) < ROUNDING
+
+
+def test_a_hidden_key_has_no_gradient_and_nothing_is_lost_to_a_query_without_keys():
+    query, key, value = streams(2, 2, 5, 6)
+    mask = torch.ones(2, 1, 1, 6, dtype=torch.bool)
+    mask[0, ..., 4:] = False
+    mask[1] = False
+    _, of_query, of_key, of_value = with_gradients(
+        lambda *three: attend(*three, mask), (query, key, value), torch.ones(2, 2, 5, 8)
+    )
+    assert not of_key[0, :, 4:].any()
+    assert not of_value[0, :, 4:].any()
+    assert all(one.isfinite().all() for one in (of_query, of_key, of_value))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_wider_types_are_attended_to_by_pytorch_itself(dtype):
+    given_streams = [one.to(dtype) for one in streams(2, 2, 5, 6)]
+    assert torch.equal(attend(*given_streams, None), scaled_dot_product_attention(*given_streams))
+
+
+def test_autocast_does_not_round_what_is_given_in_full():
+    given_streams = [one.float() for one in streams(2, 2, 5, 6)]
+    exact = attend(*given_streams, None)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert torch.equal(attend(*given_streams, None), exact)
