@@ -99,13 +99,15 @@ def _training(results: Mapping[str, Any]) -> Iterator[Section]:
 
 
 def _by_step(results: Mapping[str, Any], benchmark: str, by_variant: Mapping[str, Any]) -> Table:
+    """The steps at which held-out questions were scored, or the paper prints numbers; the figure has the others."""
     points: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
     for name, trials in by_variant.items():
         for point in (point for one in finished(trials) for point in one["curve"]):
             points.setdefault((name, point["step"]), []).append(point)
     printed = _printed_steps(results, benchmark)
     names = [name for name in by_variant if finished(by_variant[name])]
-    steps = sorted({step for _, step in [*points, *printed]})
+    scored = [place for place, own in points.items() if any(one.get("held_out") is not None for one in own)]
+    steps = sorted({step for _, step in [*scored, *printed]})
     heads = ["Step", *(results["variants"][name]["title"] for name in names)]
     heads += [f"{results['variants'][name]['title']}, printed" for name in names if printed]
     rows = tuple(
