@@ -5,11 +5,14 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from coattend.reporting.page import Section, sections
-from coattend.reporting.style import DRAW, SORT, STYLE
+from coattend.reporting.style import DRAW, PRINT, SORT, STYLE
 from coattend.reporting.tables import Cell, Table
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
+
+WHOLE = 24
+"""Characters of the longest small print that is kept on one line: intervals, not sentences."""
 
 _POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:; font-src data:"
@@ -40,7 +43,7 @@ def page(title: str, parts: list[Section], ending: str = "", *, contents: bool =
     from plotly.offline import get_plotlyjs
 
     drawn = any(section.figures for section in parts)
-    scripts = (SORT, get_plotlyjs(), DRAW) if drawn else (SORT,)
+    scripts = (PRINT, SORT, get_plotlyjs(), DRAW) if drawn else (PRINT, SORT)
     body = [section_of(part, f"part-{place}") for place, part in enumerate(parts)]
     return document(title, [*_contents(parts, contents), *body, ending], style=STYLE, scripts=scripts)
 
@@ -121,7 +124,13 @@ def _row(cells: tuple[Cell, ...], numeric: list[bool]) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    return escape(cell.text) + "".join(f"<small>{escape(note)}</small>" for note in cell.notes)
+    return escape(cell.text) + "".join(map(_note, cell.notes))
+
+
+def _note(note: str) -> str:
+    """Small print; an interval is not broken, a sentence is."""
+    whole = ' class="whole"' if len(note) <= WHOLE else ""
+    return f"<small{whole}>{escape(note)}</small>"
 
 
 def _class(number: bool) -> str:

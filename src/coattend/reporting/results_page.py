@@ -21,8 +21,9 @@ def sections(findings: Mapping[str, dict[str, Any] | None]) -> list[Section]:
     waiting = [name for name, found in findings.items() if found is None]
     text = [f"{len(run)} of {len(findings)} studies were run."]
     if waiting:
-        text.append(f"Not run: {', '.join(waiting)}. Each is a pipeline: kedro run --pipelines study_{waiting[0]}.")
-    overview = Section("In short", tuple(text), (_overview(run),) if run else ())
+        text.append(f"Each is a pipeline: kedro run --pipelines study_{waiting[0]}.")
+    missing = Table("Not run", (Cell("Studies"),), ((Cell(", ".join(waiting)),),) if waiting else ())
+    overview = Section("In short", tuple(text), (_overview(run),) if run else (), (missing,))
     return [overview, *(section for found in run.values() for section in _of_study(found))]
 
 

@@ -24,12 +24,14 @@ table { border-collapse: collapse; min-width: 50%; font-size: 0.92rem; font-vari
 caption { text-align: left; color: var(--quiet); padding: 0 0 0.35rem; }
 th, td { text-align: left; vertical-align: top; padding: 0.5rem 1.5rem 0.5rem 0; border-bottom: 1px solid var(--line); }
 th { font-weight: 500; }
-tbody th { white-space: nowrap; }
+tbody th { min-width: 7rem; }
 thead th { vertical-align: bottom; color: var(--quiet); }
 th:first-child { position: sticky; left: 0; background: var(--paper); }
 .number { text-align: right; }
 td.number { white-space: nowrap; }
-small { display: block; color: var(--quiet); font-size: 0.8rem; font-weight: 400; white-space: nowrap; }
+small { display: block; color: var(--quiet); font-size: 0.8rem; font-weight: 400; max-width: 15rem; }
+.number small { margin-left: auto; white-space: normal; }
+small.whole, .number small.whole { white-space: nowrap; }
 th button { all: unset; cursor: pointer; }
 th button:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 th[aria-sort=ascending] button::after { content: " ▲"; }
@@ -47,7 +49,18 @@ figcaption { color: var(--quiet); font-size: 0.85rem; }
   h1 { font-size: 1.4rem; margin-bottom: 1.5rem; }
   th, td { padding-right: 1rem; }
 }
-@media print { .table { overflow: visible; } }
+@media print {
+  :root { --paper: #fff; --ink: #000; --quiet: #444; }
+  main { max-width: none; padding: 0; }
+  .table { overflow: visible; }
+  h2, caption, summary { break-after: avoid; }
+  tr, figure { break-inside: avoid; }
+  nav { display: none; }
+}
+"""
+
+PRINT = """
+addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
 """
 
 SORT = """
