@@ -39,11 +39,17 @@ class ConfigLoader(OmegaConfigLoader):
 
 
 def _studies(given: dict[str, Any], readers: dict[str, Any], benchmarks: dict[str, Any]) -> dict[str, Any]:
-    """Every study with what an environment changes in it, its variants as readers' entries, and its benchmarks."""
+    """Every study with what an environment changes in it, its variants as readers' entries, and its benchmarks.
+
+    Kedro keeps each parameter apart, and those of all studies are ten thousand: a study that is not run has none.
+    """
     _check_known("studies", given, studies.study_names())
     found = {}
     for name in studies.study_names():
         one = studies.study(name).changed(given.get(name) or {})
+        if not studies.is_run(name):
+            found[name] = {}
+            continue
         variants = {variant: one.entry(variant, readers) for variant in one.parameters.variants}
         read = {benchmark: one.benchmark(benchmark, benchmarks[benchmark]) for benchmark in one.read}
         found[name] = {"about": one.parameters.model_dump(mode="json"), "variants": variants, "benchmarks": read}

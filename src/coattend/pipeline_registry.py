@@ -1,4 +1,7 @@
-"""Every pipeline by name: the stages, one pipeline a benchmark, one a study, one for two trials, and the default."""
+"""Every pipeline by name: the stages, one pipeline a benchmark, one a study, one for two trials, and the default.
+
+Pipelines are imported and put together when they are looked at: naming them all takes none of Arrow and pandas.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
@@ -7,23 +10,6 @@ from typing import Any
 from kedro.pipeline import Pipeline
 
 from coattend import configuration, environment, readers, studies
-from coattend.pipelines import (
-    attention,
-    book_cloze,
-    compare,
-    download,
-    evaluation,
-    ingestion,
-    profile,
-    reporting,
-    reranking,
-    results,
-    study,
-    submission,
-    tagging,
-    tokenization,
-    training,
-)
 
 STAGES = (
     "ingestion",
@@ -38,6 +24,8 @@ STAGES = (
     "reranking",
     "reporting",
 )
+OF_TRIALS = ("compare", "attention")
+"""Pipelines that look at any two trials."""
 ON_REQUEST = ("download", "reranking")
 """Stages that are run by their names only: no benchmark's pipeline has them."""
 DEFAULT_BENCHMARK = "sample"
@@ -60,9 +48,9 @@ def register_pipelines() -> dict[str, Pipeline]:
 
     makers: dict[str, Callable[[], Pipeline]] = {name: partial(stage, name) for name in STAGES}
     makers |= {name: partial(benchmark, name) for name in benchmarks}
-    makers |= {"compare": compare.create_pipeline, "attention": attention.create_pipeline}
+    makers |= {name: partial(_of_trials, name) for name in OF_TRIALS}
     makers |= {f"{studies.PREFIX}{name}": partial(_study, name) for name in known}
-    makers["results"] = partial(results.create_pipeline, known)
+    makers["results"] = partial(_results, known)
     makers["__default__"] = lambda: _of_readers(benchmark(DEFAULT_BENCHMARK), DEFAULT_BENCHMARK, DEFAULT_READERS)
     return {name: _Later(make) for name, make in makers.items()}
 
@@ -79,6 +67,18 @@ class _Later(Pipeline):
         vars(self).update(vars(self._make()))
         del self._make
         return getattr(self, name)
+
+
+def _of_trials(name: str) -> Pipeline:
+    from coattend.pipelines import attention, compare
+
+    return {"attention": attention, "compare": compare}[name].create_pipeline()
+
+
+def _results(names: list[str]) -> Pipeline:
+    from coattend.pipelines import results
+
+    return results.create_pipeline(names)
 
 
 def _of_readers(pipeline: Pipeline, benchmark: str, readers: Sequence[str]) -> Pipeline:
@@ -100,6 +100,17 @@ def readers_of(benchmark: str) -> list[str]:
 
 
 def _pipelines_of(benchmark: str) -> list[tuple[str, Pipeline]]:
+    from coattend.pipelines import (
+        book_cloze,
+        download,
+        evaluation,
+        profile,
+        reporting,
+        reranking,
+        submission,
+        training,
+    )
+
     entry = configuration.benchmark_entry(benchmark)
     profiles = {name: _profiles(configuration.reader_entry(name)) for name in readers_of(benchmark)}
     texts = _texts(profiles.values())
@@ -128,6 +139,8 @@ def _pipelines_of(benchmark: str) -> list[tuple[str, Pipeline]]:
 
 def _data_of(benchmark: str, texts: Sequence[tuple[str, str]]) -> list[tuple[str, Pipeline]]:
     """A benchmark's data stages, for pairs of a tagging and a tokenizer profile."""
+    from coattend.pipelines import ingestion, tagging, tokenization
+
     entry = configuration.benchmark_entry(benchmark)
     generated, of_books = (entry.get(kind) is not None for kind in ("generator", "books"))
     read = ingestion.create_pipeline(benchmark, generated=generated, written=generated or of_books)
@@ -138,6 +151,8 @@ def _data_of(benchmark: str, texts: Sequence[tuple[str, str]]) -> list[tuple[str
 
 def _study(name: str) -> Pipeline:
     """A study behind the data stages of its benchmarks."""
+    from coattend.pipelines import study
+
     one = studies.study(name).changed(environment.of_study(name))
     asked = one.parameters
     variants = {

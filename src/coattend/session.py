@@ -28,11 +28,14 @@ class Session(KedroSession):
         pipeline_names, namespaces = list(pipeline_names or ()), list(namespaces or ())
         if namespaces and not pipeline_names:
             pipeline_names = sorted({_pipeline_of(namespace) for namespace in namespaces})
+        # As Kedro will say, which forgets all pipelines when it is said anew.
+        pipelines.set_requested(pipeline_names or None)
         _check_names(pipeline_names, namespaces)
         # Kedro would take the nodes of a namespace inside another one twice.
         namespaces = [one for one in namespaces if not any(one.startswith(f"{other}.") for other in namespaces)]
         try:
-            return self._run_tracked(pipeline_names=pipeline_names, namespaces=namespaces, **kwargs)
+            with studies.only(pipeline_names):
+                return self._run_tracked(pipeline_names=pipeline_names, namespaces=namespaces, **kwargs)
         except ParameterValidationError as error:
             raise CoattendError(str(error), cure="The fields of each block are in coattend/parameters") from None
         except DatasetError as error:

@@ -4,6 +4,9 @@ A file is a paper, an entry of its ``studies`` a table or figure: ``duma.yml`` w
 Nothing here imports torch.
 """
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,6 +30,9 @@ from coattend.yaml_lines import Lines
 
 PREFIX = "study_"
 """What the names of studies' pipelines begin with."""
+
+_run: ContextVar[frozenset[str] | None] = ContextVar("run", default=None)
+"""The studies that are run; None: any may be."""
 
 _INNER: dict[tuple[str, ...], type[BaseModel]] = {
     ("search", "space"): ValuesParameters,
@@ -56,6 +62,23 @@ def study(name: str) -> Study:
     if name not in known:
         raise CoattendError(f"no study is called {name!r}", cure=did_you_mean(name, list(known)))
     return known[name]
+
+
+@contextmanager
+def only(pipeline_names: Sequence[str]) -> Iterator[None]:
+    """Say that no other studies are run than those among some pipelines, so that no other's parameters are needed."""
+    names = frozenset(name.removeprefix(PREFIX) for name in pipeline_names if name.startswith(PREFIX))
+    token = _run.set(names)
+    try:
+        yield
+    finally:
+        _run.reset(token)
+
+
+def is_run(name: str) -> bool:
+    """Whether a study is run, as far as is known."""
+    run = _run.get()
+    return run is None or name in run
 
 
 def forget() -> None:
