@@ -78,7 +78,7 @@ def test_a_study_trains_what_is_missing_and_prints_measured_beside_printed(study
     for name in ("results.html", "results.md"):
         page = (folder.parents[1] / name).read_text()
         assert "1 of 2 studies were run." in page
-        assert "mine_other" in page.partition("<summary>Not run</summary>")[2].partition("</details>")[0]
+        assert "mine_other" in page.partition("Not run")[2]
         assert "Whether turns matter" in page
 
 
