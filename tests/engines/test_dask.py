@@ -182,6 +182,20 @@ def test_it_draws_nothing_where_there_is_no_terminal(address, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+def files(project: Path, *folders: str) -> dict[str, bytes]:
+    found = [file for folder in folders for file in project.joinpath(folder).rglob("*") if file.is_file()]
+    return {str(file.relative_to(project)): file.read_bytes() for file in found}
+
+
+def test_tables_are_the_same_bytes_as_those_of_this_machine(address, kedro_run, project, sample_tables):
+    engine = {"kind": "dask", "address": address}
+    kedro_run("ingestion,tagging,tokenization", "sample", engine=engine)
+    shards = ("04_feature", "05_model_input")
+    made = files(project / "data" / "test", *shards)
+    assert len([name for name in made if name.endswith(".parquet")]) >= 4
+    assert made == files(sample_tables, *shards)
+
+
 SCRIPT = """
 import os, threading
 from coattend.engines.dask import map_shards
