@@ -1,4 +1,5 @@
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -194,6 +195,25 @@ def test_tables_are_the_same_bytes_as_those_of_this_machine(address, kedro_run, 
     made = files(project / "data" / "test", *shards)
     assert len([name for name in made if name.endswith(".parquet")]) >= 4
     assert made == files(sample_tables, *shards)
+
+
+@pytest.mark.slow
+def test_trials_and_predictions_are_those_of_this_machine(address, shared_project, run_shared):
+    few = {"epochs": 1, "evaluations": 1, "max_questions": 8, "seeds": [0, 1]}
+    data = shared_project / "data" / "test"
+
+    def run(**engine: str) -> dict[str, bytes]:
+        params = {"benchmarks": {"sample": {"training": few}}, "engine": {"kind": "local"} | engine}
+        run_shared("training,evaluation", "sample.plain", **params)
+        made = files(data, "06_models/trials", "07_model_output/sample/plain")
+        timed = ("outcome.json", "metrics.json")
+        return {name: content for name, content in made.items() if not name.endswith(timed)}
+
+    here = run()
+    assert len({Path(name).parts[2] for name in here if name.endswith("model.safetensors")}) == 2
+    for folder in ("06_models", "07_model_output"):
+        shutil.rmtree(data / folder)
+    assert run(kind="dask", address=address) == here
 
 
 SCRIPT = """

@@ -17,6 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
+import dask.config
 from distributed import Client, Future, KilledWorker, LocalCluster, WorkerPlugin, as_completed, get_worker
 from distributed.client import ClosedClientError
 from distributed.protocol.pickle import dumps, loads
@@ -199,6 +200,8 @@ def _local_cluster(workers: int) -> Iterator[LocalCluster]:
     threads = max(1, local.cores() // workers)
     with (
         TemporaryDirectory(prefix="coattend-") as folder,
+        # Dask would set what workers shall find in their environment in this process's, and leave it there.
+        dask.config.set({"distributed.nanny.pre-spawn-environ": {}}),
         LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
