@@ -19,7 +19,7 @@ from coattend.datasets.sharded import ShardedTableDataset
 from coattend.datasets.sharded import shards as shards_of
 from coattend.datasets.stored_rows import StoredRows, StoredRowsDataset
 from coattend.errors import CoattendError
-from coattend.parameters import TaggingParameters
+from coattend.parameters import LOCAL, TaggingParameters
 from coattend.pipelines import tagging
 from coattend.pipelines.tagging.nodes import tag
 from coattend.text.identity import text_id
@@ -194,7 +194,7 @@ def test_many_workers_write_what_one_writes(tmp_path):
 def test_the_pipeline_is_one_node_of_the_benchmark():
     pipeline = tagging.create_pipeline("dream", "nltk_penn")
     assert [node.name for node in pipeline.nodes] == ["dream.tag_nltk_penn"]
-    parameters = {"params:taggings.nltk_penn", "params:benchmarks.dream"}
+    parameters = {"params:taggings.nltk_penn", "params:benchmarks.dream", "params:engine"}
     assert pipeline.inputs() == {"dream.texts", "tagged_before"} | parameters
     assert pipeline.outputs() == {"dream.nltk_penn.tags"}
     assert pipeline.nodes[0].namespace == "dream"
@@ -209,6 +209,7 @@ def test_the_pipeline_runs_over_a_catalog(tmp_path):
             "tagged_before": StoredRowsDataset(filepath=str(tmp_path), pattern="*"),
             "params:taggings.lexicon": MemoryDataset(LEXICON),
             "params:benchmarks.tiny": MemoryDataset(BENCHMARK),
+            "params:engine": MemoryDataset(LOCAL),
             "tiny.lexicon.tags": stored,
         }
     )

@@ -8,7 +8,7 @@ from stored_texts import BENCHMARK, KINDS, LEXICON, rewritten, save_tags, save_t
 from coattend.datasets.schema import SchemaValidator
 from coattend.datasets.sharded import ShardedTableDataset, ShardPlan
 from coattend.errors import CoattendError
-from coattend.parameters import TokenizerParameters
+from coattend.parameters import LOCAL, TokenizerParameters
 from coattend.pipelines import tokenization
 from coattend.pipelines.tokenization.nodes import tokenize
 from coattend.tables import TAGS
@@ -118,7 +118,7 @@ def test_the_pipeline_is_one_node_of_the_benchmark():
     pipeline = tokenization.create_pipeline("dream", "nltk_penn", "minilm")
     assert [node.name for node in pipeline.nodes] == ["dream.tokenize_nltk_penn_minilm"]
     assert pipeline.inputs() == {
-        "dream.texts", "dream.nltk_penn.tags", "params:tokenizers.minilm", "params:benchmarks.dream"
+        "dream.texts", "dream.nltk_penn.tags", "params:tokenizers.minilm", "params:benchmarks.dream", "params:engine"
     }  # fmt: skip
     assert pipeline.outputs() == {"dream.nltk_penn.minilm.tokens"}
 
@@ -132,6 +132,7 @@ def test_the_pipeline_runs_over_a_catalog(stored):
             "tiny.lexicon.tags": tags,
             "params:tokenizers.minilm": MemoryDataset(TokenizerParameters()),
             "params:benchmarks.tiny": MemoryDataset(BENCHMARK),
+            "params:engine": MemoryDataset(LOCAL),
             "tiny.lexicon.minilm.tokens": tokens,
         }
     )

@@ -9,12 +9,22 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pytest
 
-from coattend.parameters import TokenizerParameters
+from coattend.parameters import BenchmarkParameters, EncoderParameters, ReaderParameters, TokenizerParameters
 from coattend.text.subwords import SpecialLayout, load_tokenizer, special_layout
 from coattend.training.examples import Example, Unreadable, build_examples
 from coattend.training.layout import Layout
+from coattend.training.plans import plan_of
 from coattend.training.tokens import Tokens
 from coattend.training.words import ONLY_WORDS, WITH_BOUNDARY, WordTokens
+
+SAMPLE = {
+    "name": "sample",
+    "title": "Sample",
+    "tasks": ["options"],
+    "fill_blanks": True,
+    "sources": [{"format": "dream", "folder": "x", "files": {}}],
+}
+TRAINING = {"epochs": 1, "evaluations": 1, "max_questions": 8, "held_out": 0.2, "tokens_per_batch": 512}
 
 
 @dataclass(frozen=True)
@@ -95,3 +105,16 @@ class Sample:
 @pytest.fixture(scope="session")
 def sample(sample_tables) -> Sample:
     return Sample(sample_tables)
+
+
+@pytest.fixture(scope="session")
+def plan_for(sample):
+    """A reader on a few questions of the sample."""
+
+    def make(reader="plain", **training):
+        benchmark = BenchmarkParameters(**SAMPLE, training=TRAINING | training)
+        entry = ReaderParameters(name=reader, reader=reader, training={"seeds": [3, 4]})
+        tables = sample.questions, sample.passages, sample.stored_tokens, None
+        return plan_of(*tables, benchmark, entry, EncoderParameters(), TokenizerParameters())
+
+    return make

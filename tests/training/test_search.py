@@ -5,44 +5,16 @@ import logging
 import pytest
 
 from coattend.errors import CoattendError
-from coattend.parameters import (
-    BenchmarkParameters,
-    EncoderParameters,
-    ReaderParameters,
-    SearchParameters,
-    TokenizerParameters,
-)
+from coattend.parameters import SearchParameters
 from coattend.training.costs import cost_of
 from coattend.training.fan_out import train_seeds
-from coattend.training.plans import plan_of
 from coattend.training.search import best, configurations, tune
 
-SAMPLE = {
-    "name": "sample",
-    "title": "Sample",
-    "tasks": ["options"],
-    "fill_blanks": True,
-    "sources": [{"format": "dream", "folder": "x", "files": {}}],
-}
-TRAINING = {"epochs": 1, "evaluations": 1, "max_questions": 8, "held_out": 0.2, "tokens_per_batch": 512}
 RATES = {"learning_rate": {"low": 1e-5, "high": 1e-3, "log": True}}
 
 
 def search_of(trials, seed=0, **space):
     return SearchParameters(trials=trials, seed=seed, space=space)
-
-
-@pytest.fixture(scope="session")
-def plan_for(sample):
-    """A reader on a few questions of the sample."""
-
-    def make(reader="plain", **training):
-        benchmark = BenchmarkParameters(**SAMPLE, training=TRAINING | training)
-        entry = ReaderParameters(name=reader, reader=reader, training={"seeds": [3, 4]})
-        tables = sample.questions, sample.passages, sample.stored_tokens, None
-        return plan_of(*tables, benchmark, entry, EncoderParameters(), TokenizerParameters())
-
-    return make
 
 
 def trained(store):

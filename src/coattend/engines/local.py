@@ -6,15 +6,19 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from itertools import islice
 from multiprocessing import active_children, connection, get_all_start_methods, get_context, parent_process
 from typing import Any, TypeVar
 
+from coattend.engines.progress import shown
 from coattend.errors import CoattendError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+_functions: list[Callable[[Any], Any]] = []
+"""In a worker process: what it does to items. It is sent once, since it may hold a whole benchmark's questions."""
 
 
 def cores() -> int:
@@ -56,29 +60,29 @@ def map_shards(
         results = (function(item) for item in items)
     else:
         results = _pooled(function, items, workers, initializer, initargs)
-    yield from _shown(results, len(items), title)
+    yield from shown(results, len(items), title)
 
 
 def _pooled(
     function: Callable[[Item], Result], items: list[Item], workers: int, initializer: Any, initargs: tuple[Any, ...]
 ) -> Generator[Result, None, None]:
-    with _pool(workers, initializer, initargs) as pool:
+    with _pool(workers, (function, initializer, initargs)) as pool:
         waiting = iter(items)
-        running = {pool.submit(function, item) for item in islice(waiting, 2 * workers)}
+        running = {pool.submit(_do, item) for item in islice(waiting, 2 * workers)}
         while running:
             done, running = wait(running, return_when=FIRST_COMPLETED)
-            running |= {pool.submit(function, item) for item in islice(waiting, len(done))}
+            running |= {pool.submit(_do, item) for item in islice(waiting, len(done))}
             for future in done:
                 yield future.result()
 
 
 @contextmanager
-def _pool(workers: int, initializer: Any, initargs: tuple[Any, ...]) -> Iterator[ProcessPoolExecutor]:
+def _pool(workers: int, started_with: tuple[Any, ...]) -> Iterator[ProcessPoolExecutor]:
     # Forking this process could copy a lock that a thread of Arrow, of a tokenizer or of MLflow holds, and hang the
     # worker. The fork server has no threads, and forks faster than a new interpreter starts.
     method = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
     others = set(active_children())
-    pool = ProcessPoolExecutor(workers, get_context(method), _start_worker, (initializer, initargs))
+    pool = ProcessPoolExecutor(workers, get_context(method), _start_worker, started_with)
     try:
         yield pool
     except BrokenProcessPool as error:
@@ -94,24 +98,22 @@ def _pool(workers: int, initializer: Any, initargs: tuple[Any, ...]) -> Iterator
         pool.shutdown(cancel_futures=True)
 
 
-def _start_worker(initializer: Callable[..., None] | None, initargs: tuple[Any, ...]) -> None:
+def _start_worker(
+    function: Callable[[Any], Any], initializer: Callable[..., None] | None, initargs: tuple[Any, ...]
+) -> None:
     # Ctrl-C reaches every process of the terminal; the parent alone answers it, and ends the workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    _functions[:] = [function]
     if initializer is not None:
         initializer(*initargs)
+
+
+def _do(item: Any) -> Any:
+    return _functions[0](item)
 
 
 def _end_with_parent() -> None:
     # A parent that was killed cannot end its workers, and they would wait for work for ever.
     connection.wait([parent_process().sentinel])  # type: ignore[union-attr]
     os._exit(1)
-
-
-def _shown(results: Generator[Result, None, None], total: int, title: str) -> Iterator[Result]:
-    from rich.console import Console
-    from rich.progress import track
-
-    console = Console(stderr=True)
-    with closing(results):
-        yield from track(results, title, total, console=console, transient=True, disable=not console.is_terminal)

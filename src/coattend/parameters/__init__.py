@@ -1,4 +1,4 @@
-"""The parameters of benchmarks, text profiles, encoders, readers, studies and pages, typed and explained.
+"""The parameters of benchmarks, text profiles, encoders, readers, studies, engines and pages, typed and explained.
 
 Unknown keys are refused with the nearest known one. Nothing here imports torch.
 """
@@ -12,6 +12,7 @@ from coattend.parameters.benchmark import (
     Task,
 )
 from coattend.parameters.compare import CompareParameters
+from coattend.parameters.engine import LOCAL, EngineParameters
 from coattend.parameters.reader import EncoderParameters, ReaderParameters, training_of
 from coattend.parameters.search import SearchParameters, ValuesParameters
 from coattend.parameters.strict import Parameters
@@ -20,12 +21,14 @@ from coattend.parameters.text import TaggingParameters, TokenizerParameters
 from coattend.parameters.training import RerankingParameters, TrainingParameters
 
 __all__ = [
+    "LOCAL",
     "AttentionParameters",
     "BenchmarkParameters",
     "BookParameters",
     "CompareParameters",
     "DownloadParameters",
     "EncoderParameters",
+    "EngineParameters",
     "PaperParameters",
     "Parameters",
     "ReaderParameters",

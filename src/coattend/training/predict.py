@@ -3,6 +3,8 @@
 import hashlib
 import json
 import logging
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +12,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from coattend.datasets.atomic import replacing
+from coattend.engines.choice import map_shards
 from coattend.errors import CoattendError
+from coattend.parameters import LOCAL, EngineParameters
 from coattend.readers.reader import Reader
 from coattend.tables import PREDICTIONS, REJECTED
 from coattend.training.data import QuestionSet
 from coattend.training.examples import digest
+from coattend.training.fan_out import at_once
 from coattend.training.marking import mark
 from coattend.training.plan import Plan
 from coattend.training.trial import PREDICTIONS_FILE, digest_of_files
@@ -22,21 +27,41 @@ from coattend.training.trial import PREDICTIONS_FILE, digest_of_files
 logger = logging.getLogger(__name__)
 
 
-def predict_all(plan: Plan, model: dict[str, Any], store: Path) -> tuple[pa.Table, pa.Table]:
+def predict_all(
+    plan: Plan, model: dict[str, Any], store: Path, *, engine: EngineParameters = LOCAL
+) -> tuple[pa.Table, pa.Table]:
     """Ask every trial of a model; what a trial answered already is kept in its folder.
 
     Args:
         plan: The reader and where its questions come from.
         model: What training returned.
         store: The folder of all trials.
+        engine: Where; on a cluster each worker asks one trial at a time.
 
     Returns:
         The predictions of all trials, and the questions that the reader could not be given, in training or here.
     """
     asked = plan.source.scored(plan.training)
     finished = [trial for trial in model["trials"] if trial["failure"] is None]
+    if engine.kind == "dask":
+        _ask_on(engine, plan, finished, asked, store)
     tables = [predict(plan, trial, asked, store) for trial in finished]
     return pa.concat_tables(tables) if tables else PREDICTIONS.empty_table(), _rejected(plan, finished, asked)
+
+
+def _ask_on(
+    engine: EngineParameters, plan: Plan, trials: Sequence[dict[str, Any]], asked: QuestionSet, store: Path
+) -> None:
+    """Have a cluster ask trials that were not asked these questions; what they answer is kept in their folders."""
+    named = [(trial["trial_id"], trial) for trial in trials]
+    new = [(name, trial) for name, trial in named if not _kept(plan, asked, store / trial["folder"]).is_file()]
+    ask = partial(_ask, plan, asked, store)
+    for _ in map_shards(engine, ask, new, workers=at_once(plan), title=f"{plan.benchmark}.{plan.name}"):
+        pass
+
+
+def _ask(plan: Plan, asked: QuestionSet, store: Path, named: tuple[str, dict[str, Any]]) -> None:
+    predict(plan, named[1], asked, store)
 
 
 def _rejected(plan: Plan, trials: list[dict[str, Any]], asked: QuestionSet) -> pa.Table:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from coattend.errors import CoattendError
-from coattend.parameters import SearchParameters, TrainingParameters, ValuesParameters
+from coattend.parameters import LOCAL, EngineParameters, SearchParameters, TrainingParameters, ValuesParameters
 from coattend.parameters.search import WHOLE
 from coattend.training.fan_out import Job, train_jobs
 from coattend.training.fit import Work
@@ -25,7 +25,12 @@ logger = logging.getLogger(__name__)
 
 
 def tune(
-    plan: Plan, store: Path, search: SearchParameters, *, processes: int | None = None
+    plan: Plan,
+    store: Path,
+    search: SearchParameters,
+    *,
+    processes: int | None = None,
+    engine: EngineParameters = LOCAL,
 ) -> tuple[Plan, dict[str, Any]]:
     """Train the first seed's trial of every configuration, or find it done, and choose one.
 
@@ -34,6 +39,7 @@ def tune(
         store: The folder of all trials.
         search: How many configurations, and of what.
         processes: How many trials at once; None: on a GPU one, else one a core.
+        engine: Where they are trained.
 
     Returns:
         The plan with the chosen training, and what was found: ``seed``; ``tried``: the configurations, the configured
@@ -46,7 +52,7 @@ def tune(
     jobs = [Job(seed, values) for values in configurations(plan, search)]
     work = Work.of(plan, store)
     outcomes: list[dict[str, Any]] = [{}] * len(jobs)
-    for place, outcome in train_jobs(work, jobs, processes=processes):
+    for place, outcome in train_jobs(work, jobs, processes=processes, engine=engine):
         outcomes[place] = outcome
         told = plan.benchmark, plan.name, place + 1, len(jobs), _shown(jobs[place].values), _score(outcome)
         logger.info("%s.%s: configuration %d of %d, %s: %s", *told)

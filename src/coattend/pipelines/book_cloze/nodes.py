@@ -12,20 +12,23 @@ from coattend.benchmarks.cbt import SPLITS
 from coattend.benchmarks.origin import digest_of_code, digest_of_file
 from coattend.benchmarks.raw import matches, raw_folder
 from coattend.configuration import project_folder
-from coattend.engines.local import map_shards
+from coattend.engines.choice import map_shards
 from coattend.errors import CoattendError
-from coattend.parameters import BenchmarkParameters, BookParameters, TaggingParameters
+from coattend.parameters import LOCAL, BenchmarkParameters, BookParameters, EngineParameters, TaggingParameters
 from coattend.text.tagging import resolve
 
 logger = logging.getLogger(__name__)
 
 
-def make_clozes(benchmark: BenchmarkParameters, tagging: TaggingParameters) -> dict[str, Any]:
+def make_clozes(
+    benchmark: BenchmarkParameters, tagging: TaggingParameters, engine: EngineParameters = LOCAL
+) -> dict[str, Any]:
     """Write questions about names and nouns of books, unless they are there.
 
     Args:
         benchmark: A benchmark that says where books are.
         tagging: Which tagger tells names and nouns.
+        engine: Where books are tagged.
 
     Returns:
         What was written: settings, digests of books, tagger, code and files.
@@ -50,7 +53,7 @@ def make_clozes(benchmark: BenchmarkParameters, tagging: TaggingParameters) -> d
     logger.info("Making questions of %d books, tagged by %s, in %s", len(found), tagger.name, folder)
     split = split_books(digests, dev=settings.dev, test=settings.test)
     read = partial(_read, tagger.tagger)
-    tagged = dict(map_shards(read, found, workers=benchmark.workers, title=f"Reading {benchmark.title}"))
+    tagged = dict(map_shards(engine, read, found, workers=benchmark.workers, title=f"Reading {benchmark.title}"))
     return written.write(folder, _files(split, tagged, settings), origin)
 
 

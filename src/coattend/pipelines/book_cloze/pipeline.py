@@ -13,10 +13,11 @@ def create_pipeline(benchmark: str, tagging: str) -> Pipeline:
         tagging: Name of the tagging profile that tells names and nouns.
     """
     return Pipeline(
-        [node(make_clozes, ["params:benchmark", "params:tagging"], "raw", name="make_clozes")],
+        [node(make_clozes, ["params:benchmark", "params:tagging", "params:engine"], "raw", name="make_clozes")],
         namespace=benchmark,
         parameters={
             "params:benchmark": f"params:benchmarks.{benchmark}",
             "params:tagging": f"params:taggings.{tagging}",
+            "params:engine": "params:engine",
         },
     )

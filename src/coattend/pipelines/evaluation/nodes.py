@@ -7,7 +7,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset as pads
 
-from coattend.parameters import BenchmarkParameters, EncoderParameters, ReaderParameters, TokenizerParameters
+from coattend.parameters import (
+    LOCAL,
+    BenchmarkParameters,
+    EncoderParameters,
+    EngineParameters,
+    ReaderParameters,
+    TokenizerParameters,
+)
 
 
 def predict(
@@ -20,6 +27,7 @@ def predict(
     reader: ReaderParameters,
     encoder: EncoderParameters,
     tokenizer: TokenizerParameters,
+    engine: EngineParameters = LOCAL,
     tags: pads.Dataset | None = None,
 ) -> tuple[pa.Table, pa.Table]:
     """Ask every trial of a model the questions of every split but train.
@@ -31,7 +39,7 @@ def predict(
     from coattend.training.predict import predict_all
 
     plan = plan_of(questions, passages, tokens, tags, benchmark, reader, encoder, tokenizer)
-    return predict_all(plan, model, trials)
+    return predict_all(plan, model, trials, engine=engine)
 
 
 def score(

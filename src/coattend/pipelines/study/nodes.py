@@ -8,8 +8,10 @@ import pyarrow.dataset as pads
 
 from coattend.errors import CoattendError
 from coattend.parameters import (
+    LOCAL,
     BenchmarkParameters,
     EncoderParameters,
+    EngineParameters,
     ReaderParameters,
     StudyParameters,
     StudySettings,
@@ -82,6 +84,7 @@ def run_variant(
     about: StudyParameters,
     settings: StudySettings,
     costs: dict[str, Any],
+    engine: EngineParameters = LOCAL,
     tags: pads.Dataset | None = None,
     start: dict[str, Any] | None = NO_START,
     **others: Any,
@@ -100,6 +103,7 @@ def run_variant(
         about: The study; where it has a search, the variant's training is tuned first.
         settings: What all studies share.
         costs: What `prepare` found; a variant that it left out is not trained.
+        engine: Where its trials are trained and asked.
         tags: Its words, for readers of words.
         start: What the trials of the variant that it starts from came to; None where that was not run.
         others: Tables of other benchmarks that it is trained on, as ``<benchmark>.<table>``.
@@ -132,10 +136,10 @@ def run_variant(
     trained, asked = plans_of(own, BenchmarkTables.gather(others), variant, encoder, tokenizer, starts=starts)
     found: dict[str, Any] = {}
     if about.search is not None:
-        trained, found["search"] = tune(trained, trials, about.search, processes=settings.processes)
-    outcomes = train_seeds(trained, trials, processes=settings.processes)
+        trained, found["search"] = tune(trained, trials, about.search, processes=settings.processes, engine=engine)
+    outcomes = train_seeds(trained, trials, processes=settings.processes, engine=engine)
     outcome = named | {"task": asked.source.task, "trials": outcomes} | found
-    answers, _ = predict_all(asked, outcome, trials)
+    answers, _ = predict_all(asked, outcome, trials, engine=engine)
     return outcome, answers
 
 

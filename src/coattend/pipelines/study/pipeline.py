@@ -127,6 +127,7 @@ def _variant(
         "tokenizer": f"params:tokenizers.{tokenizer}",
         "about": f"params:studies.{study}.about",
         "settings": "params:study",
+        "engine": "params:engine",
         "costs": f"study.{study}.costs",
     }
     namespace = f"study.{study}.{benchmark}"

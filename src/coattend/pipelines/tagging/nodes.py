@@ -10,8 +10,8 @@ import pyarrow.dataset as pads
 
 from coattend.datasets.sharded import ShardPlan, shards
 from coattend.datasets.stored_rows import StoredRows
-from coattend.engines.local import map_shards
-from coattend.parameters import BenchmarkParameters, TaggingParameters
+from coattend.engines.choice import map_shards
+from coattend.parameters import LOCAL, BenchmarkParameters, EngineParameters, TaggingParameters
 from coattend.pipelines.shards import origin, values_key, workers_for
 from coattend.tables import TAGS
 from coattend.text.spans import offsets_of
@@ -21,7 +21,11 @@ logger = logging.getLogger(__name__)
 
 
 def tag(
-    texts: pads.Dataset, tagged_before: StoredRows, tagging: TaggingParameters, benchmark: BenchmarkParameters
+    texts: pads.Dataset,
+    tagged_before: StoredRows,
+    tagging: TaggingParameters,
+    benchmark: BenchmarkParameters,
+    engine: EngineParameters = LOCAL,
 ) -> ShardPlan:
     """Plan the tags of a benchmark's texts. A text that any benchmark has tagged in the same way is not tagged again.
 
@@ -30,6 +34,7 @@ def tag(
         tagged_before: The tags of all benchmarks, as far as they are stored.
         tagging: Which tagger, and how.
         benchmark: How many processes.
+        engine: Where they are.
 
     Returns:
         A plan for the tags table, a shard for each shard of texts. The schema's metadata names the tagger.
@@ -45,7 +50,7 @@ def tag(
         items = [(name, fragments[name]) for name in names]
         workers = workers_for((fragment for _, fragment in items), benchmark.workers)
         work = partial(_tag_shard, tagger, tagged_before)
-        return map_shards(work, items, workers=workers, title=f"Tagging {benchmark.title}")
+        return map_shards(engine, work, items, workers=workers, title=f"Tagging {benchmark.title}")
 
     return ShardPlan(
         origin=origin([texts], tagger.digest),

@@ -16,7 +16,7 @@ def create_pipeline(benchmark: str, tagging: str) -> Pipeline:
         [
             node(
                 tag,
-                ["texts", "tagged_before", "params:tagging", "params:benchmark"],
+                ["texts", "tagged_before", "params:tagging", "params:benchmark", "params:engine"],
                 "tags",
                 name=f"tag_{tagging}",
             )
@@ -27,5 +27,6 @@ def create_pipeline(benchmark: str, tagging: str) -> Pipeline:
         parameters={
             "params:tagging": f"params:taggings.{tagging}",
             "params:benchmark": f"params:benchmarks.{benchmark}",
+            "params:engine": "params:engine",
         },
     )

@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
 from coattend.datasets.sharded import ShardPlan, shards
-from coattend.engines.local import map_shards
+from coattend.engines.choice import map_shards
 from coattend.errors import CoattendError
-from coattend.parameters import BenchmarkParameters, TokenizerParameters
+from coattend.parameters import LOCAL, BenchmarkParameters, EngineParameters, TokenizerParameters
 from coattend.pipelines.shards import file_key, origin, values_key, workers_for
 from coattend.tables import TOKENS
 from coattend.text.alignment import tags_of, word_index
@@ -23,7 +23,11 @@ Item = tuple[str, pads.ParquetFileFragment, pads.ParquetFileFragment]
 
 
 def tokenize(
-    texts: pads.Dataset, tags: pads.Dataset, tokenizer: TokenizerParameters, benchmark: BenchmarkParameters
+    texts: pads.Dataset,
+    tags: pads.Dataset,
+    tokenizer: TokenizerParameters,
+    benchmark: BenchmarkParameters,
+    engine: EngineParameters = LOCAL,
 ) -> ShardPlan:
     """Plan the subword tokens of a benchmark's texts.
 
@@ -32,6 +36,7 @@ def tokenize(
         tags: The tags table, shard for shard of the same texts.
         tokenizer: Which tokenizer.
         benchmark: How many processes.
+        engine: Where they are.
 
     Returns:
         A plan for the tokens table. The schema's metadata names the tagger and has the tokenizer's digest.
@@ -46,6 +51,7 @@ def tokenize(
 
     def make(names: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
         return map_shards(
+            engine,
             partial(_tokenize_shard, subwords, benchmark),
             [(name, fragments[name], tagged[name]) for name in names],
             workers=workers_for((fragments[name] for name in names), benchmark.workers),

@@ -17,7 +17,7 @@ def create_pipeline(benchmark: str, tagging: str, tokenizer: str) -> Pipeline:
         [
             node(
                 tokenize,
-                ["texts", "tags", "params:tokenizer", "params:benchmark"],
+                ["texts", "tags", "params:tokenizer", "params:benchmark", "params:engine"],
                 "tokens",
                 name=f"tokenize_{tagging}_{tokenizer}",
             )
@@ -28,5 +28,6 @@ def create_pipeline(benchmark: str, tagging: str, tokenizer: str) -> Pipeline:
         parameters={
             "params:tokenizer": f"params:tokenizers.{tokenizer}",
             "params:benchmark": f"params:benchmarks.{benchmark}",
+            "params:engine": "params:engine",
         },
     )

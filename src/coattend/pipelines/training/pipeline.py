@@ -65,4 +65,5 @@ def model_parameters(benchmark: str, reader: str, encoder: str, tokenizer: str) 
         "params:reader": f"params:readers.{reader}",
         "params:encoder": f"params:encoders.{encoder}",
         "params:tokenizer": f"params:tokenizers.{tokenizer}",
+        "params:engine": "params:engine",
     }
