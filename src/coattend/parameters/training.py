@@ -28,6 +28,9 @@ class TrainingParameters(Parameters):
         "auto", description="auto: bf16 where the processor or GPU has it."
     )
     device: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto: a GPU if there is one.")
+    processes: int = Field(
+        1, ge=1, description="Processes that share every batch of one trial, each with a GPU where there are any."
+    )
     evaluations: int = Field(5, ge=1, description="How often the held-out questions are scored during training.")
     patience: int | None = Field(None, ge=1, description="Stop after so many evaluations without gain; null: never.")
     held_out: float = Field(0.05, gt=0, lt=1, description="Share of training passages held out to choose checkpoints.")

@@ -77,8 +77,8 @@ def train_jobs(
 
 
 def at_once(plan: Plan) -> int:
-    """How many trials of a plan this machine trains or asks at once: on a GPU one, else one a core."""
-    return 1 if plan.precision()[0] == "cuda" else cores()
+    """How many trials of a plan this machine trains or asks at once: on a GPU one, else one a core for each process."""
+    return 1 if plan.precision()[0] == "cuda" else max(1, cores() // plan.training.processes)
 
 
 def _environment() -> dict[str, str]:

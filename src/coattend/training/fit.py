@@ -4,7 +4,7 @@ import logging
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from coattend.errors import CoattendError
 from coattend.evaluation.alarms import alarms
 from coattend.parameters import TrainingParameters
 from coattend.text.identity import file_digest
+from coattend.training import events
 from coattend.training.batching import LengthBuckets
 from coattend.training.callbacks import Measure, callbacks_of
 from coattend.training.collation import Collator
@@ -28,12 +29,14 @@ from coattend.training.outcome import outcome_of
 from coattend.training.plan import Plan
 from coattend.training.signs import signs_of
 from coattend.training.starting import begin
+from coattend.training.together import ALONE, first_first, is_first, launch, of_first, place
 from coattend.training.trainer import ReaderTrainer, arguments_of, last_checkpoint
 from coattend.training.trial import Trial, digest_of_code
 
-NOT_IN_THE_ID = {"seeds", "device", "precision", "tag_noise", "tag_noise_kind", "tag_noise_in", "reads"}
-"""Training parameters that a trial's id leaves out: its seed and precision stand beside them, the device is noted, and
-what is read is its data: a trial with wrong tags in dev alone is that without any."""
+NOT_IN_THE_ID = {"seeds", "device", "processes", "precision", "tag_noise", "tag_noise_kind", "tag_noise_in", "reads"}
+"""Training parameters that a trial's id leaves out: its seed and precision stand beside them, the device is noted, how
+many processes share it changes nothing but the order of sums, and what is read is its data: a trial with wrong tags in
+dev alone is that without any."""
 
 logger = logging.getLogger(__name__)
 
@@ -137,20 +140,28 @@ def _vectors(plan: Plan) -> dict[str, str]:
 
 
 def _train(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet) -> dict[str, Any]:
-    with trial.locked():
-        done = trial.outcome()
+    if plan.training.processes > 1 and place() == ALONE and trial.outcome() is None:
+        here = (list(events.listeners), trial, plan, train, held_out)
+        return launch(_train_there, *here, processes=plan.training.processes, name=f"trial {trial.id}")
+    with trial.locked() if is_first() else nullcontext():
+        done = of_first(trial.outcome)
         if done is not None:
             logger.info("%s.%s seed %d: trial %s is done already", plan.benchmark, plan.name, done["seed"], trial.id)
             return done
-        checkpoint = last_checkpoint(trial.checkpoints)
+        checkpoint = first_first(lambda: last_checkpoint(trial.checkpoints))
         named = {"trial_id": trial.id, "name": plan.name} | trial.content
         announce("trial_started", named | {"encoder": plan.encoder.source})
         verb = "goes on from " + Path(checkpoint).name if checkpoint else "trains"
         logger.info("%s.%s seed %d: trial %s %s", plan.benchmark, plan.name, trial.content["seed"], trial.id, verb)
-        with _without_denormals():
-            outcome = _fit(trial, plan, train, held_out, checkpoint)
+        outcome = _fit(trial, plan, train, held_out, checkpoint)
         announce("trial_ended", trial.id, outcome)
         return outcome
+
+
+def _train_there(listeners: list[events.Listener], *given: Any) -> dict[str, Any]:
+    """Train as one of several processes, of which the first is listened to."""
+    events.listeners[:] = listeners if is_first() else []
+    return _train(*given)
 
 
 @contextmanager
@@ -167,10 +178,13 @@ def _without_denormals() -> Iterator[None]:
 def _fit(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet, checkpoint: str | None) -> dict[str, Any]:
     device, bf16 = plan.precision()
     seed, training = trial.content["seed"], plan.training
+    arguments = arguments_of(
+        training, folder=trial.checkpoints, seed=seed, device=device, bf16=bf16, quiet=not sys.stderr.isatty()
+    )
     torch.manual_seed(seed)
     reader = begin(plan, train, trial.store, seed)
     reader.to(device)
-    states, choosing = (plan.states(reader, questions, trial.store) for questions in (train, held_out))
+    states, choosing = first_first(lambda: [plan.states(reader, one, trial.store) for one in (train, held_out)])
     buckets = _buckets(train.examples, plan.collator(reader, train), training, seed)
     measure = Measure(trial.id, device)
     trainer = ReaderTrainer(
@@ -179,13 +193,14 @@ def _fit(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet, ch
         buckets=buckets,
         collator=plan.collator(reader, train, permute=plan.permutation(seed, lambda: buckets.epoch), states=states),
         score=lambda: held_out_score(plan.ask(reader, held_out, states=choosing), held_out),
-        arguments=arguments_of(
-            training, folder=trial.checkpoints, seed=seed, device=device, bf16=bf16, quiet=not sys.stderr.isatty()
-        ),
+        arguments=arguments,
         callbacks=callbacks_of(training, f"{plan.benchmark}.{plan.name} seed {seed}"),
         measure=measure,
     )
-    trainer.train(resume_from_checkpoint=checkpoint)
+    with _without_denormals():
+        trainer.train(resume_from_checkpoint=checkpoint)
+    if not is_first():
+        return {}
     shutil.rmtree(trial.model, ignore_errors=True)
     reader.save(trial.model)
     answers = plan.ask(reader, held_out, states=choosing)

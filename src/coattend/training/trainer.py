@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from accelerate.data_loader import prepare_data_loader
 from torch.utils.data import DataLoader
 from transformers import (
     PrinterCallback,
@@ -24,6 +25,7 @@ from coattend.training.batching import LengthBuckets
 from coattend.training.callbacks import Bar, Measure
 from coattend.training.collation import Collator
 from coattend.training.examples import Example
+from coattend.training.together import SHARE, Shares, is_first, of_first
 
 COMPLETE = "complete"
 """Name of the file that is written into a checkpoint last."""
@@ -73,12 +75,14 @@ class ReaderTrainer(Trainer):
 
     def get_train_dataloader(self) -> DataLoader:
         """Whole questions of like length under a budget of tokens."""
-        loader = DataLoader(self.train_dataset, batch_sampler=self._buckets, collate_fn=self._collator)
-        return self.accelerator.prepare(loader)
+        loader = DataLoader(self.train_dataset, batch_sampler=self._buckets, collate_fn=Shares(self._collator))
+        # Every process draws all batches, and takes its share of each.
+        return prepare_data_loader(loader, self.args.device, num_processes=1, process_index=0, put_on_device=True)
 
     def compute_loss(self, model: torch.nn.Module, inputs: dict[str, Any], *_: Any, **__: Any) -> torch.Tensor:
-        """The reader's own loss."""
-        return model(Batch(**inputs)).loss
+        """The reader's own loss; of several processes, weighed so that their mean is the loss of the whole batch."""
+        share = inputs.pop(SHARE)
+        return model(Batch(**inputs)).loss * share
 
     def log(self, logs: dict[str, float], *arguments: Any, **named: Any) -> None:
         """Note the reader's readings beside every point, and the seconds, so that one that was cut off counts on."""
@@ -87,7 +91,7 @@ class ReaderTrainer(Trainer):
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
         """Score the held-out questions."""
-        metrics = {"eval_score": self._score()}
+        metrics = {"eval_score": of_first(self._score)}
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         return metrics
@@ -99,6 +103,9 @@ class ReaderTrainer(Trainer):
 
     def _save_checkpoint(self, model: torch.nn.Module, trial: Any) -> None:
         super()._save_checkpoint(model, trial)
+        self.accelerator.wait_for_everyone()
+        if not is_first():
+            return
         folder = Path(self.args.output_dir)
         newest = folder / f"checkpoint-{self.state.global_step}"
         (newest / COMPLETE).touch()
@@ -136,6 +143,7 @@ def arguments_of(
         remove_unused_columns=False,
         report_to="none",
         disable_tqdm=quiet,
+        ddp_find_unused_parameters=True,  # A baseline that pools one vector leaves others' weights alone.
     )
     # Where there are several GPUs, a trial takes one: batches are of whole questions, which DataParallel would cut up.
     if arguments.n_gpu > 1:
