@@ -22,7 +22,7 @@ def sections(results: Mapping[str, Any]) -> list[Section]:
     shows = results["shows"]
     parts = list(study_search.sections(results))
     if {"parameters", "seconds_per_epoch"} & set(shows):
-        parts.append(Section("What variants cost", tables=tuple(_costs(results))))
+        parts.append(Section("What variants cost", tuple(_about_costs(results)), tuple(_costs(results))))
     if "curve" in shows:
         parts += _training(results)
     parts += [one for name in shows if name in TITLES for one in study_breakdowns.sections(name, results)]
@@ -43,6 +43,12 @@ def sections(results: Mapping[str, Any]) -> list[Section]:
     return parts
 
 
+def _about_costs(results: Mapping[str, Any]) -> Iterator[str]:
+    yield "Minutes are those of a variant's fastest trial: what else a machine does makes the others slower."
+    if results["protocol"] == "frozen":
+        yield "Parameters are those that are trained; papers count the encoder's, too."
+
+
 def _costs(results: Mapping[str, Any]) -> Iterator[Table]:
     """Parameters and time, a table for each benchmark."""
     for benchmark, by_variant in results["trials"].items():
@@ -54,7 +60,7 @@ def _costs(results: Mapping[str, Any]) -> Iterator[Table]:
             (
                 Cell(results["variants"][name]["title"]),
                 Cell(_of([one["parameters"] / 1e6 for one in trials if one.get("parameters")], "{:.2f}")),
-                Cell(_of([_epoch(one) / 60 for one in trials], "{:.1f}"), (f"{trials[0]['questions']:,} questions",)),
+                Cell(f"{min(map(_epoch, trials)) / 60:.1f}", (f"{trials[0]['questions']:,} questions",)),
                 *(Cell(_printed_costs(block["numbers"].get(name, {}), benchmark)) for block in blocks),
             )
             for name, trials in done.items()
