@@ -7,7 +7,7 @@ from pathlib import Path
 
 from coattend.errors import CoattendError
 from coattend.parameters import TrainingParameters
-from coattend.training.freed_memory import keep_freed_memory
+from coattend.training.freed_memory import give_freed_memory_back, keep_freed_memory
 
 
 def device_of(training: TrainingParameters) -> str:
@@ -69,6 +69,7 @@ class PeakMemory:
 
             torch.cuda.reset_peak_memory_stats()
             return
+        give_freed_memory_back()
         with suppress(OSError):  # Where Linux does not let a process forget its peak, it is the peak of its whole life.
             Path("/proc/self/clear_refs").write_text("5")
 

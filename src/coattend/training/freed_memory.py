@@ -16,3 +16,9 @@ def keep_freed_memory() -> None:
         library = ctypes.CDLL(None)
         library.mallopt(_MMAP_MAX, 0)
         library.mallopt(_TRIM_THRESHOLD, -1)
+
+
+def give_freed_memory_back() -> None:
+    """Let Linux have what was freed and kept until now: it would count as held by what is measured next."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
