@@ -22,7 +22,7 @@ $(READY): pyproject.toml constraints.txt
 run: $(READY) ## Set up, then the main job: the sample from raw text to a comparison of readers
 	$(BIN)/kedro run
 
-test: $(READY) ## Set up, then the tests (at most 10 minutes)
+test: $(READY) ## Set up, then the tests (a quarter of an hour on two cores)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow" $(AT_ONCE)
 
 test-slow: $(READY) ## The tests that kill processes, open browsers and read whole benchmarks

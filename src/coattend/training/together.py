@@ -6,7 +6,10 @@ do: the environment says ``PET_NNODES`` and ``PET_RDZV_ENDPOINT``, and the same 
 """
 
 import os
-from collections.abc import Callable, Sequence
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import torch
@@ -64,13 +67,34 @@ def launch(function: Callable[..., Result], *given: Any, processes: int, name: s
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     threads = max(1, cores() // processes)
     try:
-        found = elastic_launch(config, _begin)(function, given, threads)
+        with _own_signals():
+            found = elastic_launch(config, _begin)(function, given, threads)
     except ChildFailedError as error:
         rank, failure = error.get_first_failure()
         raise CoattendError(
             f"process {rank} of the training failed: {failure.message}", where=name, cure="Its log is above"
         ) from error
     return found[min(found)]
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """The launcher answers signals in its own way, and would go on to do so after its end."""
+    from torch.distributed.elastic.multiprocessing.api import SignalException
+
+    kept = {
+        number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+    }
+    try:
+        yield
+    except SignalException as error:
+        if error.sigval == signal.SIGINT:
+            raise KeyboardInterrupt from None
+        raise SystemExit(128 + error.sigval) from None
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            for number, handler in kept.items():
+                signal.signal(number, handler)
 
 
 def _begin(function: Callable[..., Result], given: Sequence[Any], threads: int) -> Result:
