@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,31 @@ def test_every_dataset_has_a_pattern_of_as_many_parts(pipelines):
         assert matching(name, patterns)[0] == same[0] or len(matching(name, patterns)) == 1
 
 
+LAYERS = ("raw", "intermediate", "primary", "feature", "model_input", "models", "model_output", "reporting")
+
+
+def test_data_runs_down_the_layers(pipelines):
+    """kedro-viz draws no layers at all where one dataset stands above another that it is made from."""
+    files = (ROOT / "conf" / "base" / "catalog").glob("*.yml")
+    entries = {name: entry for file in files for name, entry in yaml.safe_load(file.read_text()).items()}
+
+    @cache
+    def layer(name):
+        found = [one for one in matching(name, tuple(entries)) if one.count(".") == name.count(".")]
+        shown = entries[found[0]].get("metadata", {}).get("kedro-viz", {}) if found else {}
+        return LAYERS.index(shown["layer"]) if "layer" in shown else None
+
+    for node in {node for pipeline in pipelines.values() for node in pipeline.nodes}:
+        above, below = (
+            [layer(name) for name in names if "params:" not in name] for names in (node.inputs, node.outputs)
+        )
+        if any(place is not None for place in above) and any(place is not None for place in below):
+            lowest, highest = (
+                kind(p for p in places if p is not None) for kind, places in ((max, above), (min, below))
+            )
+            assert lowest <= highest, node.name
+
+
 def test_every_stage_and_benchmark_is_a_pipeline(pipelines):
     stages = {"ingestion", "tagging", "tokenization", "training", "evaluation", "reporting"}
     assert stages | {"sample", "dream", "__default__"} <= set(pipelines)
@@ -72,7 +98,7 @@ def test_ranking_again_is_run_on_request_where_words_are_missing(pipelines):
 def test_registration_imports_nothing_heavy():
     code = (
         "import sys; from coattend.pipeline_registry import register_pipelines; register_pipelines(); "
-        "print(sorted({'torch', 'transformers', 'nltk', 'mlflow', 'plotly'} & set(sys.modules)))"
+        "print(sorted({'torch', 'transformers', 'nltk', 'mlflow', 'plotly', 'pandas', 'pyarrow'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
