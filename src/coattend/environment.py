@@ -9,6 +9,8 @@ from typing import Any
 import yaml
 from kedro.framework.project import pipelines
 
+from coattend.yaml_lines import LOADER
+
 WIRING = ("encoder", "tagging")
 """Fields of a reader that decide which tables it reads."""
 
@@ -50,7 +52,7 @@ def _given(folder: Path) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {"readers": {}, "studies": {}}
     for file in sorted({*folder.glob("parameters*.yml"), *folder.glob("parameters*/**/*.yml")}):
         try:
-            content = yaml.safe_load(file.read_text())
+            content = yaml.load(file.read_text(), Loader=LOADER)
         except (yaml.YAMLError, UnicodeDecodeError):
             continue  # Kedro reads the file too, and says what is wrong with it.
         for kind in found:

@@ -62,7 +62,7 @@ class _Later(Pipeline):
         self._make = make
 
     def __getattr__(self, name: str) -> Any:
-        if name == "_make" or "_make" not in vars(self):
+        if "_make" not in vars(self):
             raise AttributeError(name)
         vars(self).update(vars(self._make()))
         del self._make

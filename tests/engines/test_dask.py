@@ -1,9 +1,6 @@
 import os
 import shutil
 import signal
-import subprocess
-import sys
-import textwrap
 import uuid
 from functools import partial
 from multiprocessing import active_children, parent_process
@@ -13,6 +10,7 @@ import dask
 import psutil
 import pytest
 from distributed import LocalCluster
+from waiting import start_waiting
 
 from coattend.engines.dask import map_shards
 from coattend.errors import CoattendError
@@ -216,30 +214,8 @@ def test_trials_and_predictions_are_those_of_this_machine(address, shared_projec
     assert run(kind="dask", address=address) == here
 
 
-SCRIPT = """
-import os, threading
-from coattend.engines.dask import map_shards
-
-def wait_for_ever(number):
-    os.write(1, f"{os.getpid()}\\n".encode())  # At once: two workers write.
-    threading.Event().wait()
-
-if __name__ == "__main__":
-    try:
-        list(map_shards(wait_for_ever, range(4), workers=2))
-    except KeyboardInterrupt:
-        print("interrupted", flush=True)
-"""
-
-
 def test_an_interrupt_ends_a_cluster_of_this_machine_quietly(tmp_path):
-    script = tmp_path / "waiting.py"
-    script.write_text(textwrap.dedent(SCRIPT))
-    command = [sys.executable, str(script)]
-    running = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    workers = [psutil.Process(int(running.stdout.readline())) for _ in range(2)]
+    running, workers = start_waiting(tmp_path, "dask")
     os.killpg(running.pid, signal.SIGINT)
     out, err = running.communicate(timeout=60)
     assert (out, err) == ("interrupted\n", "")

@@ -1,13 +1,10 @@
 import os
 import signal
-import subprocess
-import sys
-import textwrap
 from multiprocessing import active_children, parent_process
-from pathlib import Path
 
 import psutil
 import pytest
+from waiting import start_waiting
 
 from coattend.engines.local import cores, map_shards
 from coattend.errors import CoattendError
@@ -90,36 +87,8 @@ def test_there_is_a_core():
     assert 1 <= cores() <= os.cpu_count()
 
 
-SCRIPT = """
-import os, sys, threading
-from pathlib import Path
-from coattend.engines.local import map_shards
-
-def wait_for_ever(number):
-    print(os.getpid(), flush=True)
-    threading.Event().wait()
-
-if __name__ == "__main__":
-    try:
-        list(map_shards(wait_for_ever, range(4), workers=2))
-    except KeyboardInterrupt:
-        print("interrupted", flush=True)
-"""
-
-
-def start_waiting(folder: Path) -> tuple[subprocess.Popen, list[psutil.Process]]:
-    """A process whose two workers wait for ever, in a process group of its own."""
-    script = folder / "waiting.py"
-    script.write_text(textwrap.dedent(SCRIPT))
-    command = [sys.executable, str(script)]
-    running = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    return running, [psutil.Process(int(running.stdout.readline())) for _ in range(2)]
-
-
 def test_an_interrupt_ends_all_processes_quietly(tmp_path):
-    running, workers = start_waiting(tmp_path)
+    running, workers = start_waiting(tmp_path, "local")
     os.killpg(running.pid, signal.SIGINT)
     out, err = running.communicate(timeout=30)
     assert (out, err) == ("interrupted\n", "")
@@ -127,7 +96,7 @@ def test_an_interrupt_ends_all_processes_quietly(tmp_path):
 
 
 def test_the_workers_of_a_killed_process_end(tmp_path):
-    running, workers = start_waiting(tmp_path)
+    running, workers = start_waiting(tmp_path, "local")
     running.kill()
     running.wait(timeout=10)
     assert not psutil.wait_procs(workers, timeout=10)[1]

@@ -162,7 +162,7 @@ class _Identities:
     def _is_spared(self, question_id: str) -> bool:
         """Whether a question to score is outside the share that is asked."""
         _, split = self.files[-1]
-        return split != "train" and int(text_id(question_id)[:8], 16) >= self._share * 16**8
+        return split != "train" and self._share < 1 and int(text_id(question_id)[:8], 16) >= self._share * 16**8
 
     def _also_scored(self) -> np.ndarray:
         """Which training questions are asked in another split too."""

@@ -22,7 +22,6 @@ from coattend.training.callbacks import Measure, callbacks_of
 from coattend.training.collation import Collator
 from coattend.training.data import QuestionSet
 from coattend.training.encoders import encoder_digest
-from coattend.training.events import announce
 from coattend.training.examples import digest
 from coattend.training.marking import held_out_score, mark, null_threshold
 from coattend.training.outcome import outcome_of
@@ -91,7 +90,7 @@ class Work:
             return _train(trial, self.plan, self.train, self.held_out), None
         except Exception as error:
             outcome = trial.fail(f"{type(error).__name__}: {error}")
-            announce("trial_ended", trial.id, outcome)
+            events.announce("trial_ended", trial.id, outcome)
             logger.error("trial %s (seed %d) failed: %s", trial.id, seed, error)
             return outcome, error
 
@@ -150,11 +149,12 @@ def _train(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet) 
             return done
         checkpoint = first_first(lambda: last_checkpoint(trial.checkpoints))
         named = {"trial_id": trial.id, "name": plan.name} | trial.content
-        announce("trial_started", named | {"encoder": plan.encoder.source})
+        events.announce("trial_started", named | {"encoder": plan.encoder.source})
         verb = "goes on from " + Path(checkpoint).name if checkpoint else "trains"
         logger.info("%s.%s seed %d: trial %s %s", plan.benchmark, plan.name, trial.content["seed"], trial.id, verb)
-        outcome = _fit(trial, plan, train, held_out, checkpoint)
-        announce("trial_ended", trial.id, outcome)
+        with _without_denormals():
+            outcome = _fit(trial, plan, train, held_out, checkpoint)
+        events.announce("trial_ended", trial.id, outcome)
         return outcome
 
 
@@ -197,24 +197,28 @@ def _fit(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet, ch
         callbacks=callbacks_of(training, f"{plan.benchmark}.{plan.name} seed {seed}"),
         measure=measure,
     )
-    with _without_denormals():
-        trainer.train(resume_from_checkpoint=checkpoint)
-    if not is_first():
-        return {}
-    shutil.rmtree(trial.model, ignore_errors=True)
-    reader.save(trial.model)
-    answers = plan.ask(reader, held_out, states=choosing)
-    threshold = null_threshold(answers, held_out, train) if plan.source.task == "span" else None
-    found = {"null_threshold": threshold, "parameters": sum(p.numel() for p in reader.parameters() if p.requires_grad)}
-    given = mark(answers, held_out, trial_id=trial.id, seed=seed, threshold=threshold)
-    seen = {"batches": buckets, "answered": given, "curve": trainer.state.log_history}
-    signs = signs_of(plan, reader, train, held_out, **seen)
-    for alarm in alarms(signs):
-        logger.warning("%s.%s seed %d: %s", plan.benchmark, plan.name, seed, alarm)
-    outcome = outcome_of(trial, plan, trainer.state, measure, train, held_out)
-    outcome = trial.finish(outcome | found | {"signs": signs})
-    shutil.rmtree(trial.checkpoints, ignore_errors=True)
-    return outcome
+    trainer.train(resume_from_checkpoint=checkpoint)
+
+    def end() -> dict[str, Any]:
+        shutil.rmtree(trial.model, ignore_errors=True)
+        reader.save(trial.model)
+        answers = plan.ask(reader, held_out, states=choosing)
+        threshold = null_threshold(answers, held_out, train) if plan.source.task == "span" else None
+        found = {
+            "null_threshold": threshold,
+            "parameters": sum(p.numel() for p in reader.parameters() if p.requires_grad),
+        }
+        given = mark(answers, held_out, trial_id=trial.id, seed=seed, threshold=threshold)
+        seen = {"batches": buckets, "answered": given, "curve": trainer.state.log_history}
+        signs = signs_of(plan, reader, train, held_out, **seen)
+        for alarm in alarms(signs):
+            logger.warning("%s.%s seed %d: %s", plan.benchmark, plan.name, seed, alarm)
+        outcome = outcome_of(trial, plan, trainer.state, measure, train, held_out)
+        outcome = trial.finish(outcome | found | {"signs": signs})
+        shutil.rmtree(trial.checkpoints, ignore_errors=True)
+        return outcome
+
+    return of_first(end)  # The others wait, so that all machines find the trial done.
 
 
 def _buckets(examples: Sequence[Any], collator: Collator, training: TrainingParameters, seed: int) -> LengthBuckets:

@@ -1,0 +1,34 @@
+"""A process whose two workers wait for ever."""
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import psutil
+
+SCRIPT = """
+import os, threading
+from coattend.engines.{engine} import map_shards
+
+def wait_for_ever(number):
+    os.write(1, f"{{os.getpid()}}\\n".encode())  # At once: two workers write.
+    threading.Event().wait()
+
+if __name__ == "__main__":
+    try:
+        list(map_shards(wait_for_ever, range(4), workers=2))
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+"""
+
+
+def start_waiting(folder: Path, engine: str) -> tuple[subprocess.Popen, list[psutil.Process]]:
+    """Start it with an engine, in a process group of its own; it and its workers."""
+    script = folder / "waiting.py"
+    script.write_text(textwrap.dedent(SCRIPT.format(engine=engine)))
+    command = [sys.executable, str(script)]
+    running = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    return running, [psutil.Process(int(running.stdout.readline())) for _ in range(2)]
