@@ -102,6 +102,15 @@ def test_an_environment_changes_nothing_of_a_studys_shape(project, parameters):
     assert raised.value.where == "studies.duma_table7.base.turns"
 
 
+def test_an_environment_may_give_every_variant_of_a_study_other_sizes(project, parameters):
+    file = project / "conf" / "quick" / "parameters.yml"
+    before = parameters("quick")["studies"]["aoa_results_cbt_ne"]["variants"]
+    file.write_text(file.read_text() + "studies: { aoa_results_cbt_ne: { options: { hidden: 16 } } }\n")
+    after = parameters("quick")["studies"]["aoa_results_cbt_ne"]["variants"]
+    assert {entry.options["hidden"] for entry in before.values()} == {384, 128}
+    assert {entry.options["hidden"] for entry in after.values()} == {16}
+
+
 def test_an_unknown_encoder_of_an_environment_is_refused(project, parameters):
     file = project / "conf" / "quick" / "parameters.yml"
     file.write_text(file.read_text() + "readers: { duma: { encoder: albert_bas } }\n")

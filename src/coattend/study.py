@@ -11,7 +11,7 @@ from coattend import configuration, environment
 from coattend.errors import CoattendError
 from coattend.parameters.study import PaperParameters, StudyParameters
 
-_VALUES = ("seeds", "protocol", "budget_hours", "training", "base")
+_VALUES = ("seeds", "protocol", "budget_hours", "training", "options", "base")
 """What an environment may change in a study; of its base only what the reader reads."""
 
 
@@ -51,7 +51,7 @@ class Study:
                 cure = f"Environments change there: {', '.join(environment.WIRING)}"
                 raise CoattendError("cannot be changed here", where=f"studies.{self.name}.base.{field}", cure=cure)
         asked = self.parameters.model_dump(mode="json")
-        asked |= values | {field: asked[field] | values.get(field, {}) for field in ("base", "training")}
+        asked |= values | {field: asked[field] | values.get(field, {}) for field in ("base", "training", "options")}
         try:
             return replace(self, parameters=StudyParameters.model_validate(asked))
         except ValidationError as error:
@@ -96,4 +96,4 @@ class Study:
         if self.parameters.protocol == "frozen":
             seeds["frozen"] = True
         named = {"name": variant, "reader": start["reader"], "benchmarks": None}
-        return {**start, **own, **change, **named, "training": seeds | training}
+        return {**start, **own, **change, **self.parameters.options, **named, "training": seeds | training}

@@ -93,6 +93,9 @@ class StudyParameters(Parameters):
     training: dict[str, dict[str, Any]] = Field(
         {}, description="Benchmark to differences from its training parameters, for all variants alike."
     )
+    options: dict[str, Any] = Field(
+        {}, description="Options that every variant's reader has, whatever is said of it: sizes for small machines."
+    )
     base: dict[str, Any] = Field(description="A reader's entry that variants differ from.")
     baseline: str = Field(description="The variant that the others are compared with.")
     variants: dict[str, VariantParameters] = Field(min_length=1, description="The rows.")
