@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from functools import lru_cache
 from pathlib import Path
 
 
@@ -23,10 +24,25 @@ def bare(text: str) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """The SHA-256 of a file's content.
+    """The SHA-256 of a file's content; a file that was not written since is not read again in one process.
 
     Raises:
         OSError: If it cannot be read.
     """
+    return _digest(path, version_of(path))
+
+
+def version_of(path: Path) -> tuple[int, int, int]:
+    """What changes when a file is written or another takes its name.
+
+    Raises:
+        OSError: If there is none.
+    """
+    state = path.stat()
+    return state.st_ino, state.st_size, state.st_mtime_ns
+
+
+@lru_cache(maxsize=4096)
+def _digest(path: Path, _: tuple[int, int, int]) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -8,10 +8,12 @@ import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from coattend.datasets.atomic import replacing
+from coattend.text.identity import file_digest, version_of
 
 TRAINING_VERSION = 1
 """Raised when a change to the code of training makes the same content learn something else."""
@@ -95,8 +97,7 @@ def digest_of_files(folder: Path) -> str:
     """A hash of the names and contents of a folder's files."""
     content = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        with path.open("rb") as file:
-            content.update(f"{path.relative_to(folder)} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+        content.update(f"{path.relative_to(folder)} {file_digest(path)}\n".encode())
     return content.hexdigest()
 
 
@@ -104,9 +105,15 @@ def digest_of_code(files: Iterable[Path]) -> str:
     """A hash of what Python files do: comments, docstrings and layout do not count."""
     content = hashlib.sha256()
     for path in sorted(files, key=lambda file: file.name):
-        tree = ast.parse(path.read_text())
-        for part in ast.walk(tree):
-            if isinstance(part, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(part) is not None:
-                part.body = part.body[1:] or [ast.Pass()]
-        content.update(f"{path.name}\n{ast.unparse(tree)}\n".encode())
+        content.update(f"{path.name}\n{_behaviour(path, version_of(path))}\n".encode())
     return content.hexdigest()
+
+
+@lru_cache(maxsize=1024)
+def _behaviour(path: Path, _: tuple[int, int, int]) -> str:
+    """A Python file without comments, docstrings and layout."""
+    tree = ast.parse(path.read_text())
+    for part in ast.walk(tree):
+        if isinstance(part, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(part) is not None:
+            part.body = part.body[1:] or [ast.Pass()]
+    return ast.unparse(tree)
