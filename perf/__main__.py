@@ -1,53 +1,100 @@
-"""All measurements; the results go to ``perf/results.json`` with a description of the machine."""
+"""All measurements; they go to ``perf/results.json`` with a description of the machine, and to ``docs/performance.md``.
+
+Each is written as soon as it is made, so that a run that is cut off keeps what it has.
+"""
 
 import argparse
 import json
 import os
 import platform
+import subprocess
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from perf import commands, data_stages, interactions, scale, training
+from perf import commands, data_stages, frozen, inference, interactions, overhead, page, scale, training
+from perf.prepared import SAMPLE, Prepared, at_hand
 
 RESULTS = Path(__file__).with_name("results.json")
+PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
+
+READERS: dict[str, Callable[[Prepared, int, int], dict[str, Any]]] = {
+    "options": training.options,
+    "spans": training.spans,
+    "recurrent": training.recurrent,
+    "rate": training.rate,
+    "turns": training.turns,
+    "frozen": frozen.measure,
+    "inference": inference.measure,
+    "overhead": overhead.measure,
+}
+"""What is measured on readers, with rounds and batches a round."""
+
+OTHERS = ("commands", "interactions", "data_stages")
 
 
 def main() -> None:
     """Measure what there is data for."""
-    parser = argparse.ArgumentParser(prog="python -m perf", description=__doc__)
-    parser.add_argument(
-        "--raw", default=os.environ.get("COATTEND_RAW"), help="folder with DREAM and RACE; default $COATTEND_RAW"
+    parser = argparse.ArgumentParser(
+        prog="python -m perf", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", default="data", help="project data folder with DREAM's tokens")
-    parser.add_argument("--scale", action="store_true", help="a million passages too: half an hour more")
+    parser.add_argument("only", nargs="*", help=f"what to measure: {', '.join((*READERS, *OTHERS, 'scale'))}")
+    parser.add_argument(
+        "--raw", type=Path, default=os.environ.get("COATTEND_RAW"), help="folder with benchmarks; default $COATTEND_RAW"
+    )
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of each comparison")
+    parser.add_argument("--batches", type=int, default=5, help="batches a round")
     chosen = parser.parse_args()
-    raw = ["--raw", chosen.raw] if chosen.raw else []
-    results: dict[str, object] = {"machine": machine(), "measured": datetime.now(UTC).date().isoformat()}
-
-    def note(name: str, figures: object) -> None:
-        results[name] = figures
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-
-    note("commands", commands.main(raw))
-    note("interactions", interactions.main([]))
-    if chosen.raw:
-        present = [name for name in ("dream", "race") if Path(chosen.raw, name).is_dir()]
-        note("data_stages", {name: data_stages.main([*raw, "--benchmark", name]) for name in present})
-    else:
-        print("left out: data stages of DREAM and RACE (say --raw, or set COATTEND_RAW)")
-    if Path(chosen.data, "05_model_input", "dream").is_dir():
-        note("training", training.main(["--data", chosen.data]))
-    else:
-        print("left out: training (run ingestion, tagging and tokenization of dream first)")
-    if chosen.scale:
+    unknown = set(chosen.only) - {*READERS, *OTHERS, "scale"}
+    if unknown:
+        parser.error(f"nothing is called {', '.join(sorted(unknown))}")
+    wanted = chosen.only or [*OTHERS, *READERS]
+    raw = ["--raw", str(chosen.raw)] if chosen.raw else []
+    for name in (name for name in OTHERS if name in wanted):
+        note(name, other(name, raw, chosen.raw))
+    if set(wanted) & set(READERS):
+        prepared = Prepared.of([SAMPLE, *at_hand(chosen.raw, ("dream", "squad_v1"))])
+        for name in (name for name in READERS if name in wanted):
+            print(f"measuring {name}", flush=True)
+            note(name, READERS[name](prepared, chosen.rounds, chosen.batches))
+    if "scale" in wanted:
         note("scale", scale.main([]))
-    print(f"written to {RESULTS}")
+    print(f"written to {RESULTS} and {PAGE}")
 
 
-def machine() -> dict[str, object]:
+def other(name: str, raw: list[str], folder: Path | None) -> Any:
+    """What is measured without a reader on real questions."""
+    if name == "commands":
+        return commands.main(raw)
+    if name == "interactions":
+        return interactions.main([])
+    return {one: data_stages.main([*raw, "--benchmark", one]) for one in at_hand(folder, ("dream", "race"))}
+
+
+def note(name: str, figures: Any) -> None:
+    """Keep what was measured, and show it."""
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    results[name] = {"machine": machine(), "measured": datetime.now(UTC).date().isoformat(), "figures": figures}
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    PAGE.write_text(page.of(results))
+
+
+def machine() -> dict[str, Any]:
     """What the figures were measured on."""
-    models = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
-    return {"processor": models[0].split(":")[1].strip(), "cores": os.cpu_count(), "python": platform.python_version()}
+    info = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
+    models = [line.split(":")[1].strip() for line in info if line.startswith("model name")]
+    flags = next((line.split(":")[1].split() for line in info if line.startswith("flags")), [])
+    return {
+        "processor": models[0] if models else platform.processor(),
+        "cores": os.cpu_count(),
+        "threads": int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1)),
+        "bf16": [flag for flag in flags if flag in ("avx512_bf16", "amx_bf16")],
+        "python": platform.python_version(),
+        "code": subprocess.run(
+            ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+        ).stdout.strip(),
+    }
 
 
 if __name__ == "__main__":

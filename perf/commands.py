@@ -67,7 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
         project = project_in(Path(folder))
         first = timed(project, *ingestion)
         again = [timed(project, *ingestion).seconds for _ in range(chosen.rounds)]
+        listed = [timed(project, "registry", "list").seconds for _ in range(chosen.rounds)]
         result: dict[str, Any] = {
+            "registry_list_seconds": round(statistics.median(listed), 2),
             "ingestion_first_seconds": first.seconds,
             "ingestion_again_seconds": round(statistics.median(again), 2),
         }

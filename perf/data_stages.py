@@ -38,6 +38,9 @@ from coattend.text.tagset import ERR, PAD, SPE, tagset
 
 LENGTH = 512
 CHUNK = 40
+FEATURE = 4 * LENGTH * 8
+"""Bytes of a pair's ids, mask, token types and tags, padded, as 64-bit numbers."""
+
 SPECIAL = {"[PAD]": PAD, "[CLS]": SPE, "[SEP]": SPE}
 
 Pair = tuple[str, str, str]
@@ -69,6 +72,7 @@ def measure(pairs: list[Pair], *, timed: int, workers: int) -> dict[str, Any]:
     """
     with tempfile.TemporaryDirectory() as folder:
         seconds, repeated = time_stages(pairs, Path(folder), workers)
+        kept = sum(path.stat().st_size for path in Path(folder, "tokens").rglob("*") if path.is_file())
     slice_of_pairs = pairs[:: max(1, len(pairs) // timed)]
     released = time_released(slice_of_pairs, workers) * len(pairs) / len(slice_of_pairs)
     return {
@@ -80,6 +84,8 @@ def measure(pairs: list[Pair], *, timed: int, workers: int) -> dict[str, Any]:
         "released_pairs_timed": len(slice_of_pairs),
         "released_seconds_extrapolated": released,
         "times_faster": released / seconds,
+        "tokens_mb": kept / 1e6,
+        "tokens_percent_of_features": 100 * kept / (len(pairs) * FEATURE),
     }
 
 
@@ -193,6 +199,8 @@ def show(result: dict[str, Any]) -> None:
             f"{result['released_seconds_extrapolated']:.1f}",
         ),
         ("times faster", f"{result['times_faster']:.1f}"),
+        ("tokens on disk, MB", f"{result['tokens_mb']:.1f}"),
+        ("... % of a padded file for each pair", f"{result['tokens_percent_of_features']:.2f}"),
     ]
     for name, value in rows:
         print(f"{name:<70}{value:>12}")

@@ -10,7 +10,6 @@ most 2 % of that step, DUMA at most one layer's share.
 
 import argparse
 import json
-import random
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -33,14 +32,12 @@ from coattend.readers.interactions.none import NoInteraction
 from coattend.readers.parts import EncoderShape
 from coattend.training.devices import uses_bf16
 from perf import kept
+from perf.alternate import Step, alternate
 
 ENCODER = "encoder"
 LAYERS = 6
 WORDS = 30_000
 WARM_UP = 2
-
-Step = Callable[[], float]
-"""Does its work once and says how many seconds that took."""
 
 
 def minilm(batch: Batch) -> TransformerEncoder:
@@ -135,17 +132,6 @@ def steps_on(encoder: nn.Module, parts: Mapping[str, nn.Module], batch: Batch, *
     return made
 
 
-def alternate(steps: Mapping[str, Step], rounds: int) -> dict[str, list[float]]:
-    """Seconds of each step, round by round, each round in another order: what comes before may leave caches cold."""
-    seconds: dict[str, list[float]] = {name: [] for name in steps}
-    for number in range(-WARM_UP, rounds):
-        for name in random.Random(number).sample(list(steps), len(steps)):
-            taken = steps[name]()
-            if number >= 0:
-                seconds[name].append(taken)
-    return seconds
-
-
 def costs(seconds: Mapping[str, list[float]], layers: int) -> dict[str, dict[str, float]]:
     """Medians: milliseconds, percent of the encoder's step of the same round, and the same in layers of it.
 
@@ -196,7 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
         made, layers = ENCODERS[name]
         encoder = made(batch)
         parts = interactions(name, encoder.shape) | turns(encoder.shape)
-        seconds = alternate(steps_on(encoder, parts, batch, bf16=bf16), chosen.rounds)
+        seconds = alternate(steps_on(encoder, parts, batch, bf16=bf16), chosen.rounds, warm_up=WARM_UP)
         result["costs"][name] = costs(seconds, layers)
         result["memory"][name] = {part: kept.growth(parts[part], encoder.shape) for part in parts}
     show(result)

@@ -1,145 +1,165 @@
-"""Training throughput: our batches beside the recipe of the stock multiple-choice example, in one run, alternating.
+"""Training throughput: our recipe beside others of the same reader, and beside what the processor can multiply."""
 
-Both train the same reader (`plain`, MiniLM, dropout 0) with the same optimizer on DREAM's training questions. The
-stock recipe draws questions at random, pads them to the longest of the batch and computes in fp32. A third loop adds
-turns of iterative co-attention, to see what a turn costs.
-"""
-
-import argparse
-import json
 import statistics
 import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pyarrow.dataset as pads
 import torch
 
-from coattend import readers
-from coattend.parameters import TokenizerParameters, TrainingParameters
-from coattend.readers.batch import Batch
-from coattend.text.subwords import load_tokenizer, special_layout
-from coattend.training.batching import LengthBuckets
-from coattend.training.collation import Collator
-from coattend.training.data import Source
+from coattend.parameters import TrainingParameters
+from coattend.training.data import QuestionSet
 from coattend.training.devices import uses_bf16
-from coattend.training.examples import Example
-from coattend.training.tokens import Tokens
+from perf.alternate import alternate, ratio
+from perf.prepared import Prepared
+from perf.recipes import Recipe, at_random, of_each, one_by_one, ours, spread
 
-STOCK_BATCH = 8
-"""Questions a batch in the stock recipe."""
+PRODUCT = (4096, 384, 1536)
+"""Of which sizes the product is whose rate is the limit: a batch of tokens through a layer of MiniLM."""
 
-
-def load(data: Path) -> tuple[list[Example], Collator]:
-    """DREAM's training questions as the stages left them."""
-    tables = data / "02_intermediate" / "dream"
-    tokens = Tokens.from_table(pads.dataset(data / "05_model_input/dream/nltk_penn/minilm/tokens", format="parquet"))
-    layout = special_layout(load_tokenizer(TokenizerParameters()))
-    questions, passages = (pads.dataset(tables / f"{name}.parquet") for name in ("questions", "passages"))
-    source = Source("dream", questions, passages, tokens, "options", layout.count)
-    return source.training(TrainingParameters())[0].examples, Collator(tokens, layout, "options")
+LONGEST = 512
+STOCK_SPAN = {"max_length": 384, "stride": 128, "stride_counts": "overlap"}
+"""How the stock question-answering example cuts passages; it pads every window to the greatest length."""
 
 
-def stepper(name: str, *, bf16: bool, **options: Any) -> Callable[[dict[str, torch.Tensor]], float]:
-    """A function that trains a fresh reader on one batch and returns the seconds that it took."""
-    torch.manual_seed(0)
-    reader = readers.build(name, encoder="embedded", dropout=0.0, **options).train()
-    optimizer = torch.optim.AdamW(reader.parameters(), lr=1e-5, fused=True)
-
-    def step(tensors: dict[str, torch.Tensor]) -> float:
-        began = time.perf_counter()
-        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
-            loss = reader(Batch(**tensors)).loss
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
-        optimizer.step()
-        optimizer.zero_grad()
-        return time.perf_counter() - began
-
-    return step
+def options(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
+    """The plain reader on DREAM: ours, the stock multiple-choice example's recipe, and padding to 512."""
+    plan = prepared.plan(prepared.either("dream"), "plain")
+    train, _ = plan.training_questions()
+    return compare(
+        {
+            "ours": ours(plan, train),
+            "stock": at_random(plan, train),
+            "padded to 512": at_random(plan, train, pad_to=LONGEST),
+        },
+        rounds,
+        batches,
+    ) | {"benchmark": plan.benchmark, "real_tokens": round(real_tokens(ours(plan, train)), 4)}
 
 
-def throughput(examples: Sequence[Example], collator: Collator, rounds: int, batches: int) -> dict[str, Any]:
-    """Questions a second of both recipes over an epoch, round by round from batches spread over all lengths."""
-    bf16 = uses_bf16(TrainingParameters(), "cpu")
-    lengths = [collator.sequence_length(example) for example in examples]
-    ours = list(LengthBuckets(lengths, [len(e.sequences) for e in examples], tokens_per_batch=6144, shuffle=False))
-    order = np.random.default_rng(0).permutation(len(examples))
-    stock = [order[i : i + STOCK_BATCH].tolist() for i in range(0, len(order), STOCK_BATCH)]
-    steps = {"ours": stepper("plain", bf16=bf16), "stock": stepper("plain", bf16=False)}
-    drawn = {"ours": ours, "stock": stock}
-    rates: dict[str, list[float]] = {"ours": [], "stock": []}
-    for name, step in steps.items():  # Warm up.
-        step(collator([examples[row] for row in drawn[name][-1]]))
-    for turn in range(rounds):
-        for name, step in steps.items():
-            seconds = [step(collator([examples[row] for row in batch])) for batch in spread(drawn[name], batches, turn)]
-            epoch = statistics.mean(seconds) * len(drawn[name])
-            rates[name].append(len(examples) / epoch)
-    ratios = [mine / theirs for mine, theirs in zip(rates["ours"], rates["stock"], strict=True)]
+def spans(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
+    """The plain reader on SQuAD 1.1: ours, and the recipe of the stock question-answering example."""
+    plan = prepared.plan(prepared.either("squad_v1"), "plain")
+    stock = prepared.plan(plan.benchmark, "plain", training=STOCK_SPAN)
+    recipes = {
+        "ours": ours(plan, plan.training_questions()[0]),
+        "stock": at_random(stock, stock.training_questions()[0], pad_to=STOCK_SPAN["max_length"]),
+    }
+    return compare(recipes, rounds, batches) | {"benchmark": plan.benchmark}
+
+
+def recurrent(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
+    """AoA Reader and DCN+: ours, and each question read alone."""
+    found = {}
+    for reader, benchmark in (("aoa_reader", "sample"), ("dcn_plus", prepared.either("squad_v1"))):
+        plan = prepared.plan(benchmark, reader)
+        train, _ = plan.training_questions()
+        recipes = {"ours": ours(plan, train), "one by one": one_by_one(plan, train)}
+        found[reader] = compare(recipes, rounds, batches) | {"benchmark": benchmark}
+    return found
+
+
+def compare(recipes: dict[str, Recipe], rounds: int, batches: int) -> dict[str, Any]:
+    """Questions a second of each recipe, how much faster the first one is, and what its tensors take of a step."""
+    for recipe in recipes.values():
+        recipe.step(recipe.batches[-1])  # Warm up.
+    making: list[float] = []
+    steps = of_each(recipes, batches)
+    first = recipes["ours"]
+
+    def counted() -> float:
+        rate = first.rate(batches)
+        making.append(first.seconds[1] / (first.seconds[0] - first.seconds[1]))
+        return rate
+
+    rates = alternate(steps | {"ours": counted}, rounds)
     return {
         "questions_per_second": {name: round(statistics.median(values), 2) for name, values in rates.items()},
-        "ratio": round(statistics.median(ratios), 2),
-        "ratio_range": [round(min(ratios), 2), round(max(ratios), 2)],
-        "precision": "bf16" if bf16 else "fp32",
+        "faster_than": {name: ratio(rates["ours"], rates[name]) for name in recipes if name != "ours"},
+        "percent_for_tensors": round(100 * statistics.median(making), 2),
+        "precision": "bf16" if first.bf16 else "fp32",
     }
 
 
-def spread(drawn: list[list[int]], count: int, turn: int) -> list[list[int]]:
-    """Batches from the middle of equal parts of an epoch, so that their mean time is an epoch's; others every turn."""
-    part = len(drawn) / count
-    return [drawn[int(part * (index + 0.5)) + turn] for index in range(count)]
+def rate(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
+    """Floating-point operations a second of our training step, and how much that is of a matrix product's rate.
+
+    A step takes 6 operations for each real token and parameter outside the embedding tables, and 12 x H x N a layer for
+    each of the N tokens of a sequence in attention.
+    """
+    plan = prepared.plan(prepared.either("dream"), "plain")
+    train, _ = plan.training_questions()
+    recipe = ours(plan, train)
+    recipe.step(recipe.batches[-1])
+    turns = iter(range(10**9))
+
+    def step() -> float:
+        drawn = spread(recipe.batches, batches, next(turns))
+        seconds = sum(recipe.step(batch)[0] for batch in drawn)
+        return sum(operations(recipe, train, batch) for batch in drawn) / seconds / 1e9
+
+    found = alternate({"step": step, "product": product}, rounds, warm_up=1)
+    return {
+        "gflops": {name: round(statistics.median(values), 1) for name, values in found.items()},
+        "share": ratio(found["step"], found["product"]),
+        "matrix_units": _has_matrix_units(),
+    }
 
 
-def real_tokens(examples: Sequence[Example], collator: Collator) -> float:
-    """Share of the tokens in our batches that are not padding."""
-    lengths = [collator.sequence_length(example) for example in examples]
-    sequences = [len(example.sequences) for example in examples]
-    real = sum(example.tokens + collator.special_tokens * len(example.sequences) for example in examples)
-    buckets = LengthBuckets(lengths, sequences, tokens_per_batch=6144)
-    padded = sum(max(lengths[row] for row in batch) * sum(sequences[row] for row in batch) for batch in buckets)
+def operations(recipe: Recipe, train: QuestionSet, batch: list[int]) -> float:
+    """Floating-point operations of a step on a batch, padding not counted."""
+    encoder = recipe.reader.encoder.model.encoder
+    weights = sum(one.numel() for one in encoder.parameters())
+    shape = recipe.reader.encoder.model.config
+    lengths = [
+        size + window[1] + recipe.collator.special_tokens
+        for row in batch
+        for size, window in zip(train.examples[row].lengths, train.examples[row].windows, strict=True)
+    ]
+    attention = 12 * shape.num_hidden_layers * shape.hidden_size * sum(length**2 for length in lengths)
+    return 6 * weights * sum(lengths) + attention
+
+
+def product() -> float:
+    """Billions of floating-point operations a second of a product of matrices, as the median of some."""
+    bf16 = uses_bf16(TrainingParameters(), "cpu")
+    rows, inner, columns = PRODUCT
+    kind = torch.bfloat16 if bf16 else torch.float32
+    left, right = torch.randn(rows, inner, dtype=kind), torch.randn(inner, columns, dtype=kind)
+    seconds = []
+    for _ in range(9):
+        began = time.perf_counter()
+        torch.mm(left, right)
+        seconds.append(time.perf_counter() - began)
+    return 2 * rows * inner * columns / statistics.median(seconds) / 1e9
+
+
+def real_tokens(recipe: Recipe) -> float:
+    """Share of the tokens in a recipe's batches that are not padding."""
+    real = padded = 0
+    for batch in recipe.batches:
+        questions = [recipe.examples[row] for row in batch]
+        rows = sum(len(example.sequences) for example in questions)
+        real += sum(example.tokens + recipe.collator.special_tokens * len(example.sequences) for example in questions)
+        padded += rows * max(map(recipe.collator.sequence_length, questions))
     return real / padded
 
 
-def cost_of_a_turn(examples: Sequence[Example], collator: Collator, rounds: int) -> dict[str, Any]:
+def turns(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
     """What each turn of iterative co-attention adds to a training step, all else equal."""
-    bf16 = uses_bf16(TrainingParameters(), "cpu")
-    lengths = [collator.sequence_length(example) for example in examples]
-    buckets = list(LengthBuckets(lengths, [3] * len(lengths), tokens_per_batch=6144, shuffle=False))
-    batch = collator([examples[row] for row in buckets[len(buckets) // 2]])
-    steps = {turns: stepper("poi_net", bf16=bf16, turns=turns) for turns in (0, 1, 3)}
-    seconds: dict[int, list[float]] = {turns: [] for turns in steps}
-    for turn in range(-2, rounds):
-        for turns, step in steps.items():
-            taken = step(batch)
-            if turn >= 0:
-                seconds[turns].append(taken)
+    recipes = {}
+    for count in (0, 1, 3):
+        plan = prepared.plan(prepared.either("dream"), "poi_net", turns=count)
+        train, _ = plan.training_questions()
+        recipes[f"{count}"] = ours(plan, train)
+    middle = recipes["0"].batches[len(recipes["0"].batches) // 2]
+    steps = {name: lambda recipe=recipe: recipe.step(middle)[0] for name, recipe in recipes.items()}
+    seconds = alternate(steps, 3 * rounds, warm_up=2)
     added = [(three - one) / 2 / zero for zero, one, three in zip(*seconds.values(), strict=True)]
     return {
-        "seconds": {turns: round(statistics.median(values), 4) for turns, values in seconds.items()},
+        "seconds": {name: round(statistics.median(values), 4) for name, values in seconds.items()},
         "percent_per_turn": round(100 * statistics.median(added), 2),
     }
 
 
-def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
-    """Measure, print and return."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path("data"), help="project data folder with DREAM's tokens")
-    parser.add_argument("--rounds", type=int, default=4, help="rounds of both recipes")
-    parser.add_argument("--batches", type=int, default=5, help="batches a round")
-    chosen = parser.parse_args(arguments)
-    torch.set_flush_denormal(True)
-    examples, collator = load(chosen.data)
-    result: dict[str, Any] = {
-        "training": throughput(examples, collator, chosen.rounds, chosen.batches),
-        "real_tokens": round(real_tokens(examples, collator), 4),
-        "co_attention": cost_of_a_turn(examples, collator, 3 * chosen.rounds),
-    }
-    print(json.dumps(result, indent=1))
-    return result
-
-
-if __name__ == "__main__":
-    main()
+def _has_matrix_units() -> bool:
+    return bool(getattr(torch.cpu, "_is_amx_tile_supported", lambda: False)())

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import psutil
 
-INTERVAL = 0.25
+INTERVAL = 0.05
 
 
 class Watched(NamedTuple):
@@ -17,7 +17,7 @@ class Watched(NamedTuple):
     Attributes:
         seconds: From its start to its end.
         peak_mib: Largest memory of all its processes together, pages that they share counted once (PSS), looked at
-            four times a second.
+            twenty times a second.
     """
 
     seconds: float
@@ -41,7 +41,7 @@ def watched(command: Sequence[str | Path], *, folder: Path, environment: Mapping
             time.sleep(INTERVAL)
     if process.returncode:
         raise SystemExit(log.read_text()[-2000:])
-    return Watched(round(time.perf_counter() - began, 1), round(peak / 2**20))
+    return Watched(round(time.perf_counter() - began, 2), round(peak / 2**20))
 
 
 def _memory(process: psutil.Process) -> int:

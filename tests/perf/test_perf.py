@@ -2,20 +2,63 @@
 
 import pytest
 import torch
+from perf.prepared import Prepared
 
 from coattend.readers.attended import Attended
 from coattend.readers.parts import EncoderShape
-from perf import data_stages, interactions, kept, scale, training
+from perf import data_stages, frozen, inference, interactions, kept, overhead, page, scale, training
 
 
-def test_training_finds_its_questions(kedro_run, project):
-    """The sample's tables in the place of DREAM's."""
-    kedro_run("ingestion,tagging,tokenization", "sample", benchmarks={"sample": {"fill_blanks": False}})
-    data = project / "data" / "test"
-    for folder in ("02_intermediate", "05_model_input"):
-        (data / folder / "sample").rename(data / folder / "dream")
-    examples, collator = training.load(data)
-    assert 0 < training.real_tokens(examples, collator) <= 1
+@pytest.fixture(scope="module")
+def prepared(shared_project):
+    return Prepared(shared_project, "test", ("sample",))
+
+
+def test_recipes_are_timed_beside_one_another(prepared, monkeypatch):
+    monkeypatch.setattr(training, "LONGEST", 64)
+    monkeypatch.setitem(training.STOCK_SPAN, "max_length", 64)
+    found = training.options(prepared, rounds=1, batches=1)
+    assert set(found["faster_than"]) == {"stock", "padded to 512"}
+    assert 0 < found["real_tokens"] <= 1
+    assert set(training.spans(prepared, rounds=1, batches=1)["questions_per_second"]) == {"ours", "stock"}
+
+
+def test_a_rate_has_its_limit(prepared):
+    found = training.rate(prepared, rounds=1, batches=1)
+    assert found["gflops"]["step"] > 0 and found["gflops"]["product"] > 0
+
+
+def test_a_frozen_encoder_is_not_asked(prepared, monkeypatch):
+    monkeypatch.setattr(frozen, "QUESTIONS", 8)
+    found = frozen.measure(prepared, rounds=1, batches=1)
+    assert found["faster"]["ratio"] > 1 and found["kept_kib_per_question"] > 0
+
+
+def test_pipelines_answer_beside_ours(prepared, monkeypatch):
+    monkeypatch.setattr(inference, "QUESTIONS", 4)
+    found = inference.measure(prepared, rounds=1, batches=1)
+    assert set(found) == {"options", "span", "word"}
+    assert all(rate > 0 for one in found.values() for rate in one["questions_per_second"].values())
+
+
+def test_trials_that_are_done_are_gone_through(prepared, monkeypatch):
+    monkeypatch.setattr(overhead, "TRIALS", 3)
+    assert overhead.measure(prepared, rounds=1, batches=1)["seconds"] > 0
+
+
+def test_the_page_shows_what_was_measured_and_what_was_not():
+    machine = {"processor": "X1", "cores": 2, "threads": 2, "bf16": [], "python": "3.11", "code": "abc"}
+    ratio = {"ratio": 4.4, "least": 3.0, "greatest": 7.0}
+    figures = {
+        "faster_than": {"stock": ratio, "padded to 512": ratio},
+        "percent_for_tensors": 0.5,
+        "questions_per_second": {"ours": 8.8, "stock": 2.0},
+        "benchmark": "dream",
+    }
+    shown = page.of({"options": {"machine": machine, "measured": "2026-01-01", "figures": figures}})
+    assert "| 5 x | 4.4 x [3.0, 7.0] |" in shown
+    assert "| training, options | dream | ours 8.8, stock 2 |" in shown
+    assert shown.count("not measured") == len(page.GOALS) - 3
 
 
 def test_the_released_way_and_ours(raw):
@@ -25,10 +68,11 @@ def test_the_released_way_and_ours(raw):
     assert found["pairs"] == 60 and found["times_faster"] > 0
 
 
+@pytest.mark.slow
 def test_the_sample_of_any_size():
     found = scale.main(["--passages", "30", "60"])
     assert set(found["passages"]) == {"30", "60"}
-    assert len(found["peak_beside_the_first"]) == 1
+    assert len(found["peak_beside_the_first"]) == len(found["loader_beside_the_first"]) == 1
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """Puts sequences together when a batch is made: ``[CLS] P [SEP] Q O [SEP]``, padded to the longest."""
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,6 +54,12 @@ class Collator:
         self._tokens, self._layout, self._task, self._multiple = tokens, layout, task, multiple
         self._permute, self._lookup = permute, lookup
         self._cloze, self._pieces, self._reward, self._states = cloze, pieces, reward, states
+
+    def padded_to(self, multiple: int) -> "Collator":
+        """The same, with sequences padded to a multiple of something else."""
+        other = copy(self)
+        other._multiple = multiple
+        return other
 
     @property
     def passage_start(self) -> int:

@@ -1,0 +1,115 @@
+"""Questions a second that are answered, beside pipelines of ``transformers`` over the same encoder.
+
+There is a pipeline that scores pairs of texts, which options are to a reader; one that gives each token scores, which
+spans need; and one that gives each token's vectors, which words need. They have the same texts, tokenise them one by
+one and compute in fp32, as they come; ours tokenises each distinct text once, which is timed with it, and then reads
+whole questions of like length. A pipeline has batches of 8, or of 1 if that is faster.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from coattend.parameters import TokenizerParameters
+from coattend.text.questions import question_domains
+from coattend.text.subwords import load_tokenizer
+from coattend.text.tokenizer_files import find
+from coattend.training.data import QuestionSet
+from coattend.training.plan import Plan
+from perf.alternate import alternate, ratio
+from perf.prepared import Prepared
+
+QUESTIONS = 48
+
+KINDS: dict[str, tuple[str, str, str]] = {
+    "options": ("dream", "plain", "text-classification"),
+    "span": ("squad_v1", "plain", "token-classification"),
+    "word": ("sample", "poi_net_word", "feature-extraction"),
+}
+"""For each task a benchmark, a reader over the embedded encoder, and the pipeline beside it."""
+
+
+def measure(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
+    """Each kind of task."""
+    torch.manual_seed(0)
+    found = {}
+    for task, (benchmark, reader, pipeline) in KINDS.items():
+        plan = prepared.plan(prepared.either(benchmark), reader, training={"max_questions": QUESTIONS})
+        found[task] = beside(plan, pipeline, rounds)
+    return found
+
+
+def beside(plan: Plan, name: str, rounds: int) -> dict[str, Any]:
+    """Questions a second of a reader and of a pipeline."""
+    asked, _ = plan.training_questions()
+    reader = plan.build(asked)
+    pairs = texts_of(asked, plan)
+    distinct = sorted({text for pair in pairs for text in pair})
+    tokenizer = load_tokenizer(TokenizerParameters())
+
+    def ours() -> float:
+        began = time.perf_counter()
+        tokenizer.encode(distinct, [False] * len(distinct))
+        plan.ask(reader, asked)
+        return len(asked.examples) / (time.perf_counter() - began)
+
+    steps = {"ours": ours} | {f"{name}, {size}": pipeline_of(name, pairs, len(asked.examples), size) for size in (1, 8)}
+    rates = alternate(steps, rounds, warm_up=1)
+    best = max(list(rates)[1:], key=lambda key: sum(rates[key]))
+    return {
+        "benchmark": plan.benchmark,
+        "questions_per_second": {key: round(sorted(values)[rounds // 2], 2) for key, values in rates.items()},
+        "peer": best,
+        "faster": ratio(rates["ours"], rates[best]),
+    }
+
+
+def texts_of(asked: QuestionSet, plan: Plan) -> list[tuple[str, str]]:
+    """A passage beside each question domain."""
+    source = plan.source
+    pairs = []
+    for example in asked.examples:
+        row = asked.rows[example.question_id]
+        domains = question_domains(
+            row["task"],
+            row["question"],
+            row["options"],
+            fill_blanks=source.fill_blanks,
+            words_as_options=source.words_as_options,
+        )
+        pairs += [(asked.texts[example.question_id], " ".join(texts)) for texts in domains]
+    return pairs
+
+
+def pipeline_of(name: str, pairs: list[tuple[str, str]], questions: int, batch_size: int) -> Callable[[], float]:
+    """Questions a second of a pipeline of ``transformers`` over the embedded encoder."""
+    import transformers
+
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    made = {
+        "text-classification": transformers.AutoModelForSequenceClassification,
+        "token-classification": transformers.AutoModelForTokenClassification,
+        "feature-extraction": transformers.AutoModel,
+    }[name]
+    folder = str(find("embedded").folder)
+    heads = {} if made is transformers.AutoModel else {"num_labels": 2}
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, model_max_length=512)
+    pipe = transformers.pipeline(
+        name, model=made.from_pretrained(folder, **heads).eval(), tokenizer=tokenizer, device=-1, batch_size=batch_size
+    )
+    if name == "text-classification":
+        given: list[Any] = [{"text": passage, "text_pair": asked} for passage, asked in pairs]
+        how: dict[str, Any] = {"truncation": "only_first", "max_length": 512}
+    else:  # These take one text.
+        given = [f"{passage} {asked}" for passage, asked in pairs]
+        how = {} if name == "token-classification" else {"truncation": True}
+
+    def rate() -> float:
+        began = time.perf_counter()
+        pipe(given, **how)
+        return questions / (time.perf_counter() - began)
+
+    return rate
