@@ -21,8 +21,8 @@ def measure(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
     frozen = prepared.plan(benchmark, "duma", training=given | {"frozen": True})
     train, _ = tuned.training_questions()
     with tempfile.TemporaryDirectory() as folder:
-        states = frozen.states(frozen.build(train), train, Path(folder, "trials"))
-        recipes = {"frozen": ours(frozen, train, states=in_memory(states)), "tuned": ours(tuned, train)}
+        states = frozen.kept(frozen.build(train), train, Path(folder, "trials"))
+        recipes = {"frozen": ours(frozen, train, kept=in_memory(states)), "tuned": ours(tuned, train)}
         for recipe in recipes.values():
             recipe.step(recipe.batches[-1])
         rates = alternate(of_each(recipes, batches), rounds)

@@ -131,6 +131,8 @@ def test_fewer_questions_are_the_same_few_in_any_order(tables, layout):
     ids = [{example.question_id for example in one.examples} for one in (few, more)]
     assert len(ids[0]) == 10
     assert ids[0] < ids[1]
+    held_out = source.training(TrainingParameters(max_questions=10, held_out=0.9))[1]
+    assert len(held_out.examples) == 10, "no more choose the checkpoint than are trained on"
 
 
 @given(

@@ -64,7 +64,9 @@ class TrainingParameters(Parameters):
         ("train", "dev"), description="train: what it learns from and is chosen by; dev: what it is scored on."
     )
     reads: Reads = Field("all", description="What is read of questions with options, in training and when scored.")
-    max_questions: int | None = Field(None, ge=1, description="Use so many training questions only; null: all.")
+    max_questions: int | None = Field(
+        None, ge=1, description="Use so many training questions only, and no more held-out ones; null: all."
+    )
     max_answer_length: int = Field(30, ge=1, description="Longest predicted span in tokens.")
 
     @field_validator("seeds")

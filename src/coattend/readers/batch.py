@@ -44,6 +44,8 @@ class Batch:
         passage_piece_words: The word in P that each of them lies in [S, M]; -1 for special tokens, -2 for padding.
         question_pieces: The same of the question domain [S, M'].
         question_piece_words: The word in Q that each of them lies in [S, M'].
+        passage_context: Vectors of the passage's words in their context, made before [S, P, D]; None: pieces are read.
+        question_context: The same of the question domain [S, Q, D].
     """
 
     input_ids: Tensor
@@ -69,6 +71,8 @@ class Batch:
     passage_piece_words: Tensor | None = None
     question_pieces: Tensor | None = None
     question_piece_words: Tensor | None = None
+    passage_context: Tensor | None = None
+    question_context: Tensor | None = None
 
     def to(self, device: torch.device | str) -> "Batch":
         """The same batch on another device."""

@@ -1,6 +1,6 @@
 """Puts sequences together when a batch is made: ``[CLS] P [SEP] Q O [SEP]``, padded to the longest."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from coattend.training.cloze import ClozeArrays
 from coattend.training.examples import Example, token_span
-from coattend.training.pieces import Pieces, padded
+from coattend.training.pieces import Pieces, padded, sides
 from coattend.training.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ PAD_TAG, SPECIAL_TAG = 0, 1
 
 Rename = Callable[[np.ndarray], np.ndarray]
 """Makes other tokens of a text's, as many."""
+
+Kept = Callable[[Sequence[Example], Mapping[str, np.ndarray]], dict[str, np.ndarray]]
+"""What is added to the arrays of a batch of examples."""
 
 
 class Collator:
@@ -34,7 +37,7 @@ class Collator:
         cloze: Makes what a batch holds of words and candidates.
         pieces: Subwords beside words, for vectors of words in their context.
         reward: Makes the reward of a batch's spans.
-        states: What a frozen encoder made of examples' sequences, padded to a length.
+        kept: What a frozen encoder made of examples, and so is not made again.
     """
 
     def __init__(
@@ -49,11 +52,11 @@ class Collator:
         cloze: ClozeArrays | None = None,
         pieces: Pieces | None = None,
         reward: Callable[[Sequence[Example]], "Reward"] | None = None,
-        states: Callable[[Sequence[Example], int], np.ndarray] | None = None,
+        kept: Kept | None = None,
     ) -> None:
         self._tokens, self._layout, self._task, self._multiple = tokens, layout, task, multiple
         self._permute, self._lookup = permute, lookup
-        self._cloze, self._pieces, self._reward, self._states = cloze, pieces, reward, states
+        self._cloze, self._pieces, self._reward, self._kept = cloze, pieces, reward, kept
 
     def padded_to(self, multiple: int) -> "Collator":
         """The same, with sequences padded to a multiple of something else."""
@@ -99,9 +102,9 @@ class Collator:
             arrays |= self._spans(examples, arrays["passage_mask"].shape[1])
         elif self._cloze is not None:
             arrays |= self._cloze(examples, arrays, self.passage_start)
-        if self._states is not None:
-            arrays["hidden"] = self._states(examples, arrays["input_ids"].shape[1])
-        if self._pieces is not None:
+        if self._kept is not None:
+            arrays |= self._kept(examples, arrays)
+        elif self._pieces is not None:
             arrays |= self._of_pieces(examples, self._pieces)
         rewarded = {"reward": self._reward(examples)} if self._reward else {}
         return {name: torch.from_numpy(array) for name, array in arrays.items()} | rewarded
@@ -173,16 +176,11 @@ class Collator:
         return ids if self._lookup is None else self._lookup[ids]
 
     def _of_pieces(self, examples: Sequence[Example], pieces: Pieces) -> dict[str, np.ndarray]:
-        before, tokens = self.passage_start, self._tokens
-        passages, questions = [], []
-        for example in examples:
-            length = tokens.length(example.passage)
-            for texts, size, window in zip(example.sequences, example.lengths, example.windows, strict=True):
-                passages.append(pieces.text([example.passage], [length], window, before))
-                questions.append(pieces.text(texts, [tokens.length(row) for row in texts], (0, size), 0))
-        sides = {"passage": padded(passages, pieces.layout.pad_id), "question": padded(questions, pieces.layout.pad_id)}
-        return {f"{side}_pieces": ids for side, (ids, _) in sides.items()} | {
-            f"{side}_piece_words": words for side, (_, words) in sides.items()
+        asked = [pair for example in examples for pair in sides(example, self.passage_start)]
+        passages, questions = ([pieces.text(pair[place]) for pair in asked] for place in (0, 1))
+        both = {"passage": padded(passages, pieces.layout.pad_id), "question": padded(questions, pieces.layout.pad_id)}
+        return {f"{side}_pieces": ids for side, (ids, _) in both.items()} | {
+            f"{side}_piece_words": words for side, (_, words) in both.items()
         }
 
     def _spans(self, examples: Sequence[Example], passage: int) -> dict[str, np.ndarray]:

@@ -87,8 +87,8 @@ class Source:
             held_out = self._rows(["dev"], subsets)
         else:
             train, held_out = hold_out(train, self.passages, training.held_out)
-        if training.max_questions is not None:
-            train = _first(train, training.max_questions)
+            held_out = _first(held_out, training.max_questions)
+        train = _first(train, training.max_questions)
         chosen, choosing = (self._set(rows, training, self.tokens) for rows in (train, held_out))
         chosen = self._answers_in_sight(chosen)
         for questions, purpose in ((chosen, "to train on"), (choosing, "to choose the checkpoint by")):
@@ -166,7 +166,9 @@ class Source:
         )
 
 
-def _first(questions: pa.Table, count: int) -> pa.Table:
-    """As many questions as wanted, chosen by their ids and not by their order."""
+def _first(questions: pa.Table, count: int | None) -> pa.Table:
+    """As many questions as wanted, chosen by their ids and not by their order; None: all of them."""
+    if count is None:
+        return questions
     keys = pa.array([text_id(name) for name in questions.column("question_id").to_pylist()])
     return questions.take(pc.sort_indices(keys)[:count])

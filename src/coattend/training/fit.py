@@ -184,15 +184,15 @@ def _fit(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet, ch
     torch.manual_seed(seed)
     reader = begin(plan, train, trial.store, seed)
     reader.to(device)
-    states, choosing = first_first(lambda: [plan.states(reader, one, trial.store) for one in (train, held_out)])
+    kept, choosing = first_first(lambda: [plan.kept(reader, one, trial.store) for one in (train, held_out)])
     buckets = _buckets(train.examples, plan.collator(reader, train), training, seed)
     measure = Measure(trial.id, device)
     trainer = ReaderTrainer(
         reader,
         train.examples,
         buckets=buckets,
-        collator=plan.collator(reader, train, permute=plan.permutation(seed, lambda: buckets.epoch), states=states),
-        score=lambda: held_out_score(plan.ask(reader, held_out, states=choosing), held_out),
+        collator=plan.collator(reader, train, permute=plan.permutation(seed, lambda: buckets.epoch), kept=kept),
+        score=lambda: held_out_score(plan.ask(reader, held_out, kept=choosing), held_out),
         arguments=arguments,
         callbacks=callbacks_of(training, f"{plan.benchmark}.{plan.name} seed {seed}"),
         measure=measure,
@@ -202,7 +202,7 @@ def _fit(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet, ch
     def end() -> dict[str, Any]:
         shutil.rmtree(trial.model, ignore_errors=True)
         reader.save(trial.model)
-        answers = plan.ask(reader, held_out, states=choosing)
+        answers = plan.ask(reader, held_out, kept=choosing)
         threshold = null_threshold(answers, held_out, train) if plan.source.task == "span" else None
         found = {
             "null_threshold": threshold,

@@ -6,7 +6,7 @@ Trials that share an encoder and questions share these files, whatever their int
 import hashlib
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,19 +38,20 @@ class KeptStates:
     offsets: np.ndarray
     first: dict[str, int]
 
-    def __call__(self, examples: Sequence[Example], length: int) -> np.ndarray:
-        """Hidden states [S, N, H] of the sequences of examples; zero at padding.
+    def __call__(self, examples: Sequence[Example], arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """What they add to a batch: hidden states of the sequences [S, N, H], zero at padding.
 
         Args:
-            examples: B questions.
-            length: N.
+            examples: B questions with S sequences in all.
+            arrays: The batch's other fields.
         """
+        length = arrays["input_ids"].shape[1]
         rows = [self.first[one.question_id] + place for one in examples for place in range(len(one.sequences))]
         made = np.zeros((len(rows), length, self.states.shape[1]), np.float32)
         for place, row in enumerate(rows):
             start, end = self.offsets[row : row + 2]
             made[place, : end - start] = self.states[start:end]
-        return made
+        return {"hidden": made}
 
 
 def keep_states(

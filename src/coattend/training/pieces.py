@@ -1,14 +1,46 @@
 """The subwords of texts beside their words, for vectors of words in their context."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from coattend.readers.encoders.context import OF_NO_WORD, PADDING
 from coattend.text.subwords import SpecialLayout
+from coattend.training.examples import Example
 from coattend.training.tokens import Tokens
 from coattend.training.words import WordTokens
+
+
+class Side(NamedTuple):
+    """The passage or the question of a sequence.
+
+    Attributes:
+        texts: Rows of its texts, which stand one behind the other.
+        window: The first of their words that is read, and how many are.
+        before: Position of that first word in its domain.
+    """
+
+    texts: tuple[int, ...]
+    window: tuple[int, int]
+    before: int
+
+    @property
+    def length(self) -> int:
+        """Positions of its domain up to its last word."""
+        return self.before + self.window[1]
+
+
+def sides(example: Example, before: int) -> Iterator[tuple[Side, Side]]:
+    """Passage and question of each of an example's sequences.
+
+    Args:
+        example: The question.
+        before: Positions before a passage's first word.
+    """
+    for texts, size, window in zip(example.sequences, example.lengths, example.windows, strict=True):
+        yield Side((example.passage,), window, before), Side(texts, (0, size), 0)
 
 
 @dataclass(frozen=True)
@@ -16,11 +48,13 @@ class Pieces:
     """Subwords of the texts whose words a reader reads.
 
     Attributes:
+        words: The words.
         tokens: The subwords, with the word that each lies in.
         rows: Row of the subwords for each row of the words.
         layout: Special tokens of their tokenizer.
     """
 
+    words: WordTokens
     tokens: Tokens
     rows: np.ndarray
     layout: SpecialLayout
@@ -28,28 +62,25 @@ class Pieces:
     @classmethod
     def beside(cls, words: WordTokens, tokens: Tokens, layout: SpecialLayout) -> "Pieces":
         """Bring words and subwords of the same texts together."""
-        return cls(tokens, np.array([tokens.rows[name] for name in words.rows]), layout)
+        return cls(words, tokens, np.array([tokens.rows[name] for name in words.rows]), layout)
 
-    def text(self, rows: Sequence[int], lengths: Sequence[int], window: tuple[int, int], shift: int) -> np.ndarray:
+    def text(self, side: Side) -> np.ndarray:
         """Subwords of one side of a sequence, read alone.
 
         Args:
-            rows: Rows of the words of its texts, which stand one behind the other.
-            lengths: How many words each has.
-            window: The first of the words that are read, and how many.
-            shift: Position of that first word in its domain.
+            side: The side.
 
         Returns:
             Ids and the words that they lie in, counted in the domain, int64 [2, M]; special tokens lie in none.
         """
-        ids, words, before = [], [], 0
-        for row, length in zip(rows, lengths, strict=True):
+        (first, count), ids, words, passed = side.window, [], [], 0
+        for row in side.texts:
             where = self.tokens.slice(int(self.rows[row]))
             of_word = self.tokens.word_index[where].astype(np.int64)
-            inside = (of_word >= window[0] - before) & (of_word < window[0] + window[1] - before)
+            inside = (of_word >= first - passed) & (of_word < first + count - passed)
             ids.append(self.tokens.input_ids[where][inside])
-            words.append(of_word[inside] + before - window[0] + shift)
-            before += length
+            words.append(of_word[inside] + passed - first + side.before)
+            passed += self.words.length(row)
         prefix, suffix = (np.array(special, np.int64) for special in (self.layout.prefix, self.layout.suffix))
         no_word = [np.full(len(special), OF_NO_WORD) for special in (prefix, suffix)]
         return np.stack([np.concatenate([prefix, *ids, suffix]), np.concatenate([no_word[0], *words, no_word[1]])])

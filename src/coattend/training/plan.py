@@ -14,12 +14,13 @@ from coattend.readers.reader import Reader
 from coattend.text.subwords import SpecialLayout, load_tokenizer
 from coattend.training.answers import Answer, answer
 from coattend.training.cloze import ClozeArrays
-from coattend.training.collation import Collator
+from coattend.training.collation import Collator, Kept
 from coattend.training.data import QuestionSet, Source
 from coattend.training.devices import device_of, uses_bf16
 from coattend.training.encoders import encoder_digest
 from coattend.training.entities import EntityNames, Permutation
-from coattend.training.kept_states import KeptStates, keep_states
+from coattend.training.kept_contexts import keep_contexts
+from coattend.training.kept_states import keep_states
 from coattend.training.pieces import Pieces
 from coattend.training.pooled import training_questions
 from coattend.training.rewards import SpanReward
@@ -82,7 +83,7 @@ class Plan:
         asked: QuestionSet,
         *,
         permute: Permutation | None = None,
-        states: KeptStates | None = None,
+        kept: Kept | None = None,
     ) -> Collator:
         """Makes this plan's batches.
 
@@ -90,7 +91,7 @@ class Plan:
             reader: Who reads them.
             asked: The questions that they are made of.
             permute: How entities change their names, in training.
-            states: What a frozen encoder made of them.
+            kept: What a frozen encoder made of them.
         """
         tokens, before = asked.tokens, len(self.layout.prefix)
         lookup = None
@@ -99,38 +100,38 @@ class Plan:
         cloze = ClozeArrays(tokens, asked.texts, unknown=UNKNOWN) if self.task == "word" else None
         rewarded = self.options.get("objective", "cross_entropy") != "cross_entropy"
         reward = partial(SpanReward, passages=asked.texts, tokens=tokens, before=before) if rewarded else None
-        extras = {"lookup": lookup, "cloze": cloze, "pieces": self.pieces, "reward": reward, "states": states}
+        extras = {"lookup": lookup, "cloze": cloze, "pieces": self.pieces, "reward": reward, "kept": kept}
         return Collator(tokens, self.layout, self.task, permute=permute, **extras)
 
-    def states(self, reader: Reader, asked: QuestionSet, store: Path) -> KeptStates | None:
-        """What this plan's encoder makes of questions, if it is frozen.
+    def kept(self, reader: Reader, asked: QuestionSet, store: Path) -> Kept | None:
+        """What is computed once of questions and kept: a frozen encoder's states, or vectors of words in their context.
 
         Args:
             reader: Whose encoder it is.
             asked: The questions.
-            store: The folder of all trials; states are kept beside it.
+            store: The folder of all trials; what is kept lies beside it.
 
         Raises:
             CoattendError: If there is no pretrained encoder to freeze, or entities change their names.
         """
-        if not self.training.frozen:
-            return None
-        if isinstance(asked.tokens, WordTokens) or self.training.permute_entities:
-            problem = (
-                "words are learned anew" if isinstance(asked.tokens, WordTokens) else "entities change their names"
-            )
+        words, training = isinstance(asked.tokens, WordTokens), self.training
+        if training.frozen and (words or training.permute_entities):
+            problem = "words are learned anew" if words else "entities change their names"
             raise CoattendError(f"cannot be: {problem}", where="training.frozen", cure="Train it with frozen: false")
-        _, bf16 = self.precision()
-        return keep_states(
-            reader,
-            asked.examples,
-            tokens=asked.tokens,
-            collator=self.collator(reader, asked),
-            folder=store.parent / "encoder_outputs",
-            encoder=f"{encoder_digest(self.encoder.source)} {self.options.get('co_attention')}",
-            tokens_per_batch=self.training.tokens_per_batch,
-            bf16=bf16,
-        )
+        how: dict[str, Any] = {
+            "folder": store.parent / "encoder_outputs",
+            "tokens_per_batch": training.tokens_per_batch,
+            "bf16": self.precision()[1],
+        }
+        encoder = encoder_digest(self.encoder.source) if training.frozen or self.pieces else ""
+        if training.frozen:
+            how |= {"tokens": asked.tokens, "collator": self.collator(reader, asked)}
+            encoder = f"{encoder} {self.options.get('co_attention')}"
+            return keep_states(reader, asked.examples, encoder=encoder, **how)
+        if self.pieces is not None:
+            how |= {"pieces": self.pieces, "before": len(self.layout.prefix)}
+            return keep_contexts(reader.encoder.context, asked.examples, encoder=encoder, **how)
+        return None
 
     def permutation(self, seed: int, epoch: Callable[[], int]) -> Permutation | None:
         """How entities change their names in training, if they do."""
@@ -186,14 +187,14 @@ class Plan:
         how = {"most": self.options["most_words"], "lowercase": self.options["lowercase"]}
         return Words(words=tokens.vocabulary(train.examples, **how), encoder=self.encoder.source)
 
-    def ask(self, reader: Reader, asked: QuestionSet, *, states: KeptStates | None = None) -> list[Answer]:
+    def ask(self, reader: Reader, asked: QuestionSet, *, kept: Kept | None = None) -> list[Answer]:
         """What a reader of this plan answers to questions."""
         _, bf16 = self.precision()
         return list(
             answer(
                 reader,
                 asked.examples,
-                collator=self.collator(reader, asked, states=states),
+                collator=self.collator(reader, asked, kept=kept),
                 tokens=asked.tokens,
                 tokens_per_batch=self.training.tokens_per_batch,
                 bf16=bf16,

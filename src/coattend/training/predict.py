@@ -101,7 +101,7 @@ def predict(plan: Plan, trial: dict[str, Any], asked: QuestionSet, store: Path) 
     reader = Reader.load(folder / "model")
     device, _ = plan.precision()
     reader.to(device)
-    answers = plan.ask(reader, asked, states=plan.states(reader, asked, store))
+    answers = plan.ask(reader, asked, kept=plan.kept(reader, asked, store))
     table = mark(answers, asked, trial_id=trial["trial_id"], seed=trial["seed"], threshold=trial["null_threshold"])
     with replacing(kept) as temporary:
         pq.write_table(table, temporary)

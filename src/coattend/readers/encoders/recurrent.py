@@ -151,6 +151,9 @@ class RecurrentEncoder(nn.Module):
         return torch.cat(features, -1)
 
     def _in_context(self, batch: Batch, side: str, mask: Tensor) -> Tensor:
+        made: Tensor | None = getattr(batch, f"{side}_context")
+        if made is not None:
+            return made.to(self.vectors.weight.dtype)
         pieces, words = getattr(batch, f"{side}_pieces"), getattr(batch, f"{side}_piece_words")
         length = mask.shape[1]
         if pieces is None:  # What it reads are the transformer's own pieces.
