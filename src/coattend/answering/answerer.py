@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from coattend.answering import recipe as recipes
-from coattend.answering.limits import Asked, Limits, Refused, check
+from coattend.answering.asked import Asked, Refused, check
 from coattend.answering.processing import Processing
 from coattend.answering.reading import Reading
 from coattend.answering.recipe import Recipe
+from coattend.parameters import Limits
 from coattend.readers.reader import Reader
 from coattend.text.occurrences import distinct_words
 from coattend.text.questions import is_cloze

@@ -13,11 +13,14 @@ from coattend.parameters.benchmark import (
 )
 from coattend.parameters.compare import CompareParameters
 from coattend.parameters.engine import LOCAL, EngineParameters
+from coattend.parameters.limits import Limits
+from coattend.parameters.prediction import PredictionParameters
 from coattend.parameters.reader import EncoderParameters, ReaderParameters, training_of
 from coattend.parameters.search import SearchParameters, ValuesParameters
 from coattend.parameters.strict import Parameters
 from coattend.parameters.study import PaperParameters, StudyParameters, StudySettings
 from coattend.parameters.text import TaggingParameters, TokenizerParameters
+from coattend.parameters.tracking import TrackingParameters
 from coattend.parameters.training import RerankingParameters, TrainingParameters
 
 __all__ = [
@@ -29,8 +32,10 @@ __all__ = [
     "DownloadParameters",
     "EncoderParameters",
     "EngineParameters",
+    "Limits",
     "PaperParameters",
     "Parameters",
+    "PredictionParameters",
     "ReaderParameters",
     "RerankingParameters",
     "SearchParameters",
@@ -40,6 +45,7 @@ __all__ = [
     "TaggingParameters",
     "Task",
     "TokenizerParameters",
+    "TrackingParameters",
     "TrainingParameters",
     "ValuesParameters",
     "training_of",

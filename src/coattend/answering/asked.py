@@ -1,21 +1,10 @@
-"""What may be asked: limits of texts and options, kept wherever a trained reader is."""
+"""What may be asked: limits of texts and options, kept wherever a trained reader answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic import Field
-
 from coattend.errors import CoattendError
-from coattend.parameters.strict import Parameters
-
-
-class Limits(Parameters):
-    """The largest question that a reader takes on."""
-
-    passage: int = Field(100_000, ge=1, description="Characters of a passage.")
-    question: int = Field(5_000, ge=1, description="Characters of a question.")
-    option: int = Field(5_000, ge=1, description="Characters of an option.")
-    options: int = Field(100, ge=2, description="Options of a question.")
+from coattend.parameters import Limits
 
 
 class Refused(CoattendError):
