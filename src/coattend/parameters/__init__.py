@@ -12,6 +12,7 @@ from coattend.parameters.benchmark import (
     Task,
 )
 from coattend.parameters.compare import CompareParameters
+from coattend.parameters.demo import DemoParameters
 from coattend.parameters.engine import LOCAL, EngineParameters
 from coattend.parameters.limits import Limits
 from coattend.parameters.prediction import PredictionParameters
@@ -29,6 +30,7 @@ __all__ = [
     "BenchmarkParameters",
     "BookParameters",
     "CompareParameters",
+    "DemoParameters",
     "DownloadParameters",
     "EncoderParameters",
     "EngineParameters",

@@ -1,5 +1,7 @@
 """A trained reader as MLflow asks it."""
 
+import math
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from coattend.answering.asked import Asked, Refused
 from coattend.answering.found import READER
 from coattend.answering.questions_file import asked_of
 from coattend.benchmarks.checks import Flaw
-from coattend.errors import CoattendError
+from coattend.benchmarks.custom import NEEDED
 
 
 class ReaderModel(PythonModel):
@@ -40,8 +42,17 @@ class ReaderModel(PythonModel):
         Raises:
             MlflowException: If a question cannot be answered, with its number and why; servers make it a 400.
         """
+        return self.answers(model_input)
+
+    def answers(self, questions: pd.DataFrame, *, until: float = math.inf) -> list[dict[str, Any]]:
+        """The same, with an end to patience.
+
+        Args:
+            questions: A row for each question.
+            until: When to give up, by `time.monotonic`.
+        """
         try:
-            asked = [_asked(row, place) for place, row in enumerate(model_input.to_dict("records"), 1)]
+            asked = [_asked(row, place) for place, row in enumerate(questions.to_dict("records"), 1)]
         except Flaw as flaw:
             raise refusal(str(flaw)) from None
         answers = []
@@ -49,17 +60,23 @@ class ReaderModel(PythonModel):
             if isinstance(one, Refused):
                 raise refusal(f"question {place}: {one.message}")
             answers.append(one)
+            if time.monotonic() > until:
+                raise refusal(f"there was time for {place} of {len(asked)} questions only: ask fewer at once")
         return answers
 
 
 def _asked(row: Mapping[str, Any], place: int) -> Asked:
     options = row.get("options")
-    # A table has NaN where a row has none, and an array of texts where it has some.
-    listed = None if options is None or isinstance(options, float) else list(options)
+    # A table has NaN where a row has none, and an array where it has some; texts may be numpy's.
+    listed = None if options is None or isinstance(options, float) else [_plain(one) for one in options]
     try:
-        return asked_of({**row, "options": listed})
+        return asked_of({name: _plain(row.get(name)) for name in NEEDED} | {"options": listed})
     except Flaw as flaw:
         raise Flaw(f"question {place}: {flaw}") from None
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, str) else value
 
 
 def refusal(problem: str) -> MlflowException:
