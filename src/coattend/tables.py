@@ -181,9 +181,7 @@ ANSWERS = pa.schema(
         pa.field(
             "evidence",
             pa.list_(
-                pa.struct(
-                    [("text", pa.string()), ("start", pa.int32()), ("end", pa.int32()), ("weight", pa.float64())]
-                )
+                pa.struct([("text", pa.string()), ("start", pa.int32()), ("end", pa.int32()), ("weight", pa.float64())])
             ),
         ),
         pa.field("problem", pa.string()),

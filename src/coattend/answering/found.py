@@ -101,7 +101,9 @@ def _fetched(address: str, trials: Path, store: str, where: str) -> Path:
     from mlflow.exceptions import MlflowException
 
     if _client(store) is None:
-        raise CoattendError(f"there is no MLflow store here to look for {address!r}", where=where, cure=listed(trials, store))
+        raise CoattendError(
+            f"there is no MLflow store here to look for {address!r}", where=where, cure=listed(trials, store)
+        )
     try:
         return Path(download_artifacts(artifact_uri=address, tracking_uri=store, registry_uri=store))
     # MLflow raises its own errors, and those of the place where models are kept.

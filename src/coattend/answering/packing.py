@@ -1,4 +1,4 @@
-"""A trained reader as a folder that needs nothing else: weights, recipe, tokenizer and tagger. Nothing of it is pickled."""
+"""A trained reader as a folder that needs nothing else: weights, recipe, tokenizer and tagger; nothing is pickled."""
 
 import json
 import shutil

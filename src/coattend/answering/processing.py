@@ -13,7 +13,6 @@ from coattend.answering.recipe import Recipe
 from coattend.benchmarks.distinct import DistinctTexts
 from coattend.errors import CoattendError
 from coattend.parameters import TokenizerParameters
-from coattend.text import nltk_data
 from coattend.text.nltk_tagger import NltkTagger
 from coattend.text.stored import tagged, tokenized
 from coattend.text.subwords import SpecialLayout, Subwords, load_tokenizer, special_layout

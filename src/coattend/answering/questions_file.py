@@ -85,7 +85,9 @@ def plan_of(file: Path, answerer: Answerer, model: str, *, rows_per_shard: int) 
             shown = "; ".join(problems[:_SHOWN])
             logger.warning("%s: what could not be answered says why in the column problem. The first: %s", file, shown)
 
-    return ShardPlan(origin=hashlib.sha256(f"{settings} {file_digest(file)}".encode()).hexdigest(), keys=keys, make=make)
+    return ShardPlan(
+        origin=hashlib.sha256(f"{settings} {file_digest(file)}".encode()).hexdigest(), keys=keys, make=make
+    )
 
 
 def _shards(file: Path, size: int) -> Iterator[tuple[str, list[Row]]]:

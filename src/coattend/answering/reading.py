@@ -63,7 +63,9 @@ class Reading:
             options=recipe.options,
             encoder=EncoderParameters(source=recipe.encoder),
             training=training,
-            source=Source(recipe.benchmark, pads.dataset(questions), passages, read.tokens, recipe.task, special, **how),
+            source=Source(
+                recipe.benchmark, pads.dataset(questions), passages, read.tokens, recipe.task, special, **how
+            ),
             layout=read.layout,
             pieces=read.pieces,
         )
@@ -131,7 +133,9 @@ def _choice(words: Sequence[str], seen: Look, given: Answer, options: Sequence[s
         probabilities = of_options(seen.output)[0].tolist()
     label = None
     if listed:
-        label = given.choice if given.scores is not None else next((n for n, o in enumerate(options) if o == answer), None)
+        label = (
+            given.choice if given.scores is not None else next((n for n, o in enumerate(options) if o == answer), None)
+        )
     if not listed or given.scores is None:
         pairs = sorted(zip(choices, probabilities, strict=False), key=lambda pair: -pair[1])[:WORDS]
         choices, probabilities = [list(column) for column in zip(*pairs, strict=True)]

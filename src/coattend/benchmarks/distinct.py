@@ -59,9 +59,7 @@ class DistinctTexts:
         """Add the texts in the question domain of a question; see `coattend.text.questions.question_domains`."""
         if task == "word":  # Readers that look for a word in the passage read the question as it is.
             self.add(question, "question")
-        domains = question_domains(
-            task, question, options, fill_blanks=fill_blanks, words_as_options=words_as_options
-        )
+        domains = question_domains(task, question, options, fill_blanks=fill_blanks, words_as_options=words_as_options)
         for first, *others in domains:
             self.add(first, "question" if first == question else "filled")
             for option in others:

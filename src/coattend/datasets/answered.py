@@ -27,7 +27,9 @@ class AnsweredDataset(AbstractDataset[Mapping[str, ShardPlan], None]):
 
     def load(self) -> NoReturn:
         """Refuse: nothing in this project reads them."""
-        raise DataError("is read by whoever asked", where=str(self._folder), cure="Read <name>/answers or answers.jsonl")
+        raise DataError(
+            "is read by whoever asked", where=str(self._folder), cure="Read <name>/answers or answers.jsonl"
+        )
 
     def save(self, data: Mapping[str, ShardPlan]) -> None:
         """Answer what is missing under each name, and write all answers as JSON Lines."""

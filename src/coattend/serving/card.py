@@ -14,7 +14,13 @@ RESEARCH_ONLY = "Data for research only: a reader that was trained on them shoul
 
 
 def write(
-    recipe: Recipe, metrics: Mapping[str, Any], trial: Mapping[str, Any], example: Mapping[str, Any], *, run: str, commit: str | None
+    recipe: Recipe,
+    metrics: Mapping[str, Any],
+    trial: Mapping[str, Any],
+    example: Mapping[str, Any],
+    *,
+    run: str,
+    commit: str | None,
 ) -> str:
     """Write the card of a trial.
 

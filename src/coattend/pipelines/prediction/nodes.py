@@ -39,5 +39,12 @@ def answer(prediction: PredictionParameters, trials: Path, mlflow_store: str) ->
     plan = plan_of(file, answerer, digest, rows_per_shard=prediction.rows_per_shard)
     name = prediction.name or file.stem
     recipe = answerer.recipe
-    logger.info("%s, trained on %s (trial %s), answers %s: predictions/%s", recipe.name, recipe.title, recipe.trial_id, file, name)
+    logger.info(
+        "%s, trained on %s (trial %s), answers %s: predictions/%s",
+        recipe.name,
+        recipe.title,
+        recipe.trial_id,
+        file,
+        name,
+    )
     return {name: plan}
