@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[1]
+TRAINED = ("poi_net", "plain_span", "aoa_reader")
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and what they start inherits that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -36,6 +37,19 @@ def sample_tables(tmp_path_factory) -> Path:
         project = enter_new_project(tmp_path_factory.mktemp("sample") / "project", monkeypatch)
         runner_in(project)("ingestion,tagging,tokenization", "sample")
     return project / "data" / "test"
+
+
+@pytest.fixture(scope="session")
+def trained_sample(tmp_path_factory, sample_tables) -> Path:
+    """A project with readers of options, spans and words that are trained, scored and logged as models, once for all
+    tests: they add what they answer, and leave the rest alone."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        project = enter_new_project(tmp_path_factory.mktemp("trained") / "project", monkeypatch)
+        shutil.copytree(sample_tables, project / "data" / "test")
+        run = runner_in(project)
+        exact = {"benchmarks": {"sample": {"training": {"precision": "fp32"}}}, "tracking": {"models": True}}
+        run("training,evaluation", ",".join(f"sample.{name}" for name in TRAINED), **exact)
+    return project
 
 
 @pytest.fixture(scope="module")

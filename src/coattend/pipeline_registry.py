@@ -36,8 +36,8 @@ DEFAULT_READERS = ("plain", "plain_span", "poi_net", "poi_net_span", "aoa_reader
 def register_pipelines() -> dict[str, Pipeline]:
     """The stages (all benchmarks), the benchmarks (all stages but those on request), the studies (with the data stages
     of their benchmarks), ``results`` (a page of them all), ``compare`` and ``attention`` for two trials of any
-    benchmark, ``prediction`` for one and a file of questions, and ``__default__``: the sample with some readers of every
-    task."""
+    benchmark, ``prediction`` for one and a file of questions, and ``__default__``: the sample with some readers of
+    every task."""
     parts = cache(_pipelines_of)
     benchmarks, known = configuration.benchmark_names(), studies.study_names()
 

@@ -102,7 +102,7 @@ class Reading:
             told = self._span(seen, made, given, threshold, self.asked.texts[name])
         else:
             told = _choice(collator.words(example), seen, given, row["options"], listed=listed)
-        return told | {"evidence": evidence(seen.sequences[made.sequence], seen.legend)}
+        return told | {"evidence": evidence(reader, seen, made.sequence)}
 
     def _span(self, seen: Look, made: Chosen, given: Answer, threshold: float | None, passage: str) -> dict[str, Any]:
         longest, softmaxed = self.plan.training.max_answer_length, self.plan.scores_are_softmaxed

@@ -51,7 +51,8 @@ SCRIPT = r"""
     at("answer").replaceChildren(given.answer || "no answer");
     at("choices").replaceChildren(given.choices.length ? table(given) : "");
     at("nothing").replaceChildren(given.null_score === null ? ""
-      : `No answer scores ${given.null_score.toFixed(2)} more than the best span.`);
+      : `“No answer” scores ${Math.abs(given.null_score).toFixed(2)} ${given.null_score < 0 ? "less" : "more"} ` +
+        "than the best span.");
     at("evidence").replaceChildren(...marked(question.passage, given));
     at("told").replaceChildren(given.evidence.length
       ? "The darker a word, the more of its attention the reader gave to it. Attention is no explanation."
