@@ -75,7 +75,7 @@ def test_evidence_of_co_attention_is_the_mean_of_its_maps(answerers):
     answerer, asked = answerers["poi_net"], QUESTIONS["poi_net"]
     told = answerer.answer(asked)
     row = answerer._ready("0", asked)
-    reading = Reading.of([row], answerer.recipe, answerer.processing([row]))
+    reading = Reading.of([row], answerer.processing)
     reader = answerer.reader
     reader.keep_maps()
     with torch.inference_mode():
@@ -101,7 +101,7 @@ def test_evidence_of_a_reader_without_maps_is_the_encoders_last_layer(answerers,
     told = answerers["plain_span"].answer(QUESTIONS["plain_span"])
     apart = Answerer.load(trial_of(trained_sample, "plain_span"))
     row = apart._ready("0", QUESTIONS["plain_span"])
-    reading = Reading.of([row], apart.recipe, apart.processing([row]))
+    reading = Reading.of([row], apart.processing)
     batch = Batch(**reading.plan.collator(apart.reader, reading.asked)(reading.asked.examples))
     model = apart.reader.encoder.model
     model.set_attn_implementation("eager")
@@ -199,5 +199,5 @@ def test_another_tokenizer_is_refused(trained_sample, tmp_path):
 def test_a_folder_without_a_recipe_is_refused(trained_sample, tmp_path):
     shutil.copytree(trial_of(trained_sample, "aoa_reader"), tmp_path / "trial")
     (tmp_path / "trial" / "recipe.json").unlink()
-    with pytest.raises(CoattendError, match="says nowhere how it is asked.*pipeline evaluation"):
+    with pytest.raises(CoattendError, match=r"says nowhere how it is asked.*pipeline evaluation"):
         Answerer.load(tmp_path / "trial")

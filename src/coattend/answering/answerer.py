@@ -65,7 +65,7 @@ class Answerer:
         if not rows:
             yield from ready
             return
-        reading = Reading.of(rows, self.recipe, self.processing(rows))
+        reading = Reading.of(rows, self.processing)
         unreadable = reading.unreadable()
         for one, asked in zip(ready, questions, strict=True):
             if isinstance(one, Refused):

@@ -64,6 +64,11 @@ class Processing:
             raise CoattendError(problem, where=f"trial {recipe.trial_id}", cure="Restore its files, or train it again")
         return cls(recipe, tagger, subwords, special_layout(subwords))
 
+    @property
+    def source(self) -> str:
+        """Where its tokenizer was found."""
+        return self.recipe.encoder if self.subwords is None else self.subwords.source
+
     def __call__(self, questions: Iterable[dict[str, Any]]) -> Texts:
         """The tokens of all texts of questions.
 

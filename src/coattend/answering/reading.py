@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 
 from coattend.answering.evidence import evidence
-from coattend.answering.recipe import Recipe
+from coattend.answering.processing import Processing
 from coattend.parameters import EncoderParameters
 from coattend.readers.reader import Reader
 from coattend.tables import QUESTIONS
@@ -19,7 +19,6 @@ from coattend.training.examples import build_examples
 from coattend.training.layout import Layout
 from coattend.training.looking import Look, look
 from coattend.training.plan import Plan
-from coattend.training.texts import Texts
 
 WORDS = 5
 """Words of the passage that are told with their probabilities."""
@@ -40,14 +39,14 @@ class Reading:
     asked: QuestionSet
 
     @classmethod
-    def of(cls, rows: Sequence[dict[str, Any]], recipe: Recipe, read: Texts) -> "Reading":
-        """Put questions and tokens together.
+    def of(cls, rows: Sequence[dict[str, Any]], processing: Processing) -> "Reading":
+        """Put questions and their tokens together.
 
         Args:
             rows: Rows of a questions table, each with its ``passage``.
-            recipe: How the reader is asked.
-            read: The tokens of their texts.
+            processing: What makes the reader's tokens of texts.
         """
+        recipe, read = processing.recipe, processing(rows)
         texts = {row["question_id"]: row["passage"] for row in rows}
         questions = pa.Table.from_pylist(list(rows), schema=pa.schema([QUESTIONS.field(name) for name in _COLUMNS]))
         passages = pads.dataset(pa.table({"passage_id": list(texts), "text": list(texts.values())}))
@@ -61,7 +60,7 @@ class Reading:
             reader=recipe.reader,
             head=recipe.head,
             options=recipe.options,
-            encoder=EncoderParameters(source=recipe.encoder),
+            encoder=EncoderParameters(source=processing.source),
             training=training,
             source=Source(
                 recipe.benchmark, pads.dataset(questions), passages, read.tokens, recipe.task, special, **how
