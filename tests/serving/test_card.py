@@ -29,7 +29,8 @@ def test_it_names_data_licence_scores_parameters_and_code(evaluated):
     folder, metrics, trial = evaluated
     text = written(evaluated)
     accuracy = metrics["splits"]["dev"]["all"]["accuracy"]
-    row = f"| dev | accuracy | {accuracy['mean']:.1f} | {accuracy['mean']:.1f} | {accuracy['low']:.1f} to {accuracy['high']:.1f} |"
+    mean, low, high = (f"{accuracy[name]:.1f}" for name in ("mean", "low", "high"))
+    row = f"| dev | accuracy | {mean} | {mean} | {low} to {high} |"
     for said in (
         row,
         trial["data"],
