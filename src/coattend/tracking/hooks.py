@@ -13,7 +13,6 @@ from kedro.pipeline import Pipeline
 from coattend.evaluation.groups import EVERYTHING
 from coattend.evaluation.runs import finished
 from coattend.parameters import TrackingParameters
-from coattend.serving.logged import log_reader
 from coattend.tracking import studies, trials
 from coattend.tracking.processes import close_orphans
 from coattend.tracking.store import client_of, common_tags, experiment_of, log_values
@@ -129,6 +128,8 @@ class Tracking:
 
     def _write_metrics(self, metrics: dict[str, Any], predictions: pads.Dataset, store: Path | None) -> None:
         """Write them to each trial's run and to the parent; with the folder of trials, log each as a model, too."""
+        from coattend.serving.logged import log_reader
+
         client, parent = client_of(self._project), _parents()[metrics["benchmark"]]
         scored = dict(_metrics_of(metrics))
         for trial in finished(metrics["trials"]):
