@@ -5,16 +5,13 @@ import os
 import socket
 import subprocess
 import sys
-import time
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-
-PATIENCE = 300
-"""Seconds that a server may take to be there on a busy machine."""
 
 
 def free_port() -> int:
@@ -25,29 +22,23 @@ def free_port() -> int:
 
 @contextmanager
 def running(command: list[str], port: int, project: Path) -> Iterator[tuple[str, subprocess.Popen]]:
-    """A server that a command starts; gives its address once it answers."""
+    """A server that a command starts; gives its address once it says that it answers."""
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    log = (project / f"server-{port}.log").open("w")
-    with subprocess.Popen(command, cwd=project, env=environment, stdout=log, stderr=log) as server:
+    options = {"env": environment, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with subprocess.Popen(command, cwd=project, **options) as server:
         try:
-            wait_for(f"http://127.0.0.1:{port}/ping", server, Path(log.name))
+            told = []
+            for line in server.stdout:
+                told.append(line)
+                if "Uvicorn running on" in line:
+                    break
+            else:
+                raise AssertionError(f"no server: {''.join(told)[-3000:]}")
+            threading.Thread(target=server.stdout.read, daemon=True).start()  # A full pipe would stop the server.
             yield f"http://127.0.0.1:{port}", server
         finally:
             server.terminate()
-            server.wait(timeout=30)
-            log.close()
-
-
-def wait_for(address: str, server: subprocess.Popen, log: Path) -> None:
-    """Return once something answers there."""
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until and server.poll() is None:
-        try:
-            urllib.request.urlopen(address, timeout=5).close()
-            return
-        except OSError:
-            time.sleep(0.2)
-    raise AssertionError(f"no server: {log.read_text()[-3000:]}")
+            server.wait(timeout=60)
 
 
 def post(address: str, body: Any, **headers: str) -> tuple[int, Any]:

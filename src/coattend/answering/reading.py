@@ -123,20 +123,30 @@ class Reading:
 
 
 def _choice(words: Sequence[str], seen: Look, given: Answer, options: Sequence[str], *, listed: bool) -> dict[str, Any]:
-    """An option, or a word of the passage."""
+    """An option, or a word of the passage.
+
+    Args:
+        words: The distinct words of the passage, by their numbers.
+        seen: What the reader made of the question.
+        given: What it chose.
+        options: What it chose from, unless it chose from all words.
+        listed: Whether these were given, so that each is told.
+    """
     if given.scores is None:
-        choices, answer = list(words), given.word
-        probabilities = seen.output.word_mass[0, : len(words)].tolist()
+        answer, choices, probabilities = given.word, words, seen.output.word_mass[0].tolist()
+        label = list(options).index(answer) if answer in options else None
     else:
-        choices, answer = list(options), options[given.choice]
-        probabilities = of_options(seen.output)[0].tolist()
-    label = None
-    if listed:
-        label = (
-            given.choice if given.scores is not None else next((n for n, o in enumerate(options) if o == answer), None)
-        )
-    if not listed or given.scores is None:
-        pairs = sorted(zip(choices, probabilities, strict=False), key=lambda pair: -pair[1])[:WORDS]
-        choices, probabilities = [list(column) for column in zip(*pairs, strict=True)]
-    nothing = {"start": None, "end": None, "null_score": None}
-    return {"answer": answer, "label": label, "choices": choices, "probabilities": probabilities} | nothing
+        answer, choices, probabilities = options[given.choice], options, of_options(seen.output)[0].tolist()
+        label = given.choice
+    pairs = list(zip(choices, probabilities, strict=False))
+    if given.scores is None or not listed:
+        pairs = sorted(pairs, key=lambda pair: -pair[1])[:WORDS]
+    return {
+        "answer": answer,
+        "label": label if listed else None,
+        "start": None,
+        "end": None,
+        "choices": [choice for choice, _ in pairs],
+        "probabilities": [probability for _, probability in pairs],
+        "null_score": None,
+    }

@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import click
+from pydantic import ValidationError
 
+from coattend.errors import CoattendError
 from coattend.parameters import DemoParameters
 
 
@@ -21,10 +23,11 @@ def main(model: str | None, env: str | None, host: str | None, port: int | None)
     bootstrap_project(folder)
     with KedroSession.create(project_path=folder, env=env) as session:
         context = session.load_context()
-        given = {"host": host, "port": port}
-        demo = DemoParameters.model_validate(
-            context.params["demo"] | {name: value for name, value in given.items() if value is not None}
-        )
+        given = {name: value for name, value in {"host": host, "port": port}.items() if value is not None}
+        try:
+            demo = DemoParameters.model_validate(context.params["demo"] | given)
+        except ValidationError as error:
+            raise CoattendError(str(error), where="demo", cure="See conf/base/parameters/demo.yml") from None
         trials, store = (context.catalog.load(name) for name in ("trials", "mlflow_store"))
     serve(model, trials, store, demo)
 
@@ -42,7 +45,7 @@ def serve(model: str | None, trials: Path, store: str, demo: DemoParameters) -> 
     answerer = Answerer.load(find(chosen, trials, store, where="--model"), limits=demo.limits)
     recipe = answerer.recipe
     click.echo(f"{recipe.name}, trained on {recipe.title} (trial {recipe.trial_id}): http://{demo.host}:{demo.port}")
-    uvicorn.run(application(answerer, demo), host=demo.host, port=demo.port, log_level="warning")
+    uvicorn.run(application(answerer, demo), host=demo.host, port=demo.port, access_log=False)
 
 
 if __name__ == "__main__":
