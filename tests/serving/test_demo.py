@@ -1,5 +1,6 @@
 """The demonstration as a process of its own: over HTTP, and in a browser."""
 
+import subprocess
 import sys
 from urllib.parse import urlencode
 
@@ -92,3 +93,19 @@ def test_a_person_is_told_what_is_wrong(span_demo, dumped):
     page = dumped(f"{span_demo}/?{urlencode(ROW | {'passage': '...'})}")
     assert '<p id="problem">the passage has no words</p>' in page
     assert '<textarea id="options"' not in page
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "--model: names no trained reader. Nothing is trained here yet"),
+        (["--model", "zzz"], "--model: there is no trained reader 'zzz'. Nothing is trained here yet"),
+        (["--port", "99999"], "port"),
+    ],
+)
+def test_what_cannot_be_shown_is_told_in_one_line(project, options, message):
+    command = [sys.executable, "-m", "coattend.serving", "--env", "test", *options]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, timeout=200)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert message in " ".join(done.stderr.split())
