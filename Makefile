@@ -9,7 +9,7 @@ export PYTHONWARNINGS ?= ignore
 export TOKENIZERS_PARALLELISM ?= true
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow lint format viz mlflow bench clean
+.PHONY: help run test test-slow lint format viz mlflow demo bench clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -42,6 +42,10 @@ viz: $(READY) ## Look at the pipelines in a browser
 
 mlflow: $(READY) ## Look at the tracked runs: http://127.0.0.1:5000
 	$(BIN)/mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port 5000 --workers 1
+
+demo: $(READY) ## Ask a trained reader in a browser: http://127.0.0.1:8000 (MODEL=..., PORT=..., DEMO_HOST=...)
+	$(BIN)/python -m coattend.serving $(if $(MODEL),--model "$(MODEL)") $(if $(PORT),--port $(PORT)) \
+		$(if $(DEMO_HOST),--host $(DEMO_HOST))
 
 bench: $(READY) ## Measure speed and memory, each beside a peer
 	$(BIN)/python -m perf

@@ -1,5 +1,6 @@
 """A project of its own for tests that run pipelines, in this process or as a command."""
 
+import json
 import os
 import shutil
 import signal
@@ -12,6 +13,21 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[1]
+TRAINED = ("poi_net", "plain_span", "aoa_reader")
+
+QUIET = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--enable-logging=stderr",
+    "--virtual-time-budget=10000",
+    "--dump-dom",
+]
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and what they start inherits that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -36,6 +52,52 @@ def sample_tables(tmp_path_factory) -> Path:
         project = enter_new_project(tmp_path_factory.mktemp("sample") / "project", monkeypatch)
         runner_in(project)("ingestion,tagging,tokenization", "sample")
     return project / "data" / "test"
+
+
+@pytest.fixture(scope="session")
+def trained_sample(tmp_path_factory, sample_tables) -> Path:
+    """A project with readers of options, spans and words that are trained, scored and logged as models, once for all
+    tests: they add what they answer, and leave the rest alone."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        project = enter_new_project(tmp_path_factory.mktemp("trained") / "project", monkeypatch)
+        shutil.copytree(sample_tables, project / "data" / "test")
+        run = runner_in(project)
+        exact = {"benchmarks": {"sample": {"training": {"precision": "fp32"}}}, "tracking": {"models": True}}
+        run("training,evaluation", ",".join(f"sample.{name}" for name in TRAINED), **exact)
+    return project
+
+
+@pytest.fixture
+def run_trained(trained_sample, monkeypatch) -> Callable[..., Any]:
+    """Runs pipelines in the project with trained readers; the working folder is inside it."""
+    monkeypatch.chdir(trained_sample)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    return runner_in(trained_sample)
+
+
+@pytest.fixture(scope="session")
+def runs(trained_sample) -> dict[str, str]:
+    """The MLflow run of each of its readers."""
+    from mlflow import MlflowClient
+
+    client = MlflowClient(f"sqlite:///{trained_sample / 'mlflow.db'}")
+    experiment = client.get_experiment_by_name("sample").experiment_id
+    found = client.search_runs([experiment], "tags.kind = 'trial'")
+    return {run.data.tags["reader"]: run.info.run_id for run in found}
+
+
+@pytest.fixture
+def predict(trained_sample, run_trained) -> Callable[..., list[dict[str, Any]]]:
+    """What the prediction pipeline answers to rows of JSON Lines."""
+
+    def run(model: str, rows: list[dict[str, Any]], name: str, **more: Any) -> list[dict[str, Any]]:
+        file = trained_sample / f"{name}.jsonl"
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        run_trained("prediction", prediction={"model": model, "input": str(file), **more})
+        answers = trained_sample / f"data/test/07_model_output/predictions/{name}/answers.jsonl"
+        return [json.loads(line) for line in answers.read_text().splitlines()]
+
+    return run
 
 
 @pytest.fixture(scope="module")
@@ -106,3 +168,19 @@ def raw() -> Path:
     if not folder or not Path(folder, "dream", "train.json").is_file():
         pytest.skip("COATTEND_RAW names no folder with dream/train.json")
     return Path(folder)
+
+
+@pytest.fixture
+def dumped(tmp_path) -> Callable[[str], str]:
+    """Opens an address in Chromium and gives the page as it stands then; an error on its console fails the test."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("no Chromium is installed")
+
+    def dump(address: str) -> str:
+        command = [browser, *QUIET, f"--user-data-dir={tmp_path / 'profile'}", address]
+        shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+        assert not [line for line in shown.stderr.splitlines() if "CONSOLE" in line and "Error" in line]
+        return shown.stdout
+
+    return dump

@@ -82,7 +82,8 @@ def test_readers_with_entries_of_their_own_can_be_built():
 
 def commands():
     lines = [line.split("#")[0].strip() for block in blocks("bash") for line in block.splitlines()]
-    return [line for line in lines if line.startswith("kedro run")] + re.findall(r"`(kedro run [^`]+)`", README)
+    serving = re.findall(r"^kedro run .*", (ROOT / "docs/serving.md").read_text(), re.MULTILINE)
+    return [one for one in lines if one.startswith("kedro run")] + re.findall(r"`(kedro run [^`]+)`", README) + serving
 
 
 @pytest.mark.parametrize("command", commands())

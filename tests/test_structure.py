@@ -102,3 +102,11 @@ def test_registration_imports_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_hooks_import_nothing_that_is_slow():
+    code = (
+        "import sys, coattend.hooks, coattend.tracking; print(sorted({'torch', 'mlflow', 'nltk'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -24,8 +24,8 @@ STAGES = (
     "reranking",
     "reporting",
 )
-OF_TRIALS = ("compare", "attention")
-"""Pipelines that look at any two trials."""
+OF_TRIALS = ("compare", "attention", "prediction")
+"""Pipelines that learn from their parameters which trials they are about: any two, or one and a file of questions."""
 ON_REQUEST = ("download", "reranking")
 """Stages that are run by their names only: no benchmark's pipeline has them."""
 DEFAULT_BENCHMARK = "sample"
@@ -36,7 +36,8 @@ DEFAULT_READERS = ("plain", "plain_span", "poi_net", "poi_net_span", "aoa_reader
 def register_pipelines() -> dict[str, Pipeline]:
     """The stages (all benchmarks), the benchmarks (all stages but those on request), the studies (with the data stages
     of their benchmarks), ``results`` (a page of them all), ``compare`` and ``attention`` for two trials of any
-    benchmark, and ``__default__``: the sample with some readers of every task."""
+    benchmark, ``prediction`` for one and a file of questions, and ``__default__``: the sample with some readers of
+    every task."""
     parts = cache(_pipelines_of)
     benchmarks, known = configuration.benchmark_names(), studies.study_names()
 
@@ -70,9 +71,9 @@ class _Later(Pipeline):
 
 
 def _of_trials(name: str) -> Pipeline:
-    from coattend.pipelines import attention, compare
+    from coattend.pipelines import attention, compare, prediction
 
-    return {"attention": attention, "compare": compare}[name].create_pipeline()
+    return {"attention": attention, "compare": compare, "prediction": prediction}[name].create_pipeline()
 
 
 def _results(names: list[str]) -> Pipeline:

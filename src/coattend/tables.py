@@ -166,6 +166,32 @@ COMPARED = pa.schema(
     ]
 )
 
+ANSWERS = pa.schema(
+    [
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("place", pa.string(), nullable=False),
+        pa.field("question", pa.string()),
+        pa.field("answer", pa.string()),
+        pa.field("label", pa.int16()),
+        pa.field("start", pa.int32()),
+        pa.field("end", pa.int32()),
+        pa.field("choices", pa.list_(pa.string())),
+        pa.field("probabilities", pa.list_(pa.float64())),
+        pa.field("null_score", pa.float64()),
+        pa.field(
+            "evidence",
+            pa.list_(
+                pa.struct([("text", pa.string()), ("start", pa.int32()), ("end", pa.int32()), ("weight", pa.float64())])
+            ),
+        ),
+        pa.field("problem", pa.string()),
+    ]
+)
+"""A row for each row of a file of questions; ``place`` is its line or row there. ``probabilities`` are those of
+``choices``: the options, or the likeliest spans or words. ``answer`` is empty for "no answer", which ``null_score``
+speaks for: its score less that of the best span. ``evidence`` are the tokens of the passage that were looked at most.
+Where a question cannot be answered ``problem`` says why, and there is no answer."""
+
 SCHEMAS: dict[str, pa.Schema] = {
     "passages": PASSAGES,
     "questions": QUESTIONS,
@@ -179,4 +205,5 @@ SCHEMAS: dict[str, pa.Schema] = {
     "study_rows": STUDY_ROWS,
     "breakdowns": BREAKDOWNS,
     "compared": COMPARED,
+    "answers": ANSWERS,
 }

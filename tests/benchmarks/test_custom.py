@@ -148,3 +148,19 @@ def test_offsets_are_code_points_of_any_text(tmp_path_factory, before, answer, a
         if not isinstance(record, Rejected):
             ((text, start),) = record.questions[0].answers
             assert record.text[start : start + len(text)] == answer
+
+
+def test_a_byte_that_is_no_text_is_told_with_its_line_wherever_it_stands(tmp_path):
+    file = tmp_path / "train.csv"
+    rows = [f"A passage {number}.,Which?,,".encode() for number in range(3000)]
+    file.write_bytes(b"\n".join([b"passage,question,answer,start", *rows, b"A p\xe4ssage.,Which?,,", b""]))
+    with pytest.raises(CoattendError, match=r"line 3002: is not UTF-8 \(byte 0xe4"):
+        list(custom.read(file, max_characters=1000))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_of_cells_end_in_any_way(tmp_path, end):
+    file = tmp_path / "train.csv"
+    file.write_bytes("\ufeff".encode() + end.join(["passage,question", '"Two', 'lines.",Which?', ""]).encode())
+    (passage,) = custom.read(file, max_characters=1000)
+    assert passage.text == f"Two{end}lines."

@@ -185,6 +185,10 @@ def test_a_variant_is_trained_on_two_benchmarks_and_another_begins_with_it(study
     trial = json.loads((folder.parents[2] / "06_models/trials" / fine["trial_id"] / "trial.json").read_text())
     assert trial["training"]["start_from"] == coarse["trial_id"]
     assert fine["trial_id"] != alone["trial_id"]
+    # Each can be asked other questions, too.
+    for one in (coarse, fine, alone):
+        recipe = json.loads((folder.parents[2] / "06_models/trials" / one["trial_id"] / "recipe.json").read_text())
+        assert (recipe["trial_id"], recipe["tagging"]["tagset"]) == (one["trial_id"], "penn")
 
 
 def test_a_study_changes_training_and_an_environment_a_reader_that_is_called_by_its_parts(study, kedro_run, project):

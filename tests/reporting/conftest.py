@@ -1,7 +1,5 @@
 """A small benchmark with options and spans, and readers that were scored on it."""
 
-import shutil
-import subprocess
 from collections.abc import Callable
 
 import numpy as np
@@ -14,19 +12,6 @@ from coattend.pipelines.evaluation.nodes import score
 from coattend.pipelines.reporting.nodes import compare
 from coattend.tables import PASSAGES, PREDICTIONS, QUESTIONS, REJECTED
 
-QUIET = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--enable-logging=stderr",
-    "--virtual-time-budget=10000",
-    "--dump-dom",
-]
 HOSTILE = "</script><script>alert(1)</script> | <b>*x*</b>"
 
 
@@ -138,22 +123,6 @@ def benchmark_parameters():
 @pytest.fixture(scope="session")
 def compared(inputs, benchmark_parameters):
     return compare(benchmark_parameters, **inputs)
-
-
-@pytest.fixture
-def dumped(tmp_path) -> Callable[[str], str]:
-    """Opens an address in Chromium and gives the page as it stands then; an error on its console fails the test."""
-    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if browser is None:
-        pytest.skip("no Chromium is installed")
-
-    def dump(address: str) -> str:
-        command = [browser, *QUIET, f"--user-data-dir={tmp_path / 'profile'}", address]
-        shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-        assert not [line for line in shown.stderr.splitlines() if "CONSOLE" in line and "Error" in line]
-        return shown.stdout
-
-    return dump
 
 
 @pytest.fixture

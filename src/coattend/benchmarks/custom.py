@@ -19,14 +19,13 @@ A row with options asks for one of them, a row without for a span. Other columns
 """
 
 import csv
-import io
 import re
 from collections.abc import Iterator
 from typing import Any
 
 from coattend.benchmarks import parquet, squad
 from coattend.benchmarks.checks import Flaw, label_of, need, need_options, need_text, need_words
-from coattend.benchmarks.files import CURE, Readable, decode, json_lines, read_bytes
+from coattend.benchmarks.files import CURE, Readable, json_lines, text_lines
 from coattend.benchmarks.records import PassageRecord, QuestionRecord, Rejected
 from coattend.errors import CoattendError, did_you_mean
 from coattend.text.identity import text_id
@@ -38,7 +37,7 @@ _NUMBERED = re.compile(r"option_[1-9]\d*")
 
 def read(path: Readable, *, max_characters: int) -> Iterator[PassageRecord | Rejected]:
     """Read a file by its suffix: ``.csv``, ``.jsonl`` or ``.parquet``; see `coattend.benchmarks.formats.Read`."""
-    for place, row in _rows(path):
+    for place, row in rows(path):
         try:
             if isinstance(row, Flaw):
                 raise row
@@ -47,7 +46,18 @@ def read(path: Readable, *, max_characters: int) -> Iterator[PassageRecord | Rej
             yield Rejected(path.name, place, str(flaw))
 
 
-def _rows(path: Readable) -> Iterator[tuple[str, Any]]:
+def rows(path: Readable) -> Iterator[tuple[str, Any]]:
+    """The rows of a file, some in memory at a time.
+
+    Args:
+        path: The file.
+
+    Yields:
+        Where a row stands, such as ``line 3``, and the row: columns to values, or a `Flaw` that says what is wrong.
+
+    Raises:
+        CoattendError: If the file has another suffix or other columns, or is not whole.
+    """
     suffix = path.name.rpartition(".")[2].lower()
     if suffix == "csv":
         yield from _csv_rows(path)
@@ -62,24 +72,29 @@ def _rows(path: Readable) -> Iterator[tuple[str, Any]]:
 
 
 def _csv_rows(path: Readable) -> Iterator[tuple[str, dict[str, Any] | Flaw]]:
-    reader = csv.DictReader(io.StringIO(decode(read_bytes(path), path), newline=""), strict=True)
-    header = [name.strip() for name in reader.fieldnames or ()]
+    with path.open("rb") as content:
+        reader = csv.DictReader(text_lines(content, path), strict=True)
+        header = [name.strip() for name in reader.fieldnames or ()]
+        _check_header(header, path)
+        reader.fieldnames = header
+        try:
+            for row in reader:
+                whole = None not in row and None not in row.values()
+                yield (
+                    f"line {reader.line_num}",
+                    _from_cells(row) if whole else Flaw("has more or fewer cells than its header"),
+                )
+        except csv.Error as error:
+            raise CoattendError(f"is not CSV ({error})", where=f"{path}, line {reader.line_num}", cure=CURE) from None
+
+
+def _check_header(header: list[str], path: Readable) -> None:
     missing = [name for name in NEEDED if name not in header]
     strange = [name for name in header if name not in KNOWN and not _NUMBERED.fullmatch(name)]
     if missing or strange:
         problem = f"has no column {missing[0]!r}" if missing else f"has an unknown column {strange[0]!r}"
         cure = did_you_mean((missing or strange)[0], header if missing else [*KNOWN, "option_1"])
         raise CoattendError(f"{problem} in its header ({', '.join(header)[:200]})", where=str(path), cure=cure)
-    reader.fieldnames = header
-    try:
-        for row in reader:
-            whole = None not in row and None not in row.values()
-            yield (
-                f"line {reader.line_num}",
-                _from_cells(row) if whole else Flaw("has more or fewer cells than its header"),
-            )
-    except csv.Error as error:
-        raise CoattendError(f"is not CSV ({error})", where=f"{path}, line {reader.line_num}", cure=CURE) from None
 
 
 def _from_cells(row: dict[str, str]) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 import hashlib
 import tempfile
+from collections.abc import Sequence
 from typing import Literal, get_args
 
 import pyarrow as pa
 
 from coattend.tables import TEXTS
 from coattend.text.identity import text_id
+from coattend.text.questions import question_domains
 
 Kind = Literal["passage", "question", "filled", "option"]
 KINDS = get_args(Kind)
@@ -50,6 +52,18 @@ class DistinctTexts:
             self._waiting[text] = rank
         if self._characters >= CHARACTERS or len(self._waiting) >= TEXTS_WAITING:
             self._write()
+
+    def add_question(
+        self, task: str, question: str, options: Sequence[str] | None, *, fill_blanks: bool, words_as_options: bool
+    ) -> None:
+        """Add the texts in the question domain of a question; see `coattend.text.questions.question_domains`."""
+        if task == "word":  # Readers that look for a word in the passage read the question as it is.
+            self.add(question, "question")
+        domains = question_domains(task, question, options, fill_blanks=fill_blanks, words_as_options=words_as_options)
+        for first, *others in domains:
+            self.add(first, "question" if first == question else "filled")
+            for option in others:
+                self.add(option, "option")
 
     def keys(self) -> dict[str, str]:
         """Shard name to a digest of its texts and their kinds."""

@@ -1,5 +1,6 @@
 """Raw files as text and JSON, or one clear error."""
 
+import io
 import json
 from codecs import BOM_UTF8
 from collections.abc import Iterator
@@ -99,6 +100,33 @@ def json_lines(path: Readable) -> Iterator[tuple[int, Any]]:
                     yield number, _parsed(text, f"{path}, line {number}")
     except OSError as error:
         raise CoattendError(f"cannot be read ({error.strerror})", where=str(path), cure="Check the path") from error
+    if not held:
+        raise CoattendError("is empty", where=str(path), cure=CURE)
+
+
+def text_lines(content: IO[bytes], path: Readable) -> Iterator[str]:
+    """The lines of a text file with their ends, whichever of the three kinds these are.
+
+    Args:
+        content: The open file.
+        path: The file.
+
+    Raises:
+        CoattendError: If it is empty, or not UTF-8.
+    """
+    lines = io.TextIOWrapper(content, encoding="utf-8-sig", newline="")
+    held = False
+    try:
+        for line in lines:
+            held = held or bool(line.strip())
+            yield line
+    except UnicodeDecodeError:
+        with path.open("rb") as again:
+            offset = 0
+            for number, line in enumerate(again, 1):
+                decode(line, path, line=number, offset=offset)
+                offset += len(line)
+        raise
     if not held:
         raise CoattendError("is empty", where=str(path), cure=CURE)
 

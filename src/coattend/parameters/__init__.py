@@ -12,12 +12,16 @@ from coattend.parameters.benchmark import (
     Task,
 )
 from coattend.parameters.compare import CompareParameters
+from coattend.parameters.demo import DemoParameters
 from coattend.parameters.engine import LOCAL, EngineParameters
+from coattend.parameters.limits import Limits
+from coattend.parameters.prediction import PredictionParameters
 from coattend.parameters.reader import EncoderParameters, ReaderParameters, training_of
 from coattend.parameters.search import SearchParameters, ValuesParameters
 from coattend.parameters.strict import Parameters
 from coattend.parameters.study import PaperParameters, StudyParameters, StudySettings
 from coattend.parameters.text import TaggingParameters, TokenizerParameters
+from coattend.parameters.tracking import TrackingParameters
 from coattend.parameters.training import RerankingParameters, TrainingParameters
 
 __all__ = [
@@ -26,11 +30,14 @@ __all__ = [
     "BenchmarkParameters",
     "BookParameters",
     "CompareParameters",
+    "DemoParameters",
     "DownloadParameters",
     "EncoderParameters",
     "EngineParameters",
+    "Limits",
     "PaperParameters",
     "Parameters",
+    "PredictionParameters",
     "ReaderParameters",
     "RerankingParameters",
     "SearchParameters",
@@ -40,6 +47,7 @@ __all__ = [
     "TaggingParameters",
     "Task",
     "TokenizerParameters",
+    "TrackingParameters",
     "TrainingParameters",
     "ValuesParameters",
     "training_of",

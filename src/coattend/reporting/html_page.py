@@ -48,7 +48,9 @@ def page(title: str, parts: list[Section], ending: str = "", *, contents: bool =
     return document(title, [*_contents(parts, contents), *body, ending], style=STYLE, scripts=scripts)
 
 
-def document(title: str, body: Sequence[str], *, style: str, scripts: Sequence[str] = ()) -> str:
+def document(
+    title: str, body: Sequence[str], *, style: str, scripts: Sequence[str] = (), connects: bool = False
+) -> str:
     """One self-contained HTML page.
 
     Args:
@@ -56,12 +58,13 @@ def document(title: str, body: Sequence[str], *, style: str, scripts: Sequence[s
         body: What stands under it, in HTML.
         style: Its CSS.
         scripts: What runs when all of it is there.
+        connects: Whether it may ask the server that it comes from, and no other.
     """
-    title = escape(title)
+    title, policy = escape(title), _POLICY + ("; connect-src 'self'" if connects else "")
     return "\n".join(
         [
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             '<meta name="color-scheme" content="light dark">',
             f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>",

@@ -11,6 +11,8 @@ from kedro.framework.hooks import hook_impl
 from kedro.pipeline import Pipeline
 
 from coattend.evaluation.groups import EVERYTHING
+from coattend.evaluation.runs import finished
+from coattend.parameters import TrackingParameters
 from coattend.tracking import studies, trials
 from coattend.tracking.processes import close_orphans
 from coattend.tracking.store import client_of, common_tags, experiment_of, log_values
@@ -73,11 +75,13 @@ class Tracking:
                 events.listeners.append(self)
 
     @hook_impl
-    def after_node_run(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
-        """Write the metrics of what was scored, and attach the predictions."""
+    def after_node_run(self, catalog: Any, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
+        """Write the metrics of what was scored, attach the predictions, and log the readers as models."""
         for name, value in outputs.items():
             if name.endswith(".metrics") and value and name.split(".")[0] in _parents():
-                self._write_metrics(value, inputs[name.replace(".metrics", ".predictions")])
+                logs_models = TrackingParameters.model_validate(catalog.load("params:tracking")).models
+                store = catalog.load("trials") if logs_models else None
+                self._write_metrics(value, inputs[name.replace(".metrics", ".predictions")], store)
 
     @hook_impl
     def after_dataset_saved(self, dataset_name: str, data: Any) -> None:
@@ -122,16 +126,20 @@ class Tracking:
         if trial_id in self._open:
             self._open.pop(trial_id).end(outcome)
 
-    def _write_metrics(self, metrics: dict[str, Any], predictions: pads.Dataset) -> None:
+    def _write_metrics(self, metrics: dict[str, Any], predictions: pads.Dataset, store: Path | None) -> None:
+        """Write them to each trial's run and to the parent; with the folder of trials, log each as a model, too."""
+        from coattend.serving.logged import log_reader
+
         client, parent = client_of(self._project), _parents()[metrics["benchmark"]]
         scored = dict(_metrics_of(metrics))
-        for trial in metrics["trials"]:
-            if not trial.get("failure"):
-                benchmark, name = metrics["benchmark"], metrics["reader"]
-                run = trials.find_or_write(client, trial, benchmark, name, benchmark, parent, self._project)
-                log_values(client, run, {name: metric["seeds"][str(trial["seed"])] for name, metric in scored.items()})
-                own = predictions.to_table(filter=pads.field("trial_id") == trial["trial_id"])
-                trials.attach_predictions(client, run, own)
+        for trial in finished(metrics["trials"]):
+            benchmark, name = metrics["benchmark"], metrics["reader"]
+            run = trials.find_or_write(client, trial, benchmark, name, benchmark, parent, self._project)
+            log_values(client, run, {name: metric["seeds"][str(trial["seed"])] for name, metric in scored.items()})
+            own = predictions.to_table(filter=pads.field("trial_id") == trial["trial_id"])
+            trials.attach_predictions(client, run, own)
+            if store is not None:
+                log_reader(client, run, store / trial["trial_id"], metrics, trial)
         bounds = {"": "mean", ".low": "low", ".high": "high"}
         values = {
             f"{metrics['reader']}.{name}{suffix}": metric[bound]

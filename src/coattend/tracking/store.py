@@ -1,6 +1,5 @@
 """The MLflow store of a project, and how values are written into it."""
 
-import os
 import subprocess
 import time
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
+from coattend.datasets.mlflow_store import uri_of
 from coattend.tracking.processes import PROCESS, this_process
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def client_of(project: Path) -> "MlflowClient":
     from mlflow import MlflowClient
 
     with _alone(project):  # The first client makes the tables.
-        return MlflowClient(os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{project / 'mlflow.db'}")
+        return MlflowClient(uri_of(project / "mlflow.db"))
 
 
 def experiment_of(client: "MlflowClient", benchmark: str, project: Path) -> str:

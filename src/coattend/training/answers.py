@@ -7,7 +7,7 @@ import torch
 
 from coattend.readers.batch import Batch
 from coattend.readers.heads.span import Spans, best_spans
-from coattend.readers.reader import Reader
+from coattend.readers.reader import Reader, ReaderOutput
 from coattend.training.batching import LengthBuckets
 from coattend.training.collation import Collator
 from coattend.training.examples import Example
@@ -78,20 +78,44 @@ def answer(
         batch = Batch(**collator(chosen)).to(device)
         with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bf16):
             output = reader(batch)
-        if output.scores is not None:
-            for example, scores in zip(chosen, output.scores.float().tolist(), strict=True):
-                yield Answer(example, scores=tuple(scores[: len(example.candidates) or len(example.sequences)]))
-            continue
-        if output.word_mass is not None:
-            for example, mass in zip(chosen, output.word_mass.float(), strict=True):
-                yield _of_words(example, collator.words(example), mass)
-            continue
-        spans = best_spans(output.start.float(), output.end.float(), batch.answer_mask, max_length=max_answer_length)
-        row = 0
-        for example in chosen:
-            yield _of_windows(example, spans, row, collator.passage_start, tokens)
-            row += len(example.windows)
+        yield from answers_in(
+            output, batch, chosen, collator=collator, tokens=tokens, max_answer_length=max_answer_length
+        )
     reader.train(training)
+
+
+def answers_in(
+    output: ReaderOutput,
+    batch: Batch,
+    examples: Sequence[Example],
+    *,
+    collator: Collator,
+    tokens: Tokens,
+    max_answer_length: int,
+) -> Iterator[Answer]:
+    """The answers that a reader's output holds.
+
+    Args:
+        output: What it made of a batch.
+        batch: The batch.
+        examples: The questions in it.
+        collator: What made the batch.
+        tokens: The questions' tokens.
+        max_answer_length: Longest span in tokens.
+    """
+    if output.scores is not None:
+        for example, scores in zip(examples, output.scores.float().tolist(), strict=True):
+            yield Answer(example, scores=tuple(scores[: len(example.candidates) or len(example.sequences)]))
+        return
+    if output.word_mass is not None:
+        for example, mass in zip(examples, output.word_mass.float(), strict=True):
+            yield _of_words(example, collator.words(example), mass)
+        return
+    spans = best_spans(output.start.float(), output.end.float(), batch.answer_mask, max_length=max_answer_length)
+    row = 0
+    for example in examples:
+        yield _of_windows(example, spans, row, collator.passage_start, tokens)
+        row += len(example.windows)
 
 
 def _of_words(example: Example, words: Sequence[str], mass: torch.Tensor) -> Answer:

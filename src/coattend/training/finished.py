@@ -67,7 +67,7 @@ def find_pair(store: Path, left: str | None, right: str | None) -> tuple[Finishe
         CoattendError: If one is not given, not there, not finished or not the only one of that beginning; if both are
             the same, or of different benchmarks. It names the nearest that will do.
     """
-    known = _finished(store)
+    known = finished(store)
     first = _find(store, known, left, "compare.left")
     others = [one for one in known if one.benchmark == first.benchmark and one.id != first.id]
     second = _find(store, known, right, "compare.right", offered=others)
@@ -93,7 +93,7 @@ def find_trial(store: Path, given: str, where: str) -> FinishedTrial:
     Raises:
         CoattendError: If there is none, or more than one, or it is not finished. It names the nearest that will do.
     """
-    return _find(store, _finished(store), given, where)
+    return _find(store, finished(store), given, where)
 
 
 def answers_of(trial: FinishedTrial, given: str, question_ids: pa.ChunkedArray, benchmark: str) -> pa.Table:
@@ -137,7 +137,8 @@ def answers_of(trial: FinishedTrial, given: str, question_ids: pa.ChunkedArray, 
     return next(iter(found.values()))
 
 
-def _finished(store: Path) -> list[FinishedTrial]:
+def finished(store: Path) -> list[FinishedTrial]:
+    """All trials that came to something, by their ids."""
     folders = sorted(file.parent for file in store.glob("*/outcome.json"))
     return [FinishedTrial(folder, json.loads((folder / "trial.json").read_text())) for folder in folders]
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -20,6 +21,9 @@ from coattend.training.examples import Example
 from coattend.training.plan import Plan
 from coattend.training.tokens import Tokens
 from coattend.training.words import WordTokens
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 SPANS = {name: Reading(("passage",)) for name in ("start", "end")}
 """How the softmaxed logits of spans are read."""
@@ -182,5 +186,10 @@ def _special(plan: Plan, tokens: Tokens, ids: tuple[int, ...]) -> list[str]:
     """What special tokens are called."""
     if isinstance(tokens, WordTokens):
         return ["[none]"] * len(ids)
-    names = load_tokenizer(TokenizerParameters(source=plan.encoder.source)).tokenizer
+    names = _tokenizer(plan.encoder.source)
     return [names.id_to_token(number) for number in ids]
+
+
+@cache
+def _tokenizer(source: str) -> "Tokenizer":
+    return load_tokenizer(TokenizerParameters(source=source)).tokenizer

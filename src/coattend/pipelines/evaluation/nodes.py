@@ -13,6 +13,7 @@ from coattend.parameters import (
     EncoderParameters,
     EngineParameters,
     ReaderParameters,
+    TaggingParameters,
     TokenizerParameters,
 )
 
@@ -27,18 +28,21 @@ def predict(
     reader: ReaderParameters,
     encoder: EncoderParameters,
     tokenizer: TokenizerParameters,
+    tagging: TaggingParameters,
     engine: EngineParameters = LOCAL,
     tags: pads.Dataset | None = None,
 ) -> tuple[pa.Table, pa.Table]:
-    """Ask every trial of a model the questions of every split but train.
+    """Ask every trial of a model the questions of every split but train, and keep with each how it is asked.
 
     Returns:
         The predictions, and the questions that the reader could not be given.
     """
+    from coattend.answering.recipe import keep_recipes
     from coattend.training.plans import plan_of
     from coattend.training.predict import predict_all
 
     plan = plan_of(questions, passages, tokens, tags, benchmark, reader, encoder, tokenizer)
+    keep_recipes(plan, model, trials, benchmark, tagging)
     return predict_all(plan, model, trials, engine=engine)
 
 

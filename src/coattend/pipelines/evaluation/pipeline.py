@@ -26,7 +26,9 @@ def create_pipeline(
         reads_words: Whether it reads the tagging stage's words, and subwords at most beside them.
     """
     texts = texts_of(benchmark, tagging, tokenizer, reads_words=reads_words)
-    parameters = model_parameters(benchmark, reader, encoder, tokenizer)
+    parameters = model_parameters(benchmark, reader, encoder, tokenizer) | {
+        "params:tagging": f"params:taggings.{tagging}"
+    }
     return Pipeline(
         [
             node(

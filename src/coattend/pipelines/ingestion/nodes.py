@@ -22,7 +22,6 @@ from coattend.datasets.sharded import ShardPlan
 from coattend.datasets.table import TablePlan
 from coattend.parameters import BenchmarkParameters
 from coattend.pipelines.shards import fitting_shards, origin
-from coattend.text.questions import question_domains
 
 logger = logging.getLogger(__name__)
 
@@ -112,17 +111,8 @@ def _gather(passages: pads.Dataset, questions: pads.Dataset, shards: int, how: d
             texts.add(text, "passage")
     for batch in _batches(questions, ["task", "question", "options"]):
         for task, question, options in zip(*batch.to_pydict().values(), strict=True):
-            _add_question(texts, task, question, options, **how)
+            texts.add_question(task, question, options, **how)
     return texts
-
-
-def _add_question(texts: DistinctTexts, task: str, question: str, options: list[str] | None, **how: bool) -> None:
-    if task == "word":  # Readers that look for a word in the passage read the question as it is.
-        texts.add(question, "question")
-    for first, *others in question_domains(task, question, options, **how):
-        texts.add(first, "question" if first == question else "filled")
-        for option in others:
-            texts.add(option, "option")
 
 
 def _batches(table: pads.Dataset, columns: list[str]) -> Iterator[pa.RecordBatch]:

@@ -81,6 +81,7 @@ def run_variant(
     variant: ReaderParameters,
     encoder: EncoderParameters,
     tokenizer: TokenizerParameters,
+    tagging: TaggingParameters,
     about: StudyParameters,
     settings: StudySettings,
     costs: dict[str, Any],
@@ -100,6 +101,7 @@ def run_variant(
         variant: The reader.
         encoder: Its pretrained encoder.
         tokenizer: Where the subwords come from.
+        tagging: How words were found and tagged.
         about: The study; where it has a search, the variant's training is tuned first.
         settings: What all studies share.
         costs: What `prepare` found; a variant that it left out is not trained.
@@ -115,6 +117,7 @@ def run_variant(
     Raises:
         CoattendError: If it starts from a variant that was not run, or a search would choose on dev.
     """
+    from coattend.answering.recipe import keep_recipes
     from coattend.training.fan_out import train_seeds
     from coattend.training.plans import BenchmarkTables, plans_of
     from coattend.training.predict import predict_all
@@ -139,6 +142,8 @@ def run_variant(
         trained, found["search"] = tune(trained, trials, about.search, processes=settings.processes, engine=engine)
     outcomes = train_seeds(trained, trials, processes=settings.processes, engine=engine)
     outcome = named | {"task": asked.source.task, "trials": outcomes} | found
+    if trained.benchmark == benchmark.name:
+        keep_recipes(trained, outcome, trials, benchmark, tagging)
     answers, _ = predict_all(asked, outcome, trials, engine=engine)
     return outcome, answers
 

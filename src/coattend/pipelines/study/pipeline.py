@@ -125,6 +125,7 @@ def _variant(
         "variant": f"params:studies.{study}.variants.{variant}",
         "encoder": f"params:encoders.{encoder}",
         "tokenizer": f"params:tokenizers.{tokenizer}",
+        "tagging": f"params:taggings.{tagging}",
         "about": f"params:studies.{study}.about",
         "settings": "params:study",
         "engine": "params:engine",

@@ -13,8 +13,7 @@ from coattend.datasets.stored_rows import StoredRows
 from coattend.engines.choice import map_shards
 from coattend.parameters import LOCAL, BenchmarkParameters, EngineParameters, TaggingParameters
 from coattend.pipelines.shards import origin, values_key, workers_for
-from coattend.tables import TAGS
-from coattend.text.spans import offsets_of
+from coattend.text.stored import tagged, tags_schema
 from coattend.text.tagging import TextTagger, resolve
 
 logger = logging.getLogger(__name__)
@@ -65,29 +64,9 @@ def _tag_shard(
     name, fragment = item
     texts = fragment.to_table(columns=["text_id", "text"])
     ids = texts.column("text_id").combine_chunks()
-    schema = TAGS.with_metadata({"tagger": tagger.name, "digest": tagger.digest})
+    schema = tags_schema(tagger)
     known = tagged_before.find(ids, shard=name, made_by={b"digest": tagger.digest.encode()})
-    tagged = pa.concat_tables([schema.empty_table(), *(part.cast(schema) for part in known)])
-    new = texts.filter(pc.invert(pc.is_in(ids, tagged.column("text_id").combine_chunks())))
-    table = pa.concat_tables([tagged, _tagged(tagger, new, schema)])
+    old = pa.concat_tables([schema.empty_table(), *(part.cast(schema) for part in known)])
+    new = texts.filter(pc.invert(pc.is_in(ids, old.column("text_id").combine_chunks())))
+    table = pa.concat_tables([old, tagged(tagger, new)])
     return name, table.take(pc.index_in(ids, table.column("text_id").combine_chunks()))
-
-
-def _tagged(tagger: TextTagger, rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    texts = rows.column("text").to_pylist()
-    tagged = [tagger(text) for text in texts]
-    offsets = pa.array(offsets_of([len(words.starts) for words in tagged]))
-    words = [
-        text[start:end]
-        for text, one in zip(texts, tagged, strict=True)
-        for start, end in zip(one.starts, one.ends, strict=True)
-    ]
-    columns = {
-        "words": pa.array(words, pa.string()),
-        "tags": pa.array([tag for one in tagged for tag in one.tag_ids], pa.int8()),
-        "starts": pa.array([start for one in tagged for start in one.starts], pa.int32()),
-        "ends": pa.array([end for one in tagged for end in one.ends], pa.int32()),
-    }
-    lists = [pa.ListArray.from_arrays(offsets, values) for values in columns.values()]
-    ids = rows.column("text_id").combine_chunks()
-    return pa.Table.from_arrays([ids, *lists], schema=schema)

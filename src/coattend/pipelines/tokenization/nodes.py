@@ -4,9 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
 from coattend.datasets.sharded import ShardPlan, shards
@@ -14,9 +12,7 @@ from coattend.engines.choice import map_shards
 from coattend.errors import CoattendError
 from coattend.parameters import LOCAL, BenchmarkParameters, EngineParameters, TokenizerParameters
 from coattend.pipelines.shards import file_key, origin, values_key, workers_for
-from coattend.tables import TOKENS
-from coattend.text.alignment import tags_of, word_index
-from coattend.text.spans import Spans
+from coattend.text.stored import tokenized
 from coattend.text.subwords import Subwords, load_tokenizer
 
 Item = tuple[str, pads.ParquetFileFragment, pads.ParquetFileFragment]
@@ -76,33 +72,10 @@ def _start_worker() -> None:
 def _tokenize_shard(subwords: Subwords, benchmark: BenchmarkParameters, item: Item) -> tuple[str, pa.Table]:
     name, fragment, tagged = item
     texts = fragment.to_table(columns=["text_id", "kind", "text"])
-    tags = tagged.to_table(columns=["text_id", "tags", "starts", "ends"]).combine_chunks()
+    tags = tagged.to_table(columns=["text_id", "tags", "starts", "ends"])
     if not texts.column("text_id").equals(tags.column("text_id")):
         raise _other_texts(benchmark)
-    options = pc.equal(texts.column("kind").cast(pa.string()), "option").to_pylist()
-    ids, spans = subwords.encode(texts.column("text").to_pylist(), options)
-    words = Spans(_flat(tags, "starts"), _flat(tags, "ends"), _offsets(tags))
-    index = word_index(spans, words)
-    columns = {
-        "input_ids": ids,
-        "tag_ids": tags_of(index, spans, words, _flat(tags, "tags")),
-        "word_index": index,
-        "starts": spans.starts,
-        "ends": spans.ends,
-    }
-    lists = [pa.ListArray.from_arrays(pa.array(spans.offsets), pa.array(values)) for values in columns.values()]
-    tagger = (tags.schema.metadata or {}).get(b"tagger", b"unknown")
-    schema = TOKENS.with_metadata({b"tagger": tagger, b"tokenizer": subwords.digest})
-    return name, pa.Table.from_arrays([texts.column("text_id"), *lists], schema=schema)
-
-
-def _flat(tags: pa.Table, column: str) -> np.ndarray:
-    return pc.list_flatten(tags.column(column)).to_numpy()
-
-
-def _offsets(tags: pa.Table) -> np.ndarray:
-    lengths = pc.list_value_length(tags.column("tags")).to_numpy()
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    return name, tokenized(subwords, texts, tags)
 
 
 def _other_texts(benchmark: BenchmarkParameters) -> CoattendError:

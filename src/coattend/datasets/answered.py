@@ -1,0 +1,57 @@
+"""What trained readers answered to files of questions."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pyarrow.dataset as pads
+from kedro.io import AbstractDataset
+
+from coattend.datasets.atomic import DataError, local, replacing
+from coattend.datasets.sharded import ShardedTableDataset, ShardPlan
+
+
+class AnsweredDataset(AbstractDataset[Mapping[str, ShardPlan], None]):
+    """A folder for each file of questions: its answers in shards, which go on where they were cut, and then all of them
+    as one file of JSON Lines.
+
+    Args:
+        filepath: Where these folders lie.
+        metadata: Not used here; read by kedro-viz.
+    """
+
+    def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
+        self._folder = local(filepath)
+        self.metadata = metadata
+
+    def load(self) -> NoReturn:
+        """Refuse: nothing in this project reads them."""
+        raise DataError(
+            "is read by whoever asked", where=str(self._folder), cure="Read <name>/answers or answers.jsonl"
+        )
+
+    def save(self, data: Mapping[str, ShardPlan]) -> None:
+        """Answer what is missing under each name, and write all answers as JSON Lines."""
+        for name, plan in data.items():
+            shards = ShardedTableDataset(filepath=str(self._folder / name / "answers"))
+            shards.save(plan)
+            with replacing(self._folder / name / "answers.jsonl") as temporary:
+                _write_lines(shards.load(), temporary)
+
+    def _exists(self) -> bool:
+        return False
+
+    def _describe(self) -> dict[str, Any]:
+        return {"filepath": str(self._folder)}
+
+
+def _write_lines(table: pads.Dataset, file: Path) -> None:
+    with file.open("w", encoding="utf-8") as lines:
+        for row in _rows(table):
+            lines.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _rows(table: pads.Dataset) -> Iterator[dict[str, Any]]:
+    for fragment in table.get_fragments():  # Shard by shard, so that memory does not follow the size of the file.
+        yield from fragment.to_table().to_pylist()

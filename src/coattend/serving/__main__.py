@@ -1,0 +1,52 @@
+"""``python -m coattend.serving``: the application that shows a trained reader, as ``make demo`` starts it."""
+
+from pathlib import Path
+
+import click
+from pydantic import ValidationError
+
+from coattend.errors import CoattendError
+from coattend.parameters import DemoParameters
+
+
+@click.command()
+@click.option("--model", help="As prediction.model; by default the reader that was logged last.")
+@click.option("--env", help="Environment of the project's configuration.")
+@click.option("--host", help="Where to listen; by default this machine alone.")
+@click.option("--port", type=int, help="The port; by default 8000.")
+def main(model: str | None, env: str | None, host: str | None, port: int | None) -> None:
+    """Show a trained reader."""
+    from kedro.framework.session import KedroSession
+    from kedro.framework.startup import bootstrap_project
+
+    folder = Path.cwd()
+    bootstrap_project(folder)
+    with KedroSession.create(project_path=folder, env=env) as session:
+        context = session.load_context()
+        given = {name: value for name, value in {"host": host, "port": port}.items() if value is not None}
+        try:
+            demo = DemoParameters.model_validate(context.params["demo"] | given)
+        except ValidationError as error:
+            raise CoattendError(str(error), where="demo", cure="See conf/base/parameters/demo.yml") from None
+        trials, store = (context.catalog.load(name) for name in ("trials", "mlflow_store"))
+    serve(model, trials, store, demo)
+
+
+def serve(model: str | None, trials: Path, store: str, demo: DemoParameters) -> None:
+    """Load a reader and answer until interrupted."""
+    import uvicorn
+
+    from coattend.answering.answerer import Answerer
+    from coattend.answering.found import find, logged_models
+    from coattend.serving.demo import application
+
+    known = logged_models(store) if model is None else []
+    chosen = model or (f"models:/{known[0].model_id}" if known else None)
+    answerer = Answerer.load(find(chosen, trials, store, where="--model"), limits=demo.limits)
+    recipe = answerer.recipe
+    click.echo(f"{recipe.name}, trained on {recipe.title} (trial {recipe.trial_id}): http://{demo.host}:{demo.port}")
+    uvicorn.run(application(answerer, demo), host=demo.host, port=demo.port, access_log=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""A small application that shows one trained reader: MLflow's own server of models, and a page to ask it by."""
+
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+from mlflow.exceptions import MlflowException
+from mlflow.models import Model
+from mlflow.protos.databricks_pb2 import RESOURCE_EXHAUSTED
+from mlflow.pyfunc import PyFuncModel, scoring_server
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.responses import HTMLResponse
+
+from coattend.answering.answerer import Answerer
+from coattend.parameters import DemoParameters
+from coattend.serving import page
+from coattend.serving.guard import Application, Guard
+from coattend.serving.reader_model import ReaderModel
+from coattend.serving.signature import input_example, signature
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
+
+
+def application(answerer: Answerer, demo: DemoParameters) -> Application:
+    """The application.
+
+    Args:
+        answerer: The reader.
+        demo: Its limits, and where it listens: on this machine alone it answers to this machine's names alone, so
+            that no page of another site can ask it.
+    """
+    inner = scoring_server.init(_pyfunc(answerer, demo.seconds))
+    example = input_example(answerer.recipe).to_dict("records")[0]
+    text = page.render(answerer.recipe, example, demo.limits)
+    inner.get("/", response_class=HTMLResponse)(lambda: HTMLResponse(text, headers=page.HEADERS))
+    if demo.host in LOOPBACK:
+        inner.add_middleware(TrustedHostMiddleware, allowed_hosts=list(LOOPBACK))
+    return Guard(inner, most_bytes=demo.most_bytes, seconds=demo.seconds, most_at_once=demo.most_at_once)
+
+
+def _pyfunc(answerer: Answerer, seconds: float) -> PyFuncModel:
+    """The reader as MLflow serves it, without a folder of a model: nothing is run but this package."""
+    about = Model(signature=signature(), flavors={"python_function": {"loader_module": __name__}})
+    return PyFuncModel(about, _OneAtATime(answerer, seconds))
+
+
+class _OneAtATime:
+    """Answers one request after the other, and gives up on what nobody waits for any more."""
+
+    def __init__(self, answerer: Answerer, seconds: float) -> None:
+        self._model = ReaderModel()
+        self._model.answerer = answerer
+        self._turn, self._seconds = threading.Lock(), seconds
+
+    def predict(self, model_input: pd.DataFrame, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        """Answer questions; see `ReaderModel.predict`."""
+        until = time.monotonic() + self._seconds
+        if not self._turn.acquire(timeout=self._seconds):
+            raise MlflowException("others are being answered: ask again in a moment", error_code=RESOURCE_EXHAUSTED)
+        try:
+            return self._model.answers(model_input, until=until)
+        finally:
+            self._turn.release()

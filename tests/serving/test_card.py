@@ -1,0 +1,89 @@
+"""The card of a logged reader says what it is, and is renewed when it would say something else."""
+
+import json
+from pathlib import Path
+
+import pytest
+from mlflow import MlflowClient
+
+from coattend.answering import recipe as recipes
+from coattend.serving import card
+from coattend.serving.logged import log_reader
+
+
+@pytest.fixture
+def evaluated(trained_sample):
+    """The folder, the metrics and the outcome of the trial of POI-Net."""
+    metrics = json.loads((trained_sample / "data/test/07_model_output/sample/poi_net/metrics.json").read_text())
+    (trial,) = metrics["trials"]
+    return trained_sample / "data/test/06_models/trials" / trial["trial_id"], metrics, trial
+
+
+def written(evaluated, **changed):
+    folder, metrics, trial = evaluated
+    recipe = recipes.read(folder).model_copy(update=changed)
+    return card.write(recipe, metrics, trial, {"passage": "x"}, run="r", commit="abc123")
+
+
+def test_it_names_data_licence_scores_parameters_and_code(evaluated):
+    folder, metrics, trial = evaluated
+    text = written(evaluated)
+    accuracy = metrics["splits"]["dev"]["all"]["accuracy"]
+    mean, low, high = (f"{accuracy[name]:.1f}" for name in ("mean", "low", "high"))
+    row = f"| dev | accuracy | {mean} | {mean} | {low} to {high} |"
+    for said in (
+        row,
+        trial["data"],
+        f"trial {folder.name}",
+        "commit abc123",
+        "- turns: 3",
+        "- training.epochs: 1.0",
+        "Apache-2.0, as this project",
+        f"{trial['parameters']:,} trained numbers",
+        trial["tagger"],
+    ):
+        assert said in text
+
+
+@pytest.mark.parametrize("name", ["dream", "race"])
+def test_data_for_research_only_are_told_so(evaluated, name):
+    from coattend.configuration import benchmark_entry
+
+    entry = benchmark_entry(name)
+    assert card.RESEARCH_ONLY in written(evaluated, licence=entry["licence"], published_at=entry["published_at"])
+    assert entry["published_at"] in written(evaluated, published_at=entry["published_at"])
+    assert card.RESEARCH_ONLY not in written(evaluated)
+
+
+def test_spans_with_the_embedded_encoder_bear_its_caution(evaluated):
+    assert "SQuAD and TriviaQA" in written(evaluated, task="span")
+    assert "SQuAD and TriviaQA" not in written(evaluated)
+
+
+def test_a_model_is_logged_once_and_its_card_renewed(trained_sample, evaluated, runs):
+    client = MlflowClient(f"sqlite:///{trained_sample / 'mlflow.db'}")
+    experiment = client.get_experiment_by_name("sample").experiment_id
+    folder, metrics, trial = evaluated
+
+    def logged():
+        return client.search_logged_models([experiment], f"source_run_id = '{runs['poi_net']}'")
+
+    (before,) = logged()
+    place = Path(before.artifact_location.removeprefix("file://"))
+    weights = place / "artifacts/reader/model/model.safetensors"
+    was = weights.stat().st_mtime_ns
+    log_reader(client, runs["poi_net"], folder, metrics, trial)
+    log_reader(client, runs["poi_net"], folder, metrics, trial | {"device": "another machine"})
+    assert [one.model_id for one in logged()] == [before.model_id]
+    assert "another machine" in (place / "README.md").read_text()
+    assert weights.stat().st_mtime_ns == was
+    assert {one.status for one in logged()} == {"READY"}
+
+
+def test_readers_of_other_benchmarks_are_not_logged_again(trained_sample, evaluated, runs):
+    client = MlflowClient(f"sqlite:///{trained_sample / 'mlflow.db'}")
+    experiment = client.get_experiment_by_name("sample").experiment_id
+    count = len(client.search_logged_models([experiment]))
+    folder, metrics, trial = evaluated
+    log_reader(client, runs["plain_span"], folder, metrics | {"benchmark": "dream"}, trial)
+    assert len(client.search_logged_models([experiment])) == count

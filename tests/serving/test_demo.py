@@ -1,0 +1,111 @@
+"""The demonstration as a process of its own: over HTTP, and in a browser."""
+
+import subprocess
+import sys
+from urllib.parse import urlencode
+
+import psutil
+import pytest
+from served import free_port, post, running
+
+pytestmark = pytest.mark.slow
+
+PASSAGE = "The <b>lamp</b> is 😀 in the hall. Mary carried the sofa to the attic."
+OPTIONS = ["In the <i>hall</i>.", "</script><script>alert(1)</script>"]
+ROW = {"passage": PASSAGE, "question": "Where is the sofa?"}
+
+
+def showing(project, *options):
+    port = free_port()
+    command = [sys.executable, "-m", "coattend.serving", "--env", "test", "--port", str(port), *options]
+    return running(command, port, project)
+
+
+@pytest.fixture(scope="module")
+def options_demo(trained_sample, runs):
+    with showing(trained_sample, "--model", runs["poi_net"]) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def span_demo(trained_sample, runs):
+    with showing(trained_sample, "--model", f"runs:/{runs['plain_span']}/model") as (address, _):
+        yield address
+
+
+def test_it_answers_as_the_pipeline_does(options_demo, span_demo, predict, runs):
+    for address, row, reader in (
+        (options_demo[0], ROW | {"options": OPTIONS}, "poi_net"),
+        (span_demo, ROW, "plain_span"),
+    ):
+        (expected,) = predict(runs[reader], [row], f"demo_{reader}")
+        for body in ({"inputs": row}, {"dataframe_records": [row]}):
+            status, told = post(address, body)
+            assert status == 200
+            assert told["predictions"] == [{name: expected[name] for name in told["predictions"][0]}]
+
+
+def test_it_listens_on_this_machine_alone_and_answers_to_its_names(options_demo):
+    address, server = options_demo
+    listening = {one.laddr.ip for one in psutil.Process(server.pid).net_connections("tcp") if one.status == "LISTEN"}
+    assert listening == {"127.0.0.1"}
+    assert post(address, {"inputs": ROW | {"options": OPTIONS}}, Host="example.org")[0] == 400
+
+
+def test_what_is_too_much_is_a_clear_4xx(options_demo):
+    address, _ = options_demo
+    whole = ROW | {"options": OPTIONS}
+    for row, message in (
+        (whole | {"passage": "a " * 10_001}, "the passage has 20,002 characters, more than 20,000"),
+        (whole | {"question": "a " * 501}, "the question has 1,002 characters, more than 1,000"),
+        (whole | {"options": ["a"] * 21}, "has 21 options, more than 20"),
+        (ROW, "has no options"),
+    ):
+        status, told = post(address, {"dataframe_records": [row]})
+        assert status == 400
+        assert message in told["message"]
+    status, told = post(address, b'{"inputs": "' + b"a" * 1_000_000 + b'"}')
+    assert status == 413
+    assert "more than 1,000,000 bytes" in told["message"]
+
+
+def test_a_person_sees_the_answer_and_the_evidence(options_demo, dumped, predict, runs):
+    (expected,) = predict(runs["poi_net"], [ROW | {"options": OPTIONS}], "shown")
+    page = dumped(f"{options_demo[0]}/?{urlencode([*ROW.items(), *(('option', one) for one in OPTIONS)])}")
+    result = page.partition('<section id="result"')[2].partition("</section>")[0]
+    assert "hidden" not in result[:60]
+    escaped = expected["answer"].replace("<", "&lt;").replace(">", "&gt;")
+    assert f'<p id="answer">{escaped}</p>' in result
+    assert result.count("<mark") == len(expected["evidence"])
+    heaviest = expected["evidence"][0]
+    shown = heaviest["text"].replace("<", "&lt;").replace(">", "&gt;")
+    assert f'title="{100 * heaviest["weight"]:.1f} %" style="--share: 70%;">{shown}</mark>' in result
+    for share in expected["probabilities"]:
+        assert f"{100 * share:.1f} %" in result
+    # What was typed stands there as text, and runs nowhere.
+    assert "<b>" not in result
+    assert "<i>" not in result
+    assert "<script>alert" not in page
+    assert "&lt;/script&gt;&lt;script&gt;alert(1)" in result
+
+
+def test_a_person_is_told_what_is_wrong(span_demo, dumped):
+    page = dumped(f"{span_demo}/?{urlencode(ROW | {'passage': '...'})}")
+    assert '<p id="problem">the passage has no words</p>' in page
+    assert '<textarea id="options"' not in page
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "--model: names no trained reader. Nothing is trained here yet"),
+        (["--model", "zzz"], "--model: there is no trained reader 'zzz'. Nothing is trained here yet"),
+        (["--port", "99999"], "port"),
+    ],
+)
+def test_what_cannot_be_shown_is_told_in_one_line(project, options, message):
+    command = [sys.executable, "-m", "coattend.serving", "--env", "test", *options]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, timeout=200)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert message in " ".join(done.stderr.split())
