@@ -16,6 +16,7 @@ STAGES = (
     "tagging",
     "tokenization",
     "download",
+    "validate",
     "book_cloze",
     "profile",
     "training",
@@ -26,7 +27,7 @@ STAGES = (
 )
 OF_TRIALS = ("compare", "attention", "prediction")
 """Pipelines that learn from their parameters which trials they are about: any two, or one and a file of questions."""
-ON_REQUEST = ("download", "reranking")
+ON_REQUEST = ("download", "validate", "reranking")
 """Stages that are run by their names only: no benchmark's pipeline has them."""
 DEFAULT_BENCHMARK = "sample"
 DEFAULT_READERS = ("plain", "plain_span", "poi_net", "poi_net_span", "aoa_reader")
@@ -110,6 +111,7 @@ def _pipelines_of(benchmark: str) -> list[tuple[str, Pipeline]]:
         reranking,
         submission,
         training,
+        validate,
     )
 
     entry = configuration.benchmark_entry(benchmark)
@@ -118,6 +120,8 @@ def _pipelines_of(benchmark: str) -> list[tuple[str, Pipeline]]:
     pipelines = _data_of(benchmark, texts)
     if entry.get("published_at"):
         pipelines.append(("download", download.create_pipeline(benchmark)))
+    if entry.get("generator") is None:
+        pipelines.append(("validate", validate.create_pipeline(benchmark)))
     if entry.get("books") is not None:
         pipelines += [("book_cloze", book_cloze.create_pipeline(benchmark, name)) for name, _ in texts[:1]]
     pipelines += [("profile", profile.create_pipeline(benchmark, *names)) for names in texts[:1]]

@@ -25,7 +25,7 @@ from typing import Any
 
 from coattend.benchmarks import parquet, squad
 from coattend.benchmarks.checks import Flaw, label_of, need, need_options, need_text, need_words
-from coattend.benchmarks.files import CURE, Readable, json_lines, text_lines
+from coattend.benchmarks.files import CURE, Readable, numbered_lines, parsed, text_lines
 from coattend.benchmarks.records import PassageRecord, QuestionRecord, Rejected
 from coattend.errors import CoattendError, did_you_mean
 from coattend.text.identity import text_id
@@ -62,13 +62,26 @@ def rows(path: Readable) -> Iterator[tuple[str, Any]]:
     if suffix == "csv":
         yield from _csv_rows(path)
     elif suffix == "jsonl":
-        yield from ((f"line {number}", row) for number, row in json_lines(path))
+        yield from _json_rows(path)
     elif suffix == "parquet":
         kinds = dict.fromkeys(KNOWN, parquet.ANYTHING) | dict.fromkeys((*NEEDED, "id"), parquet.TEXT)
         found = parquet.rows(path, kinds, optional=frozenset(KNOWN) - set(NEEDED), strict=True)
         yield from ((f"row {number}", row) for number, row in enumerate(found, 1))
     else:
         raise CoattendError("is neither .csv, .jsonl nor .parquet", where=str(path), cure="Save it as one of them")
+
+
+def _json_rows(path: Readable) -> Iterator[tuple[str, Any]]:
+    """A line that is no JSON stops whoever wants all rows, but only behind the last one: all problems can be told."""
+    broken: CoattendError | None = None
+    for number, text in numbered_lines(path):
+        try:
+            yield f"line {number}", parsed(text, f"{path}, line {number}")
+        except CoattendError as error:
+            broken = broken or error
+            yield f"line {number}", Flaw(error.problem)
+    if broken is not None:
+        raise broken
 
 
 def _csv_rows(path: Readable) -> Iterator[tuple[str, dict[str, Any] | Flaw]]:

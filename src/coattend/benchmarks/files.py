@@ -88,6 +88,16 @@ def json_lines(path: Readable) -> Iterator[tuple[int, Any]]:
     Raises:
         CoattendError: If the file cannot be read, is empty, is not UTF-8, or a line is not JSON.
     """
+    for number, text in numbered_lines(path):
+        yield number, parsed(text, f"{path}, line {number}")
+
+
+def numbered_lines(path: Readable) -> Iterator[tuple[int, str]]:
+    """The lines of a text file that are not empty, with their numbers.
+
+    Raises:
+        CoattendError: If the file cannot be read, is empty, or is not UTF-8.
+    """
     number = offset = 0
     held = False
     try:
@@ -97,7 +107,7 @@ def json_lines(path: Readable) -> Iterator[tuple[int, Any]]:
                 offset += len(content)
                 if text.strip():
                     held = True
-                    yield number, _parsed(text, f"{path}, line {number}")
+                    yield number, text
     except OSError as error:
         raise CoattendError(f"cannot be read ({error.strerror})", where=str(path), cure="Check the path") from error
     if not held:
@@ -131,7 +141,12 @@ def text_lines(content: IO[bytes], path: Readable) -> Iterator[str]:
         raise CoattendError("is empty", where=str(path), cure=CURE)
 
 
-def _parsed(text: str, where: str) -> Any:
+def parsed(text: str, where: str) -> Any:
+    """A JSON text.
+
+    Raises:
+        CoattendError: If it is none.
+    """
     try:
         return json.loads(text, strict=False)
     except (ValueError, RecursionError) as error:

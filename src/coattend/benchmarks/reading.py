@@ -27,12 +27,16 @@ class Tables:
         questions: Rows of the questions table.
         rejected: Rows of the rejected table.
         reasons: The first few records that were left out.
+        usable: How many questions of each split can be used.
+        names: The files of each split.
     """
 
     passages: Spool = field(default_factory=lambda: Spool(PASSAGES))
     questions: Spool = field(default_factory=lambda: Spool(QUESTIONS))
     rejected: Spool = field(default_factory=lambda: Spool(REJECTED))
     reasons: list[Rejected] = field(default_factory=list)
+    usable: dict[str, int] = field(default_factory=dict)
+    names: dict[str, list[str]] = field(default_factory=dict)
 
     def reject(self, record: Rejected) -> None:
         """List a record that is left out."""
@@ -44,7 +48,32 @@ class Tables:
 def read_benchmark(
     benchmark: BenchmarkParameters, files: list[RawFile], types: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 ) -> Tables:
-    """Read every raw file once.
+    """Read every raw file once, into tables of which every split has questions.
+
+    Args:
+        benchmark: Formats, subsets and limits.
+        files: Its raw files.
+        types: Annotated types of questions by question id.
+
+    Raises:
+        CoattendError: If a format is unknown, a file cannot be used, or a split has no usable question.
+    """
+    tables = gather(benchmark, files, types)
+    for split, count in tables.usable.items():
+        if not count:
+            why = "; ".join(f"{one.file}, {one.record}: {one.reason}" for one in tables.reasons) or "they hold none"
+            raise CoattendError(
+                f"no question of the split {split!r} can be used ({why})",
+                where=f"{benchmark.title}: {', '.join(tables.names[split][:3])}",
+                cure="Mend or fetch the files again",
+            )
+    return tables
+
+
+def gather(
+    benchmark: BenchmarkParameters, files: list[RawFile], types: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+) -> Tables:
+    """Read every raw file once, into tables that may be empty.
 
     A passage that comes again with the same id and text is one passage. A question id that comes again, and a passage
     id that comes again with another text, are rejected; so are training questions that another split asks too, where
@@ -56,7 +85,7 @@ def read_benchmark(
         types: Annotated types of questions by question id.
 
     Raises:
-        CoattendError: If a format is unknown, a file cannot be used, or a split has no usable question.
+        CoattendError: If a format is unknown, or a file cannot be used.
     """
     tables, identities = Tables(), _Identities(benchmark)
     for file in files:
@@ -74,7 +103,7 @@ def read_benchmark(
     identities.settle(tables)
     tables.rejected.finish()
     expected = {split for file in files for split in file.splits if file.split or split != WITHHELD}
-    _check_splits(benchmark, tables, identities, expected)
+    _count(tables, identities, expected)
     return tables
 
 
@@ -184,17 +213,10 @@ def _first_of(values: np.ndarray) -> np.ndarray:
     return first[group] if len(values) else np.zeros(0, int)
 
 
-def _check_splits(benchmark: BenchmarkParameters, tables: Tables, identities: _Identities, expected: set[str]) -> None:
-    counts = dict.fromkeys(sorted(expected), 0)
+def _count(tables: Tables, identities: _Identities, expected: set[str]) -> None:
+    """Note how many questions of each split can be used, and which files it has."""
+    tables.usable = dict.fromkeys(sorted(expected), 0)
     ends = [*identities.first_questions[1:], len(identities.kept)]
     for (_, split), start, end in zip(identities.files, identities.first_questions, ends, strict=True):
-        counts[split] += int(identities.kept[start:end].sum())
-    for split, count in counts.items():
-        if not count:
-            why = "; ".join(f"{one.file}, {one.record}: {one.reason}" for one in tables.reasons) or "they hold none"
-            names = ", ".join(sorted({name for name, its in identities.files if its == split})[:3])
-            raise CoattendError(
-                f"no question of the split {split!r} can be used ({why})",
-                where=f"{benchmark.title}: {names}",
-                cure="Mend or fetch the files again",
-            )
+        tables.usable[split] += int(identities.kept[start:end].sum())
+    tables.names = {split: sorted({name for name, its in identities.files if its == split}) for split in tables.usable}

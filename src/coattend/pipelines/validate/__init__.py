@@ -1,0 +1,5 @@
+"""The validation stage: all that is wrong with a benchmark's raw files, at once."""
+
+from coattend.pipelines.validate.pipeline import create_pipeline
+
+__all__ = ["create_pipeline"]

@@ -1,0 +1,48 @@
+"""Nodes of the validation pipeline."""
+
+import logging
+
+import pandas as pd
+
+from coattend.benchmarks.problems import problems
+from coattend.benchmarks.raw import raw_files, raw_folder
+from coattend.configuration import project_folder
+from coattend.errors import CoattendError
+from coattend.parameters import BenchmarkParameters
+
+MOST_TOLD = 100
+"""Problems that are told one by one; the table has them all."""
+
+logger = logging.getLogger(__name__)
+
+
+def find_problems(benchmark: BenchmarkParameters) -> pd.DataFrame:
+    """Look for all that is wrong with a benchmark's raw files.
+
+    Returns:
+        A row for each problem: file, record (such as ``line 3``) and reason; files in their order, records in theirs.
+
+    Raises:
+        CoattendError: If a file is missing.
+    """
+    files = raw_files(benchmark, raw_folder(project_folder(), generated=benchmark.is_written))
+    rows = [vars(one) for one in problems(benchmark, files)]
+    return pd.DataFrame(rows, columns=["file", "record", "reason"])
+
+
+def tell(found: pd.DataFrame, benchmark: BenchmarkParameters) -> None:
+    """Tell the problems.
+
+    Raises:
+        CoattendError: If there are any.
+    """
+    for one in found.head(MOST_TOLD).itertuples():
+        logger.warning("%s, %s: %s", one.file, one.record, one.reason)
+    if len(found):
+        rest = f", {MOST_TOLD} of which are listed above" if len(found) > MOST_TOLD else ""
+        raise CoattendError(
+            f"{len(found):,} problem{'s' * (len(found) > 1)} in its raw files{rest}",
+            where=benchmark.title,
+            cure=f"All are in problems.csv of data/08_reporting/{benchmark.name}; ingestion leaves such records out",
+        )
+    logger.info("%s: nothing is wrong with its raw files", benchmark.title)
