@@ -28,10 +28,11 @@ test: $(READY) ## Set up, then the tests (a quarter of an hour on two cores)
 test-slow: $(READY) ## The tests that kill processes, open browsers and read whole benchmarks
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m slow $(AT_ONCE)
 
-lint: $(READY) ## Check style, formatting and the direction of imports
+lint: $(READY) ## Check style, formatting, the direction of imports and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
+	$(BIN)/mypy
 
 format: $(READY) ## Mend style and formatting
 	$(BIN)/ruff check --fix .

@@ -67,7 +67,7 @@ def interactions(encoder: str, shape: EncoderShape) -> dict[str, nn.Module]:
     found: dict[str, tuple[type, Any]] = {}
     for name in (*named, *others):
         parts = assemble(name, None, {})
-        part = parts.classes["interaction"], parts.configs["interaction"]
+        part = parts.classes.interaction, parts.configs.interaction
         if part[0] is not NoInteraction and part not in found.values():
             found[name.rpartition("+")[2]] = part
     return {reader: made(config, shape).eval() for reader, (made, config) in found.items()}

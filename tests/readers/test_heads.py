@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coattend import readers
+from coattend.errors import CoattendError
 from coattend.readers.attended import Attended
 from coattend.readers.heads.options import OptionsHead
 from coattend.readers.heads.span import SpanHead, best_spans
@@ -105,6 +106,15 @@ def test_a_second_layer_of_the_scorer_is_a_map_of_the_fused_width_and_a_relu(fus
         loss -= math.log(slow.softmax(scores)[batch.label[row]]) / 2
     assert output.scores[1, 2] == -math.inf
     assert output.loss.item() == pytest.approx(loss, abs=1e-9)
+
+
+def test_what_the_head_reads_and_nobody_filled_is_named():
+    head, attended, batch = options_head()
+    with pytest.raises(CoattendError, match=r"batch\.option_index: is not filled"):
+        head(attended, replace(batch, option_index=None))
+    head, attended, batch = options_head(given=frozenset({"summary"}), pooling="summary")
+    with pytest.raises(CoattendError, match=r"attended\.summary: is not filled"):
+        head(attended, batch)
 
 
 def test_the_fused_vector_is_whole_in_evaluation():

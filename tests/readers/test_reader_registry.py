@@ -73,7 +73,7 @@ def test_the_matrix_holds_every_combination_with_its_reason_or_what_has_to_be_se
 def test_parts_are_named_once_whatever_the_head():
     owners = {}
     for one in readers.capabilities():
-        for role, config in assemble(one.reader, one.head, {}).configs.items():
+        for role, config in assemble(one.reader, one.head, {}).configs._asdict().items():
             for option in type(config).model_fields:
                 assert owners.setdefault(option, role) == role, option
 

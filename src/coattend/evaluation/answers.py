@@ -61,7 +61,7 @@ def align(predictions: pa.Table, question_ids: pa.ChunkedArray, trials: Sequence
     column = pc.index_in(predictions["question_id"], value_set=question_ids)
     known = pc.is_valid(column)
     predictions = predictions.filter(known)
-    cells = (_numpy(trial.filter(known)), _numpy(column.drop_null()))
+    cells = (trial.filter(known).to_numpy(), column.drop_null().to_numpy())
     shape = (len(trials), len(question_ids))
     counts = np.bincount(np.ravel_multi_index(cells, shape), minlength=shape[0] * shape[1]).reshape(shape)
     if np.any(counts > 1):
@@ -72,7 +72,7 @@ def align(predictions: pa.Table, question_ids: pa.ChunkedArray, trials: Sequence
 
     def laid_out(values: pa.ChunkedArray, fill: float | bool) -> np.ndarray:
         table = np.full(shape, fill)
-        table[cells] = _numpy(values)
+        table[cells] = values.to_numpy()
         return table
 
     return Answers(
@@ -82,7 +82,3 @@ def align(predictions: pa.Table, question_ids: pa.ChunkedArray, trials: Sequence
         null_score=laid_out(predictions["null_score"], np.nan),
         missing=counts == 0,
     )
-
-
-def _numpy(values: pa.ChunkedArray) -> np.ndarray:
-    return values.to_numpy()

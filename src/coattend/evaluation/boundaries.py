@@ -58,7 +58,9 @@ def tagged(texts: Mapping[str, str], tags: pads.Dataset, names: Sequence[str]) -
     return {name: found[key] for name, key in ids.items() if key in found and found[key].tags}
 
 
-def boundary_tags(predictions: pa.Table, questions: pa.Table, passages: Mapping[str, TaggedText]) -> dict[str, Counter]:
+def boundary_tags(
+    predictions: pa.Table, questions: pa.Table, passages: Mapping[str, TaggedText]
+) -> dict[str, Counter[str]]:
     """Count the tags of boundary words: the first and the last of an answer, a one-word answer's twice.
 
     Args:
@@ -71,7 +73,7 @@ def boundary_tags(predictions: pa.Table, questions: pa.Table, passages: Mapping[
         word's tag, where another word with another tag was predicted.
     """
     given = {row["question_id"]: row for row in predictions.to_pylist()}
-    counts: dict[str, Counter] = {"gold": Counter(), "predicted": Counter(), "wrong": Counter()}
+    counts: dict[str, Counter[str]] = {"gold": Counter(), "predicted": Counter(), "wrong": Counter()}
     for question in questions.select(["question_id", "passage_id", "answers"]).to_pylist():
         text = passages.get(question["passage_id"])
         if text is None or not question["answers"]:

@@ -86,7 +86,8 @@ def at_coverages(risk: np.ndarray, coverages: np.ndarray) -> np.ndarray:
     counts = np.arange(len(risk) + 1)
     errors = np.concatenate([[0.0], risk * counts[1:]])
     answered = coverages * len(risk)
-    return np.interp(answered, counts, errors) / answered
+    risks: np.ndarray = np.interp(answered, counts, errors) / answered
+    return risks
 
 
 def _shared(confidence: np.ndarray, correct: np.ndarray) -> np.ndarray:

@@ -72,4 +72,5 @@ def within(split: np.ndarray, groups: dict[str, np.ndarray]) -> Iterator[tuple[s
 
 def passage_numbers(questions: pa.Table) -> np.ndarray:
     """A number for each question's passage [questions]."""
-    return questions["passage_id"].combine_chunks().dictionary_encode().indices.to_numpy()
+    numbers: np.ndarray = questions["passage_id"].combine_chunks().dictionary_encode().indices.to_numpy()
+    return numbers

@@ -16,7 +16,8 @@ def probabilities(scores: ArrayLike, head: str) -> np.ndarray:
         scores: What a trial gave them [N].
         head: What gave the scores: masses are divided by their sum, of logits the softmax is taken.
     """
-    return np.exp(log_probabilities(scores, head))
+    shares: np.ndarray = np.exp(log_probabilities(scores, head))
+    return shares
 
 
 def log_probabilities(scores: ArrayLike, head: str, *, least: float = _TINY) -> np.ndarray:
@@ -29,4 +30,5 @@ def log_probabilities(scores: ArrayLike, head: str, *, least: float = _TINY) -> 
     """
     given = np.asarray(scores, dtype=float)
     logits = np.log(np.maximum(given, least)) if head in MASSES else given
-    return logits - np.logaddexp.reduce(logits)
+    logarithms: np.ndarray = logits - np.logaddexp.reduce(logits)
+    return logarithms

@@ -21,7 +21,8 @@ def head_of(outcome: Mapping[str, Any]) -> str:
 
     Records of early trials do not say it: theirs is called as its task.
     """
-    return next((one["head"] for one in finished(outcome["trials"]) if "head" in one), outcome["task"])
+    head: str = next((one["head"] for one in finished(outcome["trials"]) if "head" in one), outcome["task"])
+    return head
 
 
 def home_of(benchmark: str, outcomes: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:

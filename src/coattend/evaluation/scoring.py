@@ -126,5 +126,8 @@ def answerability(answers: Answers, answerable: np.ndarray) -> float | None:
     areas = []
     for scores in answers.null_score:
         given = ~np.isnan(scores)
-        areas.append(auroc(scores[given], answerable[given]))
-    return None if None in areas else 100 * float(np.mean(areas))
+        area = auroc(scores[given], answerable[given])
+        if area is None:
+            return None
+        areas.append(area)
+    return 100 * float(np.mean(areas))

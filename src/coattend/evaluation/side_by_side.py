@@ -65,13 +65,15 @@ def side_by_side(questions: pa.Table, left: pa.Table, right: pa.Table) -> SideBy
 def is_correct(table: pa.Table, side: str) -> np.ndarray:
     """Whether a side, ``left`` or ``right``, answered correctly, for spans exactly [questions], bool."""
     winner = table["winner"].cast(pa.string())
-    return pc.is_in(winner, value_set=pa.array([side, "both"])).to_numpy()
+    correct: np.ndarray = pc.is_in(winner, value_set=pa.array([side, "both"])).to_numpy()
+    return correct
 
 
 def _task(questions: pa.Table, predictions: pa.Table) -> str:
     """What the questions that were answered ask for; a trial has one head and so one task."""
     answered = questions.filter(pc.is_in(questions["question_id"], value_set=predictions["question_id"]))
-    return answered["task"].cast(pa.string())[0].as_py()
+    task: str = answered["task"].cast(pa.string())[0].as_py()
+    return task
 
 
 def _answers(asked: pa.Table, predictions: pa.Table) -> pa.Table:
@@ -80,7 +82,8 @@ def _answers(asked: pa.Table, predictions: pa.Table) -> pa.Table:
 
 
 def _given(predictions: pa.Table) -> np.ndarray:
-    return pc.is_valid(predictions["prediction"]).to_numpy()
+    given: np.ndarray = pc.is_valid(predictions["prediction"]).to_numpy()
+    return given
 
 
 def _table(asked: pa.Table, left: pa.Table, right: pa.Table) -> pa.Table:

@@ -57,9 +57,9 @@ class Material:
         Args:
             parts: Variant to what its trials came to and answered; None where it was not run.
         """
-        given = [(outcome, answers) for outcome, answers in parts.values() if None not in (outcome, answers)]
+        given = [(outcome, table) for outcome, table in parts.values() if outcome is not None and table is not None]
         home = home_of(self.benchmark.name, [outcome for outcome, _ in given])
-        made = (Run.of(outcome, answers.to_table(), self.asked, home) for outcome, answers in given)
+        made = (Run.of(outcome, table.to_table(), self.asked, home) for outcome, table in given)
         return [run for run in made if run is not None]
 
 

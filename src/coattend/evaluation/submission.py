@@ -3,14 +3,15 @@
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping
-from typing import Literal
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Literal
 
 import pyarrow as pa
 
 from coattend.errors import CoattendError
 
 Form = Literal["squad", "recam"]
+Answer = Mapping[str, Any]
 QUESTION_COLUMNS = ["question_id", "passage_id", "split", "subset", "task"]
 PREDICTION_COLUMNS = ["question_id", "seed", "prediction", "label"]
 
@@ -39,20 +40,20 @@ def files(
     seeds = sorted({seed for seed, _ in answers})
     for name, asked in _groups(questions):
         for seed in seeds:
-            given = {question: answers.get((seed, question)) for question in asked}
-            if not any(given.values()):
+            given = {question: answers[seed, question] for question in asked if (seed, question) in answers}
+            if not given:
                 continue
             if form == "recam":
                 _check_read(name, {source_of[passage] for passage in asked.values()}, rejected)
-                _check_answered(f"{name}, seed {seed}", given)
-            text = _squad(given) if form == "squad" else _recam(given)
+                _check_answered(f"{name}, seed {seed}", asked, given)
+            text = _squad(asked, given) if form == "squad" else _recam(given)
             yield f"{name}-seed{seed}.{'json' if form == 'squad' else 'csv'}", text
 
 
-def _check_answered(where: str, given: Mapping[str, dict | None]) -> None:
-    lacking = [question for question, answer in given.items() if answer is None]
+def _check_answered(where: str, asked: Collection[str], given: Mapping[str, Answer]) -> None:
+    lacking = [question for question in asked if question not in given]
     if lacking:
-        problem = f"{len(lacking)} of {len(given)} questions have no answer, the first is {lacking[0]}"
+        problem = f"{len(lacking)} of {len(asked)} questions have no answer, the first is {lacking[0]}"
         raise CoattendError(problem, where=where, cure="See the reader's rejected_questions")
 
 
@@ -76,13 +77,13 @@ def _groups(questions: pa.Table) -> Iterator[tuple[str, dict[str, str]]]:
     yield from groups.items()
 
 
-def _squad(given: dict[str, dict | None]) -> str:
+def _squad(asked: Collection[str], given: Mapping[str, Answer]) -> str:
     # A question that is missing would leave the total of SQuAD 2.0's scorer: it counts as unanswered instead.
-    texts = {question: answer["prediction"] if answer else "" for question, answer in given.items()}
+    texts = {question: given[question]["prediction"] if question in given else "" for question in asked}
     return json.dumps(texts, ensure_ascii=False, indent=1) + "\n"
 
 
-def _recam(given: dict[str, dict]) -> str:
+def _recam(given: Mapping[str, Answer]) -> str:
     file = io.StringIO(newline="")
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["id", "label"])

@@ -46,7 +46,7 @@ def choose(null_scores: ArrayLike, answered: ArrayLike, unanswered: ArrayLike, *
     Raises:
         ValueError: If there is no question.
     """
-    if not len(null_scores):
+    if not np.size(null_scores):
         raise ValueError("a threshold needs at least one question")
     order = np.argsort(null_scores, kind="stable")
     ranked = np.asarray(null_scores, dtype=float)[order]

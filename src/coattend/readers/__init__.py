@@ -14,6 +14,7 @@ from coattend.readers.source_files import sources
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
 
+    from coattend.readers.encoders.words import Words
     from coattend.readers.reader import Reader
 
 __all__ = [
@@ -38,7 +39,7 @@ __all__ = [
 def build(
     name: str,
     *,
-    encoder: "str | Path | PretrainedConfig | Mapping[str, Any]",
+    encoder: "Words | str | Path | PretrainedConfig | Mapping[str, Any]",
     head: str | None = None,
     **overrides: Any,
 ) -> "Reader":

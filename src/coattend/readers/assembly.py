@@ -3,15 +3,16 @@
 import importlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import ValidationError
 
 from coattend.errors import CoattendError
 from coattend.readers import registry
-from coattend.readers.parts import PartConfig
+from coattend.readers.parts import Classes, Configs, PartConfig
 
 Options = dict[str, Any]
+Config = TypeVar("Config", bound=PartConfig)
 
 
 @dataclass(frozen=True)
@@ -21,42 +22,40 @@ class Assembly:
     Attributes:
         reader: Name of the reader.
         head: Name of its head.
-        classes: Part by role: ``encoder``, ``interaction``, ``head``.
-        configs: Options by role.
+        classes: What they are.
+        configs: How they are set.
     """
 
     reader: str
     head: str
-    classes: dict[str, type]
-    configs: dict[str, PartConfig]
+    classes: Classes
+    configs: Configs
 
     @property
     def given(self) -> frozenset[str]:
         """Fields of `Attended` that are filled."""
-        return self.configs["interaction"].fills(self.configs["encoder"].fills())
+        return self.configs.interaction.fills(self.configs.encoder.fills())
 
     @property
     def needed(self) -> frozenset[str]:
         """Fields of `Attended` that the head reads."""
-        return self.configs["head"].needs(self.given)
+        return self.configs.head.needs(self.given)
 
     @property
     def encoder_sums_up(self) -> bool:
         """Whether the encoder has to make the summary that the head reads."""
-        without = self.configs["encoder"].fills() - {"summary"}
-        return "summary" in self.needed - self.configs["interaction"].fills(without)
+        without = self.configs.encoder.fills() - {"summary"}
+        return "summary" in self.needed - self.configs.interaction.fills(without)
 
     @property
     def options(self) -> Options:
         """All options; those that are left to the encoder (null) are left out."""
-        return {
-            name: value for one in self.configs.values() for name, value in one.model_dump(exclude_none=True).items()
-        }
+        return {name: value for one in self.configs for name, value in one.model_dump(exclude_none=True).items()}
 
     @property
     def _unasked(self) -> str | None:
         """Why the head would answer without the question; None if it does not."""
-        together = self.configs["encoder"].reads_together or self.configs["interaction"].brings_together()
+        together = self.configs.encoder.reads_together or self.configs.interaction.brings_together()
         if together or "passage" not in self.needed or "question" in self.needed:
             return None
         return f"the head {self.head!r} reads the passage, which nothing has brought together with the question"
@@ -120,26 +119,23 @@ def assemble(name: str, head: str | None, overrides: Options) -> Assembly:
         CoattendError: If a name or a value is wrong.
     """
     named, head = registry.find(name), registry.own_head(name, head)
-    own = isinstance(named.interaction, type)
-    classes = {
-        "encoder": _part("encoder", named.encoder),
-        "interaction": named.interaction if own else _part("interaction", named.interaction),
-        "head": _part("head", head),
-    }
-    owner = {option: role for role, part in classes.items() for option in part.Config.model_fields}
+    classes = Classes(_part("encoder", named.encoder), _part("interaction", named.interaction), _part("head", head))
+    owner = {option: role for role, part in classes._asdict().items() for option in part.Config.model_fields}
     elsewhere = {option for other in registry.heads() for option in _options_of(other)}
     _check_names(f"the reader {name!r} with the head {head!r}", overrides, owner)
     _check_names(f"the declaration of the reader {name!r}", named.defaults, {**owner, **dict.fromkeys(elsewhere)})
     options = {option: value for option, value in named.defaults.items() if option in owner} | overrides
-    configs = {
-        role: _configure(name, part.Config, {key: value for key, value in options.items() if owner[key] == role})
-        for role, part in classes.items()
-    }
+    given = {role: {key: value for key, value in options.items() if owner[key] == role} for role in Classes._fields}
+    configs = Configs(
+        _configure(name, classes.encoder.Config, given["encoder"]),
+        _configure(name, classes.interaction.Config, given["interaction"]),
+        _configure(name, classes.head.Config, given["head"]),
+    )
     return Assembly(name, head, classes, configs)
 
 
-def _part(role: str, name: str) -> type:
-    return importlib.import_module(f"{__package__}.{role}s.{name}").PART
+def _part(role: str, named: str | type) -> Any:
+    return named if isinstance(named, type) else importlib.import_module(f"{__package__}.{role}s.{named}").PART
 
 
 def _options_of(head: str) -> frozenset[str]:
@@ -154,7 +150,7 @@ def _check_names(where: str, options: Mapping[str, Any], known: Mapping[str, Any
             )
 
 
-def _configure(reader: str, config: type[PartConfig], options: Options) -> PartConfig:
+def _configure(reader: str, config: type[Config], options: Options) -> Config:
     try:
         return config(**options)
     except ValidationError as error:
@@ -169,12 +165,12 @@ def _configure(reader: str, config: type[PartConfig], options: Options) -> PartC
 
 def alternatives(parts: Assembly) -> Iterator[tuple[str, str]]:
     """Single changes of the head, or of an option with listed values, with which parts that do not fit would."""
-    chosen = {option: value for config in parts.configs.values() for option, value in config.model_dump().items()}
+    chosen = {option: value for config in parts.configs for option, value in config.model_dump().items()}
     for head in registry.heads_of(parts.reader):
         kept = {option: value for option, value in chosen.items() if option not in _options_of(parts.head)}
         if head != parts.head and assemble(parts.reader, head, kept).misfit is None:
             yield "head", head
-    for config in parts.configs.values():
+    for config in parts.configs:
         for option, field in type(config).model_fields.items():
             for value in get_args(field.annotation) if get_origin(field.annotation) is Literal else ():
                 if assemble(parts.reader, parts.head, chosen | {option: value}).misfit is None:

@@ -34,7 +34,8 @@ def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, dr
         if query.device.type != "cpu":
             return scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
         if query.dtype == torch.bfloat16 and not dropout:
-            return _HalfPrecision.apply(query, key, value, mask)
+            attended: Tensor = _HalfPrecision.apply(query, key, value, mask)  # type: ignore[no-untyped-call]
+            return attended
         query, key, value = (at_least_float32(one) for one in (query, key, value))
         return scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
 

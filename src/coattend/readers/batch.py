@@ -1,7 +1,8 @@
 """What a reader is given: sequences, and which of their tokens are passage and which are question."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -76,5 +77,6 @@ class Batch:
 
     def to(self, device: torch.device | str) -> "Batch":
         """The same batch on another device."""
-        tensors = {part.name: getattr(self, part.name) for part in fields(self)}
-        return Batch(**{name: one.to(device) if isinstance(one, Tensor) else one for name, one in tensors.items()})
+        held = {part.name: getattr(self, part.name) for part in fields(self)}
+        moved: dict[str, Any] = {name: one.to(device) for name, one in held.items() if isinstance(one, Tensor)}
+        return replace(self, **moved)

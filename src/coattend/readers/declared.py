@@ -67,13 +67,13 @@ def options(file: Path) -> tuple[str, ...]:
     parts = [one for one in _parsed(file).body if isinstance(one, ast.ClassDef)]
     configs = [one for part in parts for one in part.body if isinstance(one, ast.ClassDef) and one.name == "Config"]
     fields = [line for config in configs for line in config.body if isinstance(line, ast.AnnAssign)]
-    return tuple(line.target.id for line in fields if not ast.unparse(line.annotation).startswith("ClassVar"))
+    return tuple(ast.unparse(line.target) for line in fields if not ast.unparse(line.annotation).startswith("ClassVar"))
 
 
 @cache
 def _assigned(file: Path, name: str) -> ast.expr | None:
-    for statement in _parsed(file).body:
-        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    for statement in (one for one in _parsed(file).body if isinstance(one, ast.Assign | ast.AnnAssign)):
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         if any(isinstance(target, ast.Name) and target.id == name for target in targets):
             return statement.value
     return None

@@ -5,6 +5,7 @@ from typing import Any
 
 from coattend.readers import registry
 from coattend.readers.assembly import Assembly, fitting, resolve
+from coattend.readers.parts import Configs, PartConfig
 
 _FEATURES = {
     "character_width": "character n-grams",
@@ -34,12 +35,11 @@ def architecture(name: str, head: str | None = None, **overrides: Any) -> str:
 
 
 def _lines(parts: Assembly) -> Iterator[str]:
-    encoded = parts.configs["encoder"].fills()
+    encoded = parts.configs.encoder.fills()
     task = registry.task_of(parts.head)
     yield f'tokens(["{_read(parts)}"]) --> encoder'
-    yield f'encoder["{_label(parts, "encoder")}"]'
-    yield f'interaction["{_label(parts, "interaction")}"]'
-    yield f'head["{_label(parts, "head")}"]'
+    for role, part, config in zip(Configs._fields, parts.classes, parts.configs, strict=True):
+        yield f'{role}["{_label(part, config)}"]'
     yield f'answer(["{task}"])'
     # What an interaction passes on as it is comes from the encoder, through it.
     for stream in sorted(encoded & ({"passage", "question"} | parts.needed)):
@@ -51,16 +51,16 @@ def _lines(parts: Assembly) -> Iterator[str]:
 
 def _read(parts: Assembly) -> str:
     """What the encoder is given of a text."""
-    config = parts.configs["encoder"].model_dump()
+    config = parts.configs.encoder.model_dump()
     asked_for = [what for option, what in _FEATURES.items() if config.get(option)]
     tokens = "words" if registry.encoder_of(parts.reader) == "recurrent" else "subword tokens"
     return ", ".join(dict.fromkeys([tokens, *asked_for]))
 
 
-def _label(parts: Assembly, role: str) -> str:
-    words = _words(parts.classes[role].__name__)
-    options = parts.configs[role].model_dump(exclude_none=True).items()
-    return "<br/>".join([words, *(f"{name.replace('_', ' ')}: {_shown(value)}" for name, value in options)])
+def _label(part: type, config: PartConfig) -> str:
+    options = config.model_dump(exclude_none=True).items()
+    shown = (f"{name.replace('_', ' ')}: {_shown(value)}" for name, value in options)
+    return "<br/>".join([_words(part.__name__), *shown])
 
 
 def _words(name: str) -> str:

@@ -54,9 +54,9 @@ class MultiHeadAttention(nn.Module):
             self._split(self.value(asked)),
         )
         dropout = self.dropout if self.training else 0.0
-        heads = attend(query, key, value, mask[:, None, None], dropout=dropout)
-        # [S, heads, L, H / heads]
-        return self.output(heads.transpose(1, 2).flatten(2))
+        heads = attend(query, key, value, mask[:, None, None], dropout=dropout)  # [S, heads, L, H / heads]
+        attended: Tensor = self.output(heads.transpose(1, 2).flatten(2))
+        return attended
 
     def weights(self, asking: Tensor, asked: Tensor, mask: Tensor) -> Tensor:
         """What `forward` weighs the values by, to look at; its own kernel never holds it as a whole.
@@ -74,7 +74,8 @@ class MultiHeadAttention(nn.Module):
         return scores.masked_fill(~mask[:, None, None], -math.inf).softmax(-1)
 
     def _split(self, stream: Tensor) -> Tensor:
-        return stream.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        heads: Tensor = stream.unflatten(-1, (self.heads, -1))
+        return heads.transpose(1, 2)
 
 
 class TransformerBlock(nn.Module):
@@ -93,8 +94,9 @@ class TransformerBlock(nn.Module):
 
     def forward(self, asking: Tensor, asked: Tensor, mask: Tensor) -> Tensor:
         """Attend, as `MultiHeadAttention` does: [S, L, H], [S, M, H], [S, M] to [S, L, H]."""
-        stream = self.after_attention(asking + self.attention(asking, asked, mask))
-        return self.after_feed_forward(stream + self.narrow(gelu(self.widen(stream))))
+        attended = self.after_attention(asking + self.attention(asking, asked, mask))
+        stream: Tensor = self.after_feed_forward(attended + self.narrow(gelu(self.widen(attended))))
+        return stream
 
     def weights(self, asking: Tensor, asked: Tensor, mask: Tensor) -> Tensor:
         """Its attention's weights, as `MultiHeadAttention.weights` gives them: [S, heads, L, M]."""

@@ -69,7 +69,7 @@ def dcn_parameters() -> dict[str, int]:
 
     with torch.device("meta"):
         made = Reader.build("dcn", encoder=Words(words=()), vectors="random", vector_width=300)
-    parts = {"DCN": made, "one highway maxout network": made.head.start}
+    parts = {"DCN": made, "one highway maxout network": made.get_submodule("head.start")}
     return {name: sum(parameter.numel() for parameter in part.parameters()) for name, part in parts.items()}
 
 
@@ -82,7 +82,7 @@ def _row(table: str, name: str, printed: float, albert: "AlbertConfig", reader: 
     with torch.device("meta"):
         made = Reader.build(reader, encoder=albert, head="span" if table == TABLE_7 else "options")
     count = sum(parameter.numel() for parameter in made.parameters())
-    if getattr(made.encoder.model, "pooler", None) is None:
+    if getattr(made.get_submodule("encoder.model"), "pooler", None) is None:
         count += albert.hidden_size * albert.hidden_size + albert.hidden_size
     measured = round(count / UNITS[table], 2 if table == TABLE_7 else 1)
     return CountedRow(table, name, printed, count, measured, "" if measured == printed else reason)

@@ -1,6 +1,7 @@
 """Pooling over real tokens: padding never enters."""
 
 from collections.abc import Sequence
+from typing import cast
 
 import torch
 from torch import Tensor
@@ -19,7 +20,7 @@ def masked_mean(streams: Sequence[Tensor], masks: Sequence[Tensor]) -> Tensor:
         [S, H].
     """
     total = sum((stream * mask.unsqueeze(-1)).sum(1) for stream, mask in zip(streams, masks, strict=True))
-    return total / sum(mask.sum(1, keepdim=True) for mask in masks)
+    return cast(Tensor, total / sum(mask.sum(1, keepdim=True) for mask in masks))
 
 
 def masked_max(streams: Sequence[Tensor], masks: Sequence[Tensor]) -> Tensor:

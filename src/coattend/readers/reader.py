@@ -14,9 +14,12 @@ from coattend.errors import CoattendError
 from coattend.readers.assembly import fitting
 from coattend.readers.attended import Attended
 from coattend.readers.batch import Batch
+from coattend.readers.parts import Encoder, Head, Interaction
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
+
+    from coattend.readers.encoders.words import Words
 
 WEIGHTS, DESCRIPTION = "model.safetensors", "reader.json"
 
@@ -74,7 +77,7 @@ class Reader(nn.Module):
         config: What it is.
     """
 
-    def __init__(self, *, encoder: nn.Module, interaction: nn.Module, head: nn.Module, config: ReaderConfig) -> None:
+    def __init__(self, *, encoder: Encoder, interaction: Interaction, head: Head, config: ReaderConfig) -> None:
         super().__init__()
         self.encoder, self.interaction, self.head = encoder, interaction, head
         self.config = config
@@ -84,19 +87,19 @@ class Reader(nn.Module):
         cls,
         name: str,
         *,
-        encoder: "str | Path | PretrainedConfig | Mapping[str, Any]",
+        encoder: "Words | str | Path | PretrainedConfig | Mapping[str, Any]",
         head: str | None = None,
         **overrides: Any,
     ) -> "Reader":
         """Build a reader as `coattend.readers.build` does."""
         parts = fitting(name, head, overrides)
         classes, configs = parts.classes, parts.configs
-        encoding = classes["encoder"](configs["encoder"], encoder, summary=parts.encoder_sums_up)
-        attended = replace(encoding.shape, hidden_size=configs["interaction"].width(encoding.shape))
+        encoding = classes.encoder(configs.encoder, encoder, summary=parts.encoder_sums_up)
+        attended = replace(encoding.shape, hidden_size=configs.interaction.width(encoding.shape))
         return cls(
             encoder=encoding,
-            interaction=classes["interaction"](configs["interaction"], encoding.shape),
-            head=classes["head"](configs["head"], attended, parts.given),
+            interaction=classes.interaction(configs.interaction, encoding.shape),
+            head=classes.head(configs.head, attended, parts.given),
             config=ReaderConfig(name, parts.head, parts.options, encoding.describe()),
         ).eval()
 
@@ -118,7 +121,8 @@ class Reader(nn.Module):
 
     def readings(self) -> dict[str, float]:
         """What its head has learned that a curve should show, by name; the uncertainties of the mixed objective."""
-        return self.head.readings() if hasattr(self.head, "readings") else {}
+        readings: dict[str, float] = getattr(self.head, "readings", dict)()
+        return readings
 
     def keep_maps(self, keep: bool = True) -> None:
         """Ask for attention maps, which are not held otherwise: find them in ``output.attended.maps``.

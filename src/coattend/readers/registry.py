@@ -129,7 +129,8 @@ def encoder_of(name: str) -> str:
     """
     if JOIN in name:
         return _joined(name)[0]
-    return declared.keyword(file_of(name), "READER", "encoder") or NamedReader.encoder
+    encoder: str = declared.keyword(file_of(name), "READER", "encoder") or NamedReader.encoder
+    return encoder
 
 
 def option_names(name: str) -> list[str]:
@@ -156,7 +157,8 @@ def task_of(head: str) -> str:
     """
     if head not in heads():
         raise CoattendError(f"there is no head {head!r}", cure=suggest(head, heads()))
-    return declared.constant(_FOLDER / "heads" / f"{head}.py", "TASK")
+    task: str = declared.constant(_FOLDER / "heads" / f"{head}.py", "TASK")
+    return task
 
 
 def own_head(name: str, head: str | None = None) -> str:

@@ -26,7 +26,7 @@ def sources(name: str, head: str | None = None) -> list[Path]:
     """
     framework = {importlib.import_module(f"{__package__}.{part}") for part in _FRAMEWORK}
     known: set[ModuleType] = set()
-    new = {sys.modules[part.__module__] for part in assemble(name, head, {}).classes.values()}
+    new = {sys.modules[part.__module__] for part in assemble(name, head, {}).classes}
     new |= {importlib.import_module(f"{__package__}.{shared}") for shared in _SHARED}
     while new:
         known |= new

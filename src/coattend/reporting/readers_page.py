@@ -100,7 +100,7 @@ def _named() -> Iterator[tuple[str, ...]]:
 
 def _differing(name: str) -> dict[str, Any]:
     """Options whose values are not their part's own, with any of the reader's heads."""
-    configs = [one for head in readers.heads_of(name) for one in assemble(name, head, {}).configs.values()]
+    configs = [one for head in readers.heads_of(name) for one in assemble(name, head, {}).configs]
     return {
         option: value
         for config in configs

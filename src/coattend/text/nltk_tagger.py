@@ -37,7 +37,8 @@ class NltkTagger:
 
     def sentence_spans(self, line: str) -> Iterable[tuple[int, int]]:
         """Punkt's sentences."""
-        return _punkt(self.punkt).span_tokenize(line)
+        spans: Iterable[tuple[int, int]] = _punkt(self.punkt).span_tokenize(line)
+        return spans
 
     def tag(self, forms: list[str]) -> list[str]:
         """The perceptron's tags of a sentence."""

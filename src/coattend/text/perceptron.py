@@ -61,7 +61,8 @@ class Perceptron:
 
     def _best(self, features: tuple[str, ...]) -> str:
         rows = [row for feature in features if (row := self._rows.get(feature)) is not None]
-        return self._tags[self._weights.take(rows, axis=0).sum(axis=0).argmax()]
+        best: str = self._tags[self._weights.take(rows, axis=0).sum(axis=0).argmax()]
+        return best
 
 
 def _normalize(form: str) -> str:

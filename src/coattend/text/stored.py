@@ -78,7 +78,8 @@ def _ids(texts: pa.Table) -> pa.Array:
 
 
 def _flat(tags: pa.Table, column: str) -> np.ndarray:
-    return pc.list_flatten(tags.column(column)).to_numpy()
+    values: np.ndarray = pc.list_flatten(tags.column(column)).to_numpy()
+    return values
 
 
 def _offsets(tags: pa.Table) -> np.ndarray:

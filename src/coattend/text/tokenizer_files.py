@@ -98,6 +98,7 @@ def _converted(folder: Path) -> Any:
 
 def _json(file: Path) -> dict[str, Any]:
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
+        held: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
+    return held

@@ -29,7 +29,8 @@ class NBest:
         """The features of the right candidate less those of each wrong one; no row without a right one."""
         if self.right is None:
             return self.features[:0]
-        return self.features[self.right] - np.delete(self.features, self.right, axis=0)
+        differences: np.ndarray = self.features[self.right] - np.delete(self.features, self.right, axis=0)
+        return differences
 
 
 def tune(
@@ -68,4 +69,5 @@ def _step(differences: np.ndarray, weights: np.ndarray, aggressiveness: float) -
     loss, length = MARGIN - leads[fear], float(differences[fear] @ differences[fear])
     if loss <= 0 or not length:
         return np.zeros_like(weights)
-    return min(aggressiveness, loss / length) * differences[fear]
+    step: np.ndarray = min(aggressiveness, loss / length) * differences[fear]
+    return step

@@ -1,16 +1,19 @@
 """The self-attention of pretrained encoders, as readers attend."""
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
 
 from coattend.readers.attend import attend
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
 NAME = "coattend"
 
 
-def use_own_attention(model: nn.Module) -> None:
+def use_own_attention(model: "PreTrainedModel") -> None:
     """Let an encoder that attends by SDPA do so by `coattend.readers.attend`.
 
     Args:

@@ -39,7 +39,7 @@ class ContextVectors(nn.Module):
         """
         pieces, words = pieces[:, : self._limit], words[:, : self._limit]
         with torch.no_grad():
-            states = self.model(input_ids=pieces, attention_mask=words != PADDING).last_hidden_state
+            states: Tensor = self.model(input_ids=pieces, attention_mask=words != PADDING).last_hidden_state
             states = states.to(self.model.dtype)
             place = words.clamp_min(OF_NO_WORD) + 1  # Row 0 gathers what is of no word.
             sums = states.new_zeros(len(pieces), length + 1, self.width)

@@ -20,6 +20,10 @@ class NGrams(nn.Module):
         width: Width of the vectors.
     """
 
+    grams: Tensor
+    lengths: Tensor
+    firsts: Tensor
+
     def __init__(self, spellings: Sequence[str], width: int) -> None:
         super().__init__()
         grams = [ngrams(spelling) for spelling in spellings]
@@ -39,7 +43,8 @@ class NGrams(nn.Module):
         ends = lengths.cumsum(0)
         within = torch.arange(int(ends[-1]), device=ids.device) - (ends - lengths).repeat_interleave(lengths)
         grams = self.grams[self.firsts[distinct].repeat_interleave(lengths) + within]
-        return self.vectors(grams, ends - lengths)[places]
+        vectors: Tensor = self.vectors(grams, ends - lengths)
+        return vectors[places]
 
 
 def ngrams(word: str) -> list[int]:

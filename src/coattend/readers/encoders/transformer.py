@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from coattend.errors import CoattendError
 from coattend.readers.attended import Encoded
 from coattend.readers.batch import Batch
-from coattend.readers.encoders.pretrained import encoder_folder, load_model, position_limit
+from coattend.readers.encoders.pretrained import encoder_folder, load_model, position_limit, word_table
 from coattend.readers.linear import linear
 from coattend.readers.parts import STREAMS, EncoderConfig, EncoderShape
 from coattend.readers.pooling import masked_mean
@@ -78,7 +78,7 @@ class TransformerEncoder(nn.Module):
             raise CoattendError(
                 f"{family} cannot let tokens look at different others", where="co_attention", cure="Take BERT's kin"
             )
-        words: nn.Embedding = self.model.get_input_embeddings()
+        words = word_table(self.model)
         self.tags: nn.Embedding | None = None
         if config.tag_embedding:
             self.tags = nn.Embedding(config.tag_count, words.embedding_dim, padding_idx=0)
@@ -138,10 +138,11 @@ class TransformerEncoder(nn.Module):
                 cure="Lower training.max_length",
             )
         try:
-            return self.model(attention_mask=self._mask(batch), **self._inputs(batch)).last_hidden_state
+            hidden: Tensor = self.model(attention_mask=self._mask(batch), **self._inputs(batch)).last_hidden_state
         except IndexError:
             self._refuse_unknown_ids(batch)
             raise
+        return hidden
 
     def _mask(self, batch: Batch) -> Tensor:
         """Which tokens a token may look at: [S, N], or with co-attention [S, 1, N, N]."""
@@ -151,15 +152,18 @@ class TransformerEncoder(nn.Module):
         types = {"token_type_ids": batch.token_type_ids} if self._typed else {}
         if self.tags is None:
             return {"input_ids": batch.input_ids, **types}
-        words = self.model.get_input_embeddings()(batch.input_ids)
+        words = word_table(self.model)(batch.input_ids)
         return {"inputs_embeds": words + self.tags(batch.tag_ids), **types}
 
     def _summarize(self, hidden: Tensor) -> Tensor:
+        summary: Tensor
         if self.pooler is not None:
-            return self.pooler(hidden[:, 0])
-        if isinstance(self.model.pooler, nn.Linear):  # ALBERT's, whose activation stands beside it.
-            return self.model.pooler_activation(self.model.pooler(hidden[:, 0]))
-        return self.model.pooler(hidden)
+            summary = self.pooler(hidden[:, 0])
+        elif isinstance(self.model.pooler, nn.Linear):  # ALBERT's, whose activation stands beside it.
+            summary = self.model.get_submodule("pooler_activation")(self.model.pooler(hidden[:, 0]))
+        else:
+            summary = self.model.get_submodule("pooler")(hidden)
+        return summary
 
     def freeze(self) -> None:
         """Leave the pretrained layers, and what is added to their input, as they are."""
@@ -168,7 +172,7 @@ class TransformerEncoder(nn.Module):
                 part.requires_grad_(False)
 
     def _refuse_unknown_ids(self, batch: Batch) -> None:
-        words = self.model.get_input_embeddings()
+        words = word_table(self.model)
         tables = [("token", batch.input_ids, words, "Use the encoder's own tokenizer")]
         if self.tags is not None:
             cure = "Set tag_count to the number of tags of the tagging profile"

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from coattend.errors import CoattendError
-from coattend.readers.encoders.pretrained import load_model, load_tokenizer
+from coattend.readers.encoders.pretrained import load_model, load_tokenizer, word_table
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
@@ -98,7 +98,7 @@ def vector_table(source: Any, *, vectors: str, file: str | None, width: int, spr
 
 def input_rows(source: Any) -> Tensor:
     """The input embeddings of a pretrained encoder [V, D], without positions and types."""
-    table = load_model(source, dropout=0.0, pooler=False).get_input_embeddings()
+    table = word_table(load_model(source, dropout=0.0, pooler=False))
     return table.weight.detach().clone()
 
 

@@ -15,7 +15,8 @@ from coattend.readers.attended import Attended
 from coattend.readers.batch import Batch
 from coattend.readers.heads.maxout import HighwayMaxout
 from coattend.readers.heads.objective import Uncertainty, self_critical
-from coattend.readers.parts import EncoderShape, PartConfig
+from coattend.readers.needed import needed
+from coattend.readers.parts import EncoderShape, HeadConfig
 from coattend.readers.precision import at_least_float32
 from coattend.readers.reader import ReaderOutput
 
@@ -43,7 +44,7 @@ class DynamicSpanHead(nn.Module):
         given: Fields of `Attended` that the interaction fills.
     """
 
-    class Config(PartConfig):
+    class Config(HeadConfig):
         """Options of the dynamic span head."""
 
         iterations: int = Field(4, ge=1, le=50, description="Most proposals.")
@@ -123,8 +124,9 @@ class DynamicSpanHead(nn.Module):
         return made
 
     def _loss(self, asked: "_Asked", greedy: "_Trajectory", batch: Batch) -> Tensor:
+        start, end = needed(batch.start, "batch.start"), needed(batch.end, "batch.end")
         pairs = zip(greedy.starts, greedy.ends, strict=True)
-        found = [cross_entropy(s, batch.start) + cross_entropy(e, batch.end) for s, e in pairs]
+        found = [cross_entropy(s, start) + cross_entropy(e, end) for s, e in pairs]
         supervised = self.share * torch.stack(found).sum()
         if self.objective == "cross_entropy" or not self.training:
             return supervised
@@ -149,8 +151,8 @@ class _Asked:
 
     @classmethod
     def of(cls, attended: Attended, batch: Batch, head: DynamicSpanHead) -> "_Asked":
-        tokens = at_least_float32(attended.passage)
-        allowed = batch.answer_mask.clone()
+        tokens = at_least_float32(needed(attended.passage, "attended.passage"))
+        allowed = needed(batch.answer_mask, "batch.answer_mask").clone()
         allowed[:, 0] = True
         last = attended.passage_mask.sum(1) - 1
         return cls(
@@ -208,7 +210,8 @@ class _Trajectory:
 
 
 def _draw(scores: Tensor) -> Tensor:
-    return torch.distributions.Categorical(logits=scores.detach()).sample()
+    tokens: Tensor = torch.distributions.Categorical(logits=scores.detach()).sample()
+    return tokens
 
 
 PART = DynamicSpanHead

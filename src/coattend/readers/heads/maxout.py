@@ -36,7 +36,8 @@ class HighwayMaxout(nn.Module):
 
     def prepare(self, tokens: Tensor) -> Tensor:
         """The part of W1 [u_t; r] + b1 that no iteration changes: [S, P, width] to [S, P, pool * hidden]."""
-        return self.of_token(tokens)
+        prepared: Tensor = self.of_token(tokens)
+        return prepared
 
     def forward(self, tokens: Tensor, prepared: Tensor, state: Tensor, start: Tensor, end: Tensor) -> Tensor:
         """Score every token.
@@ -60,7 +61,8 @@ class HighwayMaxout(nn.Module):
         second = self.second(first).unflatten(-1, (-1, self.pool)).max(-1).values
         with full_precision(first):
             both = at_least_float32(torch.cat([first, second], -1))
-            return self.last(both).max(-1).values
+            scores: Tensor = self.last(both).max(-1).values
+            return scores
 
 
 class Experts(nn.Module):

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Set
-from typing import Literal
+from typing import Literal, cast
 
 import torch
 from pydantic import Field
@@ -12,7 +12,8 @@ from torch.nn.functional import cross_entropy
 from coattend.readers.attended import Attended
 from coattend.readers.batch import Batch
 from coattend.readers.linear import linear
-from coattend.readers.parts import STREAMS, EncoderShape, PartConfig
+from coattend.readers.needed import needed
+from coattend.readers.parts import STREAMS, EncoderShape, HeadConfig
 from coattend.readers.pooling import masked_max, masked_mean
 from coattend.readers.precision import full_precision
 from coattend.readers.reader import ReaderOutput
@@ -32,7 +33,7 @@ class OptionsHead(nn.Module):
         given: Fields of `Attended` that the interaction fills. Where that is one stream alone, it is pooled alone.
     """
 
-    class Config(PartConfig):
+    class Config(HeadConfig):
         """Options of the options head."""
 
         pooling: Literal["cls_pooler", "summary", "mean", "max"] = Field(
@@ -75,17 +76,17 @@ class OptionsHead(nn.Module):
         Returns:
             Scores [B, C], and the cross entropy if the batch has labels.
         """
+        place = needed(batch.option_index, "batch.option_index")
         with full_precision(self.scorer.weight):
             of_sequences = self.scorer(self.before(self.dropout(self._fused(attended)))).squeeze(-1)  # [S]
-            scores = of_sequences[batch.option_index.clamp_min(0)]
-            scores = scores.masked_fill(batch.option_index < 0, -math.inf)
+            scores = of_sequences[place.clamp_min(0)].masked_fill(place < 0, -math.inf)
             loss = None if batch.label is None else cross_entropy(scores, batch.label)
         return ReaderOutput(attended=attended, scores=scores, loss=loss)
 
     def _fused(self, attended: Attended) -> Tensor:
         """The vector O of each sequence, [S, H] or, concatenated, [S, 2H]."""
         if self.pool is None:
-            return attended.summary.to(self.scorer.weight.dtype)
+            return needed(attended.summary, "attended.summary").to(self.scorer.weight.dtype)
         streams = [getattr(attended, name).to(self.scorer.weight.dtype) for name in self.streams]
         masks = [getattr(attended, f"{name}_mask") for name in self.streams]
         if self.fuse == "joint":
@@ -106,7 +107,7 @@ def fuse(pooled: list[Tensor], how: str) -> Tensor:
     """
     if how == "concatenate":
         return torch.cat(pooled, -1)
-    return sum(pooled) if how == "sum" else math.prod(pooled)
+    return cast(Tensor, sum(pooled) if how == "sum" else math.prod(pooled))
 
 
 PART = OptionsHead

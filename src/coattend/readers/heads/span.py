@@ -13,7 +13,8 @@ from torch.nn.functional import cross_entropy, pad
 from coattend.readers.attended import Attended
 from coattend.readers.batch import Batch
 from coattend.readers.linear import linear
-from coattend.readers.parts import EncoderShape, PartConfig
+from coattend.readers.needed import needed
+from coattend.readers.parts import EncoderShape, HeadConfig
 from coattend.readers.precision import full_precision
 from coattend.readers.reader import ReaderOutput
 
@@ -31,7 +32,7 @@ class SpanHead(nn.Module):
         given: Fields of `Attended` that the interaction fills.
     """
 
-    class Config(PartConfig):
+    class Config(HeadConfig):
         """Options of the span head."""
 
         loss: Literal["sum", "mean"] = Field(
@@ -60,10 +61,11 @@ class SpanHead(nn.Module):
         Returns:
             Start and end [S, P], -inf where no answer may lie, and the loss if the batch has answers.
         """
-        allowed = batch.answer_mask.clone()
+        passage = needed(attended.passage, "attended.passage")
+        allowed = needed(batch.answer_mask, "batch.answer_mask").clone()
         allowed[:, 0] = True
         with full_precision(self.scorer.weight):
-            logits = self.scorer(attended.passage.to(self.scorer.weight.dtype))  # [S, P, 2]
+            logits = self.scorer(passage.to(self.scorer.weight.dtype))  # [S, P, 2]
             start, end = logits.masked_fill(~allowed.unsqueeze(-1), -math.inf).unbind(-1)
             loss = None
             if batch.start is not None and batch.end is not None:

@@ -10,7 +10,8 @@ from torch.nn.functional import cross_entropy
 
 from coattend.readers.attended import Attended
 from coattend.readers.batch import Batch
-from coattend.readers.parts import EncoderShape, PartConfig
+from coattend.readers.needed import needed
+from coattend.readers.parts import EncoderShape, HeadConfig
 from coattend.readers.precision import full_precision
 from coattend.readers.reader import ReaderOutput
 
@@ -32,7 +33,7 @@ class VocabularyHead(nn.Module):
         given: Fields of `Attended` that the interaction fills.
     """
 
-    class Config(PartConfig):
+    class Config(HeadConfig):
         """Options of the vocabulary head."""
 
         summary_dropout: float = Field(0.0, ge=0, lt=1, description="Dropout of the summary.")
@@ -57,12 +58,15 @@ class VocabularyHead(nn.Module):
         Returns:
             Scores [B, C], and the cross entropy if the batch has labels.
         """
-        real = batch.candidate_ids >= 0  # [B, C, K]
+        ids = needed(batch.candidate_ids, "batch.candidate_ids")
+        missing = needed(batch.candidates, "batch.candidates") == -2  # [B, C]
+        summary = needed(attended.summary, "attended.summary")
+        real = ids >= 0  # [B, C, K]
         with full_precision(self.answers.weight):
-            pieces = self.answers(batch.candidate_ids.clamp_min(0)) * real.unsqueeze(-1)  # [B, C, K, H]
+            pieces = self.answers(ids.clamp_min(0)) * real.unsqueeze(-1)  # [B, C, K, H]
             answers = pieces.sum(2) / real.sum(2, keepdim=True).clamp_min(1)
-            summary = self.dropout(attended.summary.to(answers.dtype))
-            scores = torch.einsum("bch,bh->bc", answers, summary).masked_fill(batch.candidates == -2, -math.inf)
+            summary = self.dropout(summary.to(answers.dtype))
+            scores = torch.einsum("bch,bh->bc", answers, summary).masked_fill(missing, -math.inf)
             loss = None if batch.label is None else cross_entropy(scores, batch.label)
         return ReaderOutput(attended=attended, scores=scores, loss=loss)
 

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from coattend.readers.attended import Attended
 from coattend.readers.batch import Batch
 from coattend.readers.linear import linear
-from coattend.readers.parts import EncoderShape, PartConfig
+from coattend.readers.needed import needed
+from coattend.readers.parts import EncoderShape, HeadConfig
 from coattend.readers.precision import at_least_float32, full_precision
 from coattend.readers.reader import ReaderOutput
 
@@ -31,7 +32,7 @@ class WordHead(nn.Module):
         given: Fields of `Attended` that the interaction fills.
     """
 
-    class Config(PartConfig):
+    class Config(HeadConfig):
         """Options of the word head."""
 
         choose: Literal["candidates", "document"] = Field(
@@ -61,31 +62,33 @@ class WordHead(nn.Module):
             The mass of each distinct word of the passage [B, P]; the candidates' as scores [B, C], if they are chosen
             from; the loss if the batch has labels.
         """
-        mass = self._mass(attended, batch)
-        words = torch.zeros_like(mass).scatter_add(1, batch.word_groups.clamp_min(0), mass)  # [B, P]
-        of_candidates = words.gather(1, batch.candidates.clamp_min(0)).masked_fill(batch.candidates < 0, 0.0)
-        loss = None if batch.label is None else self._loss(of_candidates, batch)
-        scores = of_candidates.masked_fill(batch.candidates == -2, -math.inf)
+        groups = needed(batch.word_groups, "batch.word_groups")
+        candidates = needed(batch.candidates, "batch.candidates")
+        mass = self._mass(attended, groups >= 0)
+        words = torch.zeros_like(mass).scatter_add(1, groups.clamp_min(0), mass)  # [B, P]
+        of_candidates = words.gather(1, candidates.clamp_min(0)).masked_fill(candidates < 0, 0.0)
+        loss = None if batch.label is None else self._loss(of_candidates, candidates, batch.label)
+        scores = of_candidates.masked_fill(candidates == -2, -math.inf)
         return ReaderOutput(
             attended=attended, word_mass=words, scores=scores if self.choose == "candidates" else None, loss=loss
         )
 
-    def _mass(self, attended: Attended, batch: Batch) -> Tensor:
-        """Probability of each passage token that is of a word [S, P]; zero elsewhere."""
-        real = batch.word_groups >= 0
+    def _mass(self, attended: Attended, real: Tensor) -> Tensor:
+        """Probability of each passage token that is of a word, which is real [S, P]; zero elsewhere."""
         if self.scorer is None:
-            return at_least_float32(attended.token_mass).masked_fill(~real, 0.0)
+            return at_least_float32(needed(attended.token_mass, "attended.token_mass")).masked_fill(~real, 0.0)
+        passage = needed(attended.passage, "attended.passage")
         with full_precision(self.scorer.weight):
-            scores = self.scorer(attended.passage.to(self.scorer.weight.dtype)).squeeze(-1)
+            scores: Tensor = self.scorer(passage.to(self.scorer.weight.dtype)).squeeze(-1)
             return scores.masked_fill(~real, -math.inf).softmax(-1).masked_fill(~real, 0.0)
 
-    def _loss(self, of_candidates: Tensor, batch: Batch) -> Tensor:
-        right = batch.label.unsqueeze(1)
+    def _loss(self, of_candidates: Tensor, candidates: Tensor, label: Tensor) -> Tensor:
+        right = label.unsqueeze(1)
         mass = of_candidates.gather(1, right).squeeze(1)
         if self.normalise == "candidates":
             # A word that is listed twice counts once.
-            mass = mass / _once(of_candidates, batch.candidates).sum(1).clamp_min(torch.finfo(mass.dtype).tiny)
-        held = batch.candidates.gather(1, right).squeeze(1) >= 0
+            mass = mass / _once(of_candidates, candidates).sum(1).clamp_min(torch.finfo(mass.dtype).tiny)
+        held = candidates.gather(1, right).squeeze(1) >= 0
         losses = -mass.clamp_min(torch.finfo(mass.dtype).tiny).log()
         return (losses * held).sum() / held.sum().clamp_min(1)
 

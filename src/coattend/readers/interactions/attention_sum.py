@@ -6,6 +6,7 @@ from torch import nn
 
 from coattend.readers.attended import Attended, Encoded
 from coattend.readers.interactions.pairwise import pointed, weighed
+from coattend.readers.needed import needed
 from coattend.readers.parts import EncoderShape, InteractionConfig
 
 
@@ -40,7 +41,8 @@ class AttentionSum(nn.Module):
         Returns:
             The token mass [S, P], and the passage [S, P, H] times it. Map: ``attention`` s [S, P], the token mass.
         """
-        mass = pointed(encoded.passage, encoded.question_state, encoded.passage_mask)
+        asked = needed(encoded.question_state, "encoded.question_state")
+        mass = pointed(encoded.passage, asked, encoded.passage_mask)
         return Attended(
             passage=weighed(encoded.passage.to(mass.dtype), mass, encoded.passage_mask),
             question=None,

@@ -79,7 +79,8 @@ class BidirectionalAttentionFlow(nn.Module):
 
     def _similarity(self, passage: Tensor, question: Tensor) -> Tensor:
         both = (passage * self.of_both) @ question.transpose(1, 2)
-        return self.of_passage(passage) + self.of_question(question).transpose(1, 2) + both
+        each: Tensor = self.of_passage(passage) + self.of_question(question).transpose(1, 2)
+        return each + both
 
 
 PART = BidirectionalAttentionFlow

@@ -73,7 +73,8 @@ class DualCoMatching(nn.Module):
             "question": (encoded.question, asked),
             "option": (encoded.question, option),
         }
-        matches, maps = [], {}
+        matches: list[Tensor] = []
+        maps: dict[str, Tensor] = {}
         for number, (one, other) in enumerate(combinations(streams, 2)):
             match = self.matches[number % len(self.matches)]
             matched, to_other, to_one = match(*streams[one], *streams[other])

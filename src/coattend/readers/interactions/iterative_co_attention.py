@@ -144,8 +144,8 @@ class _Domain:
             self._cosines = torch.where(self._scale > 0, self._cosines, 0.0)
         self.scores.append(self._min_max(self._cosines))
         self.betas.append(trust)
-        compound = self._attended_is_compared and self._scale is not None
-        self._scale = self._scale * self.scores[-1] if compound else self.scores[-1]
+        latest = self.scores[-1]
+        self._scale = latest if self._scale is None or not self._attended_is_compared else self._scale * latest
 
     def _min_max(self, cosines: Tensor) -> Tensor:
         low = self._masked(cosines, math.inf).amin(1, keepdim=True)
@@ -161,7 +161,8 @@ class _Domain:
 
 def _norm(vectors: Tensor) -> Tensor:
     """Lengths of vectors, of which none is zero, so that a cosine is always a number."""
-    return torch.linalg.vector_norm(vectors, dim=-1).clamp_min(1e-8)
+    lengths: Tensor = torch.linalg.vector_norm(vectors, dim=-1)
+    return lengths.clamp_min(1e-8)
 
 
 PART = IterativeCoAttention

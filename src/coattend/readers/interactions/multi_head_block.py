@@ -41,7 +41,8 @@ class MultiHeadBlock(nn.Module):
         """Both streams after all turns, [S, P, H] and [S, Q, H]."""
         if self.block is not None:
             self.block.keep_maps = self.keep_maps
-            return self.block(encoded)
+            attended: Attended = self.block(encoded)
+            return attended
         return Attended(
             passage=encoded.passage,
             question=encoded.question,

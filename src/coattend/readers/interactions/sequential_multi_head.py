@@ -1,6 +1,6 @@
 """The ReCAM variant of DUMA: one stream attends to the other, which then attends to what came of the first."""
 
-from typing import Literal
+from typing import Literal, cast
 
 from pydantic import Field
 from torch import Tensor, nn
@@ -64,7 +64,7 @@ class SequentialMultiHead(nn.Module):
         masks = {"passage": encoded.passage_mask, "question": encoded.question_mask}
         maps = {}
         for layer in range(self.layers):
-            attend = self.attend[layer % len(self.attend)]
+            attend = cast(Attend, self.attend[layer % len(self.attend)])
             for asking, asked in (self.order, self.order[::-1]):
                 given = streams[asking], streams[asked], masks[asked]
                 if self.keep_maps:
@@ -102,7 +102,8 @@ class Attend(nn.Module):
 
     def forward(self, asking: Tensor, asked: Tensor, mask: Tensor) -> Tensor:
         """Attend: [S, L, H], [S, M, H] and the mask [S, M] of what is asked to [S, L, H]."""
-        return self.norm(asking + self.dropout(self.attention(asking, asked, mask)))
+        attended: Tensor = self.norm(asking + self.dropout(self.attention(asking, asked, mask)))
+        return attended
 
 
 PART = SequentialMultiHead

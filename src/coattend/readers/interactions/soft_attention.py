@@ -68,7 +68,8 @@ class SoftAttention(nn.Module):
     def _scores(self, query: Tensor, key: Tensor) -> Tensor:
         if self.score is None:
             return query @ key.transpose(1, 2) / math.sqrt(query.shape[-1])
-        return self.score(torch.tanh(query.unsqueeze(2) + key.unsqueeze(1))).squeeze(-1)
+        scores: Tensor = self.score(torch.tanh(query.unsqueeze(2) + key.unsqueeze(1))).squeeze(-1)
+        return scores
 
 
 PART = SoftAttention
