@@ -121,7 +121,7 @@ def _fit(one: Capability, numbers: dict[str, int]) -> str:
 
 
 def _counted() -> Iterator[tuple[str, ...]]:
-    for row in readers.parametertable():
+    for row in readers.parameter_table():
         digits = 2 if row.table == TABLE_7 else 1
         printed, measured = (f"{number:.{digits}f}" for number in (row.printed, row.measured))
         yield row.table, row.name, printed, measured, f"{row.parameters:,}", row.reason
