@@ -56,8 +56,8 @@ def agree(segments, place):
 
 
 def test_the_index_names_every_page():
-    linked = {(DOCS / link).resolve() for link in re.findall(r"\]\(([^)#\s]+)", (DOCS / "index.md").read_text())}
-    assert set(PAGES) <= linked | {DOCS / "index.md"}
+    linked = {(DOCS / link).resolve() for link in re.findall(r"\]\(([^)#\s]+)", (DOCS / "README.md").read_text())}
+    assert set(PAGES) <= linked | {DOCS / "README.md"}
 
 
 def of_page(page, kind):

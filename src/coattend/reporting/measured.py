@@ -73,4 +73,5 @@ def _is(row: Measured, name: str) -> bool:
 
 
 def _told(scores: dict[str, str]) -> str:
-    return "; ".join(f"{head} {score}" for head, score in scores.items())
+    """A column that is called score says in its cells which."""
+    return "; ".join(score if head == "score" else f"{head} {score}" for head, score in scores.items())
