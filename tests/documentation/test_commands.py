@@ -129,9 +129,8 @@ def test_make_has_the_targets_that_pages_name():
 def test_every_module_that_is_run_has_the_options_that_pages_name(module):
     lines = [command.partition(">")[0].split() for _, command in EVERY if command.startswith(f"python -m {module}")]
     named = {word.partition("=")[0] for words in lines if words[2] == module for word in words if word[:2] == "--"}
-    found = importlib.util.find_spec(f"{module}.__main__" if is_package(module) else module)
+    found = importlib.util.find_spec(module)
+    assert found, "there is no such module"
+    if found.submodule_search_locations:
+        found = importlib.util.find_spec(f"{module}.__main__")
     assert named <= set(re.findall(r"\"(--[\w-]+)\"", Path(found.origin).read_text()))
-
-
-def is_package(module):
-    return importlib.util.find_spec(module).submodule_search_locations is not None

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -31,6 +32,7 @@ def _facts(benchmark: BenchmarkParameters) -> Iterator[tuple[str, str]]:
     yield "files", "<br>".join(_files(benchmark))
     yield "subsets", ", ".join(dict.fromkeys(source.subset for source in benchmark.sources if source.subset))
     yield "published size", "<br>".join(_sizes(benchmark.published))
+    yield "passages", "<br>".join(_generated(benchmark.generator or {}))
     yield "licence", benchmark.licence.rstrip(".")
     yield "published at", _linked(benchmark.published_at)
     yield "trained on", f"`{benchmark.trained_on}`" if benchmark.trained_on else ""
@@ -57,6 +59,12 @@ def _sizes(published: dict[str, dict[str, float]]) -> Iterator[str]:
         counts = {what: number for what, number in numbers.items() if float(number).is_integer()}
         if counts:
             yield f"{split} " + ", ".join(f"{number:,.0f} {what}" for what, number in counts.items())
+
+
+def _generated(settings: dict[str, Any]) -> Iterator[str]:
+    for kind, sizes in settings.items():
+        if isinstance(sizes, dict):
+            yield f"{kind}: " + ", ".join(f"{split} {count:,}" for split, count in sizes.items())
 
 
 def _linked(where: str) -> str:

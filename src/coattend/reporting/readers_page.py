@@ -28,7 +28,8 @@ _INTRODUCTION = f"""\
 
 A reader is an encoder, an interaction and a head. The encoder turns tokens into vectors, the interaction lets passage
 and question see each other, the head answers: options, a span or a word. A paper's reader is a combination that has a
-name; all others can be had by the names of their parts."""
+name; all others can be had by the names of their parts. Equations, options and scores are on
+[a page for each](README.md#readers)."""
 
 _NAMELESS = """\
 ## Readers without a name
