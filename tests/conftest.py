@@ -39,6 +39,13 @@ def project(tmp_path, monkeypatch) -> Path:
     return enter_new_project(tmp_path / "project", monkeypatch)
 
 
+@pytest.fixture(scope="module")
+def empty_project(tmp_path_factory) -> Iterator[Path]:
+    """The same, for all tests of one file."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        yield enter_new_project(tmp_path_factory.mktemp("empty") / "project", monkeypatch)
+
+
 @pytest.fixture
 def kedro_run(project) -> Callable[..., Any]:
     """Runs pipelines in this process, in the tiny test environment."""

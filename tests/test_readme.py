@@ -1,20 +1,17 @@
-"""What the README shows works as it stands there."""
+"""What the README shows works as it stands there; its commands and links are tested with those of all pages."""
 
 import os
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 import yaml
 
 from coattend import readers
 from coattend.benchmarks import custom
 from coattend.configuration import complete_reader
 from coattend.parameters import ReaderParameters
-from coattend.pipeline_registry import register_pipelines
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -50,11 +47,6 @@ def test_the_csv_that_it_shows_can_be_read(tmp_path):
     assert right == ["In the hall.", "A bicycle."]
 
 
-@pytest.fixture(scope="module")
-def pipelines():
-    return register_pipelines()
-
-
 def test_every_reader_has_its_line():
     table = README.partition("## Readers\n\n")[2].partition("\n\n")[0]
     own = {file.stem for file in (Path(readers.__file__).parent / "named").glob("[!_]*.py")}
@@ -78,26 +70,3 @@ def test_readers_with_entries_of_their_own_can_be_built():
     assert {"duma_roberta", "poi_net_word", "mine"} <= set(found)
     for entry in found.values():
         assert readers.resolve(entry.reader, head=entry.head, **entry.options)
-
-
-def commands():
-    lines = [line.split("#")[0].strip() for block in blocks("bash") for line in block.splitlines()]
-    serving = re.findall(r"^kedro run .*", (ROOT / "docs/serving.md").read_text(), re.MULTILINE)
-    return [one for one in lines if one.startswith("kedro run")] + re.findall(r"`(kedro run [^`]+)`", README) + serving
-
-
-@pytest.mark.parametrize("command", commands())
-def test_every_command_names_what_exists(command, pipelines):
-    words = shlex.split(command)
-    options = dict(zip(words[2::2], words[3::2], strict=True))
-    known = set(pipelines) | {"mine"}
-    assert set(options.get("--pipelines", "__default__").split(",")) <= known
-    namespaces = {node.namespace or "" for pipeline in pipelines.values() for node in pipeline.nodes}
-    namespaces |= {name.split(".")[0] for name in namespaces} | {"dream.look_once"}
-    assert set(filter(None, options.get("--namespaces", "").split(","))) <= namespaces
-
-
-def test_make_has_the_targets_that_the_readme_names():
-    listed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    for target in re.findall(r"^make ([a-z-]+)", "\n".join(blocks("bash")), re.MULTILINE):
-        assert f"make {target} " in listed

@@ -5,15 +5,15 @@ It is generated, so that it promises nothing by hand: `python -m coattend.report
 
 import argparse
 import importlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from coattend import readers
 from coattend.readers import registry
-from coattend.readers.assembly import assemble
 from coattend.readers.capability import Capability
 from coattend.readers.parameter_table import TABLE_7, dcn_parameters
+from coattend.reporting.markdown_table import shown, table
+from coattend.reporting.reader_facts import differing
 
 COMMAND = "python -m coattend.reporting.readers_page > docs/readers.md"
 
@@ -28,7 +28,8 @@ _INTRODUCTION = f"""\
 
 A reader is an encoder, an interaction and a head. The encoder turns tokens into vectors, the interaction lets passage
 and question see each other, the head answers: options, a span or a word. A paper's reader is a combination that has a
-name; all others can be had by the names of their parts."""
+name; all others can be had by the names of their parts. Equations, options and scores are on
+[a page for each](README.md#readers)."""
 
 _NAMELESS = """\
 ## Readers without a name
@@ -72,16 +73,16 @@ def render() -> str:
     sections = [
         _INTRODUCTION,
         "## Named readers",
-        _table(("name", "title", "paper", "encoder", "interaction", "heads", "options that differ"), _named()),
+        table(("name", "title", "paper", "encoder", "interaction", "heads", "options that differ"), _named()),
         "## Parts",
-        *(_table((kind[:-1], "what it is"), _described(kind)) for kind in _PARTS),
+        *(table((kind[:-1], "what it is"), _described(kind)) for kind in _PARTS),
         _NAMELESS,
         _MATRIX,
         *(part for encoder in registry.encoders() for part in _of_encoder(encoder, matrix, numbers)),
         _PARAMETERS,
-        _table(("table", "row", "printed", "measured", "parameters", "why they differ"), _counted()),
+        table(("table", "row", "printed", "measured", "parameters", "why they differ"), _counted()),
         _DCN,
-        _table(("part", "parameters"), ((part, f"{count:,}") for part, count in dcn_parameters().items())),
+        table(("part", "parameters"), ((part, f"{count:,}") for part, count in dcn_parameters().items())),
         "\n".join(f"[^{number}]: {reason[0].upper()}{reason[1:]}." for reason, number in numbers.items()),
     ]
     return "\n\n".join(sections) + "\n"
@@ -93,20 +94,9 @@ def _named() -> Iterator[tuple[str, ...]]:
         reader = registry.find(name)
         if not registry.file_of(name).is_relative_to(_OWN):
             continue
-        options = ", ".join(f"`{option}: {_shown(value)}`" for option, value in _differing(name).items())
+        options = ", ".join(f"`{option}: {shown(value)}`" for option, value in differing(name).items())
         heads = ", ".join(f"`{head}`" for head in reader.heads)
         yield f"`{name}`", reader.title, reader.paper, f"`{reader.encoder}`", f"`{reader.interaction}`", heads, options
-
-
-def _differing(name: str) -> dict[str, Any]:
-    """Options whose values are not their part's own, with any of the reader's heads."""
-    configs = [one for head in readers.heads_of(name) for one in assemble(name, head, {}).configs]
-    return {
-        option: value
-        for config in configs
-        for option, value in config.model_dump().items()
-        if value != type(config).model_fields[option].default
-    }
 
 
 def _described(kind: str) -> Iterator[tuple[str, ...]]:
@@ -121,13 +111,13 @@ def _of_encoder(encoder: str, matrix: Sequence[Capability], numbers: dict[str, i
     heads = registry.heads()
     cells = {(one.interaction, one.head): _fit(one, numbers) for one in matrix if one.encoder == encoder}
     rows = ((f"`{one}`", *(cells[one, head] for head in heads)) for one in registry.interactions())
-    yield _table(("interaction", *(f"`{head}`" for head in heads)), rows)
+    yield table(("interaction", *(f"`{head}`" for head in heads)), rows)
 
 
 def _fit(one: Capability, numbers: dict[str, int]) -> str:
     if one.reason is not None:
         return f"[^{numbers[one.reason]}]"
-    needed = ", ".join(f"`{option}: {_shown(value)}`" for option, value in one.options.items())
+    needed = ", ".join(f"`{option}: {shown(value)}`" for option, value in one.options.items())
     return f"with {needed}" if needed else "✓"
 
 
@@ -136,15 +126,6 @@ def _counted() -> Iterator[tuple[str, ...]]:
         digits = 2 if row.table == TABLE_7 else 1
         printed, measured = (f"{number:.{digits}f}" for number in (row.printed, row.measured))
         yield row.table, row.name, printed, measured, f"{row.parameters:,}", row.reason
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
-
-
-def _shown(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

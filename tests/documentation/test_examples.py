@@ -1,0 +1,74 @@
+"""Files that pages show are what they are said to be."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from documented import DOCS, FENCED, ROOT, blocks
+
+from coattend import configuration, readers
+from coattend.benchmarks.formats import reader_of
+from coattend.benchmarks.records import PassageRecord, Rejected
+from coattend.parameters import ReaderParameters
+
+FILES = {
+    "dream": "train.json",
+    "race": "high1.txt",
+    "recam": "train.jsonl",
+    "squad_v1": "train.json",
+    "squad_v2": "train.json",
+    "cnn": "a.question",
+}
+
+
+@pytest.mark.parametrize("benchmark", FILES)
+def test_native_formats_are_as_shown(benchmark, tmp_path):
+    part = (DOCS / "benchmarks.md").read_text().partition(f"\n## {benchmark}\n")[2].partition("\n## ")[0]
+    (text,) = [text for _, text in FENCED.findall(part)]
+    file = tmp_path / FILES[benchmark]
+    file.write_text(text)
+    (passage,) = reader_of(benchmark.partition("_")[0], {})(file, max_characters=1000)
+    assert isinstance(passage, PassageRecord)
+    assert len(passage.questions) == 1
+
+
+def test_the_format_that_is_added_reads_its_lines(tmp_path):
+    (block,) = [one for one in blocks("python", DOCS / "extending.md") if one.path.endswith("tabbed.py")]
+    made = {}
+    exec(compile(block.text, block.path, "exec"), made)
+    (tmp_path / "a.txt").write_text("It is in the hall.\tWhere is it?\tIn the hall.\tAt sea.\nIt is lost.\tWhy?\n")
+    right, wrong = made["read"](tmp_path / "a.txt", max_characters=1000)
+    assert right.questions[0].options[right.questions[0].label] == "In the hall."
+    assert isinstance(wrong, Rejected) and wrong.record == "line 2"
+
+
+def test_the_files_that_are_added_are_a_reader_a_benchmark_and_a_study(written_project, pipelines):
+    assert {"exams", "study_mine_turns"} <= set(pipelines)
+    entry = ReaderParameters.model_validate(configuration.reader_entry("look_twice"))
+    assert readers.resolve(entry.reader, head=entry.head, **entry.options)["turns"] == 2
+    assert {"exams.poi_net", "exams.look_twice"} <= {node.namespace for node in pipelines["training"].nodes}
+
+
+@pytest.mark.slow
+def test_a_package_that_is_installed_brings_its_reader(tmp_path):
+    for language in ("toml", "python"):
+        for block in blocks(language, DOCS / "extending.md"):
+            if "/" not in block.path:
+                (tmp_path / block.path).write_text(block.text)
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    subprocess.run([*pip, "--target", tmp_path / "installed", tmp_path], check=True)
+    check = (
+        "import sys; from coattend import readers\n"
+        "from coattend.pipeline_registry import register_pipelines\n"
+        "names = {node.namespace for node in register_pipelines()['training'].nodes}\n"
+        "assert {'dream.midpoint', 'squad_v1.midpoint'} <= names\n"
+        "assert 'torch' not in sys.modules\n"
+        "assert readers.resolve('midpoint', share=0.3)['share'] == 0.3\n"
+        "assert 'coattend_midpoint.py' in {file.name for file in readers.sources('midpoint')}\n"
+        "from transformers import BertConfig\n"
+        "tiny = BertConfig(vocab_size=99, hidden_size=8, num_hidden_layers=1, num_attention_heads=2)\n"
+        "for head in ('options', 'span'): readers.build('midpoint', encoder=tiny, head=head)\n"
+    )
+    path = os.pathsep.join([str(tmp_path / "installed"), *filter(None, [os.environ.get("PYTHONPATH")])])
+    subprocess.run([sys.executable, "-c", check], cwd=ROOT, env=os.environ | {"PYTHONPATH": path}, check=True)
