@@ -4,10 +4,10 @@ import nltk
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny_nltk_data import CLASSES
 
 from coattend.text import nltk_data
 from coattend.text.perceptron import Perceptron
-from conftest import CLASSES
 
 FORMS = ["the", "The", "running", "1999", "42", "re-do", "-", "Wien", "''", "😀", "é", "", "ing"]
 FEATURES = [
