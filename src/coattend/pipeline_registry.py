@@ -25,7 +25,7 @@ STAGES = (
     "reranking",
     "reporting",
 )
-OF_TRIALS = ("compare", "attention", "prediction")
+OF_TRIALS = ("compare", "attention", "prediction", "verify")
 """Pipelines that learn from their parameters which trials they are about: any two, or one and a file of questions."""
 ON_REQUEST = ("download", "validate", "reranking")
 """Stages that are run by their names only: no benchmark's pipeline has them."""
@@ -72,9 +72,10 @@ class _Later(Pipeline):
 
 
 def _of_trials(name: str) -> Pipeline:
-    from coattend.pipelines import attention, compare, prediction
+    from coattend.pipelines import attention, compare, prediction, verify
 
-    return {"attention": attention, "compare": compare, "prediction": prediction}[name].create_pipeline()
+    of_trials = {"attention": attention, "compare": compare, "prediction": prediction, "verify": verify}
+    return of_trials[name].create_pipeline()
 
 
 def _results(names: list[str]) -> Pipeline:

@@ -1,0 +1,58 @@
+"""MLflow runs of trials: which trial it is, and what it answered."""
+
+import re
+import tempfile
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from coattend.errors import CoattendError
+
+_RUN = re.compile(r"[0-9a-f]{32}")
+
+
+def run_of(store: str, given: str) -> tuple[str | None, str]:
+    """The run and the trial that a person means.
+
+    Args:
+        store: Address of the MLflow store.
+        given: Id of a run, or of a trial or its beginning.
+
+    Returns:
+        The run's id, if that was given, and the trial's or its beginning.
+
+    Raises:
+        CoattendError: If there is no such run, or it is none of a trial.
+    """
+    if not _RUN.fullmatch(given):
+        return None, given
+    from mlflow import MlflowClient
+    from mlflow.exceptions import MlflowException
+
+    try:
+        tags = MlflowClient(store).get_run(given).data.tags
+    except MlflowException:
+        cure = "Take one from the MLflow UI (make mlflow), or a trial's id"
+        raise CoattendError(f"there is no run {given}", where="run", cure=cure) from None
+    if "trial_id" not in tags:
+        raise CoattendError("is no run of a trial", where=f"run {given}", cure="Take one of its child runs")
+    return given, tags["trial_id"]
+
+
+def answers_of_run(store: str, run: str) -> pa.Table:
+    """The predictions that are attached to a run.
+
+    Raises:
+        CoattendError: If there are none.
+    """
+    from mlflow import MlflowClient
+    from mlflow.exceptions import MlflowException
+
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            file = MlflowClient(store).download_artifacts(run, "predictions.parquet", folder)
+        except (MlflowException, OSError):
+            cure = "Run the pipeline evaluation of its reader"
+            raise CoattendError("holds no predictions", where=f"run {run}", cure=cure) from None
+        return pq.read_table(Path(file))

@@ -1,0 +1,89 @@
+"""A finished run, asked again from what it left behind."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from mlflow import MlflowClient
+
+from coattend.errors import CoattendError
+from coattend.training.verifying import differences
+
+
+@pytest.fixture
+def trial_of(trained_sample):
+    """The folder of a reader's trial."""
+
+    def find(reader):
+        (trial,) = json.loads((trained_sample / f"data/test/06_models/sample/{reader}.json").read_text())["trials"]
+        return trained_sample / "data/test/06_models/trials" / trial["trial_id"]
+
+    return find
+
+
+def verified(project):
+    return json.loads((project / "data/test/08_reporting/verified.json").read_text())
+
+
+@pytest.mark.parametrize("reader", ["poi_net", "plain_span", "aoa_reader"])
+def test_a_run_answers_as_it_did(run_trained, trained_sample, runs, reader, caplog):
+    caplog.set_level("INFO")
+    run_trained("verify", run=runs[reader])
+    found = verified(trained_sample)
+    assert found["weights"] and found["data"] and found["run"]
+    assert (found["other_answers"], found["largest_difference"]) == (0, 0.0) and found["questions"] > 0
+    assert "as it did, to the last bit" in caplog.text
+
+
+def test_a_trial_goes_by_the_beginning_of_its_id(run_trained, trained_sample, trial_of):
+    run_trained("verify", run=trial_of("poi_net").name[:9])
+    assert verified(trained_sample)["run"] is None
+
+
+def test_another_answer_is_told(run_trained, trained_sample, trial_of, runs):
+    (file,) = trial_of("poi_net").glob("predictions-*.parquet")
+    before = file.read_bytes()
+    table = pq.read_table(file)
+    turned = pa.array([not one for one in table["correct"].to_pylist()])
+    pq.write_table(
+        table.set_column(table.schema.get_field_index("correct"), table.schema.field("correct"), turned), file
+    )
+    try:
+        with pytest.raises(CoattendError, match=r"its MLflow run holds other answers.*are answered otherwise"):
+            run_trained("verify", run=runs["poi_net"])
+    finally:
+        file.write_bytes(before)
+    assert verified(trained_sample)["other_answers"] == len(table)
+
+
+def test_other_weights_are_told(run_trained, trial_of):
+    file = trial_of("poi_net") / "outcome.json"
+    before = file.read_text()
+    file.write_text(json.dumps(json.loads(before) | {"model_digest": "0" * 64}))
+    try:
+        with pytest.raises(CoattendError, match="weights are not those that were trained"):
+            run_trained("verify", run=trial_of("poi_net").name)
+    finally:
+        file.write_text(before)
+
+
+def test_runs_that_are_none(run_trained, trained_sample):
+    with pytest.raises(CoattendError, match="names no run"):
+        run_trained("verify")
+    with pytest.raises(CoattendError, match="there is no run"):
+        run_trained("verify", run="0" * 32)
+    client = MlflowClient(f"sqlite:///{trained_sample / 'mlflow.db'}")
+    experiment = client.get_experiment_by_name("sample").experiment_id
+    parent = client.search_runs([experiment], "tags.kind = 'kedro run'")[0].info.run_id
+    with pytest.raises(CoattendError, match="is no run of a trial"):
+        run_trained("verify", run=parent)
+
+
+def test_scores_that_differ_are_measured():
+    columns = {"question_id": ["a", "b"], "prediction": ["x", "y"], "correct": [True, False]}
+    kept = pa.table(columns | {"scores": [[1.0, 2.0], [3.0]], "null_score": [None, 1.0]})
+    again = pa.table(columns | {"scores": [[1.0, 2.5], [3.0]], "null_score": [None, 1.0]})
+    assert differences(again, kept) == {"questions": 2, "other_answers": 0, "largest_difference": 0.5}
+    with pytest.raises(CoattendError, match="others than those that were answered"):
+        differences(again.slice(0, 1), kept)
