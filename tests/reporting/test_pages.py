@@ -115,7 +115,7 @@ def test_parts_name_how_many_questions_they_have(markdown):
         "perceptron",
         "There are warnings",
         "Warning, poi_net, seeds 0, 1; plain, seeds 0, 1; plain_span, seed 0",
-        "the training loss ended at 1.390, and guessing has 1.386",
+        "the training loss ended at 1.39, and guessing has 1.39",
         "40.0 % of the tokens have no tag but ERR",
         "AURC",
     ],

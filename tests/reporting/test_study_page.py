@@ -87,3 +87,9 @@ def test_attention_pages_are_linked_to_from_the_studys_page_and_from_the_page_of
     assert "[articles: Baseline beside POI-Net](articles_attention.html)" in markdown
     everything = markdown_page.write("Results", results_page.sections({"mine_turns": results}))
     assert "(studies/mine_turns/exams_attention.html)" in everything
+
+
+def test_options_that_every_variant_has_are_told():
+    told = "Every variant has other options here than in its paper: hidden 16."
+    assert told in found(showing(options={"hidden": 16}))[2]
+    assert "Every variant has other options" not in found(showing())[2]

@@ -29,7 +29,7 @@ def test_a_warning_is_given_once_with_all_trials_that_raise_it():
     who = "Baseline on dream, seeds 0, 1; POI-Net on dream, seed 1"
     cut, stuck, note = told(trials)
     assert cut == f"Warning, {who}: 25.0 % of the passages are too long and are not read to their end."
-    assert stuck.startswith("Warning, POI-Net on dream, seed 1: the training loss ended at 1.100")
+    assert stuck.startswith("Warning, POI-Net on dream, seed 1: the training loss ended at 1.10,")
     assert note == "What to know."
 
 

@@ -38,7 +38,7 @@ def alarms(signs: Signs) -> Iterator[str]:
     """
     final, chance = signs.get("final_loss"), signs.get("chance_loss")
     if final is not None and chance and final >= STUCK * chance:
-        yield f"the training loss ended at {final:.3f}, and guessing has {chance:.3f}: it learned next to nothing."
+        yield f"the training loss ended at {final:.2f}, and guessing has {chance:.2f}: it learned next to nothing."
     if (signs.get("held_out_questions") or 0) >= FEWEST and _above(signs, "most_given", CONSTANT):
         yield f"{_percent(signs, 'most_given')} of the questions held out get one and the same answer."
     if _above(signs, "truncated_passages", TRUNCATED):

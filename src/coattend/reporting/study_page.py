@@ -61,8 +61,8 @@ def _summary(results: dict[str, Any]) -> Iterator[str]:
     seeds = f"Seed{'s' * (len(results['seeds']) > 1)} {', '.join(map(str, results['seeds']))}"
     frozen = "The encoder is frozen: interaction and head alone are trained." if results["protocol"] == "frozen" else ""
     yield f"{seeds}. {frozen}".strip()
-    if results["options"]:
-        shared = ", ".join(f"{name} {value}" for name, value in results["options"].items())
+    shared = ", ".join(f"{name} {value}" for name, value in results.get("options", {}).items())
+    if shared:
         yield f"Every variant has other options here than in its paper: {shared}."
     if not results["rows"]:
         yield "Nothing was scored: no trial was finished, or the answer to no question is known."
