@@ -1,0 +1,23 @@
+# For a host with a GPU and NVIDIA's container toolkit:
+#   docker build -t coattend .
+#   docker run --gpus all --shm-size 8g -v "$PWD/data:/coattend/data" -v "$PWD/raw:/raw:ro" coattend \
+#     run --pipelines training,evaluation --namespaces dream.poi_net
+# torch brings its own CUDA libraries; without --gpus it computes on the processor.
+FROM python:3.11-slim-bookworm
+
+ENV PYTHONUNBUFFERED=1 PYTHONWARNINGS=ignore \
+    COATTEND_RAW=/raw \
+    MLFLOW_TRACKING_URI=sqlite:////coattend/data/mlflow.db
+
+WORKDIR /coattend
+COPY pyproject.toml constraints.txt README.md LICENSE .telemetry ./
+COPY src src
+RUN pip install --no-cache-dir --disable-pip-version-check -c constraints.txt -e ".[dask,viz]" \
+    && useradd --create-home --uid 1000 reader \
+    && mkdir -p data conf/local \
+    && chown -R reader .
+COPY --chown=reader conf conf
+
+USER 1000
+ENTRYPOINT ["kedro"]
+CMD ["run"]

@@ -1,0 +1,39 @@
+"""The image holds all that a command needs; no image is built here."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+BIN = Path(sys.executable).parent
+
+
+def test_hadolint_finds_nothing():
+    if not (BIN / "hadolint").is_file():
+        pytest.skip("hadolint is not installed")
+    done = subprocess.run([BIN / "hadolint", ROOT / "Dockerfile"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_what_is_copied_is_a_project(tmp_path):
+    copied = re.findall(r"^COPY (?:--\S+ )?(.+) \S+$", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE)
+    names = " ".join(copied).split()
+    let_in = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    assert set(names) == let_in
+    for name in names:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "local"))
+        else:
+            shutil.copy(source, tmp_path / name)
+    (tmp_path / "conf" / "local").mkdir()
+    environment = os.environ | {"PYTHONPATH": str(tmp_path / "src")}
+    done = subprocess.run(
+        [BIN / "kedro", "registry", "list"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0 and "study_duma_table7" in done.stdout, done.stderr
