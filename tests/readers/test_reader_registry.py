@@ -298,3 +298,8 @@ def test_what_holds_no_reader_is_refused(tmp_path):
     (tmp_path / "reader.json").write_text(json.dumps(described | {"reader": "gone"}))
     with pytest.raises(CoattendError, match="there is no reader 'gone'"):
         Reader.load(tmp_path)
+
+
+@pytest.mark.parametrize("name", readers.names())
+def test_every_readers_options_are_known_without_building_it(name):
+    assert set(assemble(name, None, {}).options) <= set(readers.option_names(name))

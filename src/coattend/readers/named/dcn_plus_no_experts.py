@@ -7,7 +7,7 @@ READER = NamedReader(
     title="DCN+ without the mixture of experts",
     paper=DCN_PLUS.paper,
     encoder="recurrent",
-    interaction=DCN_PLUS.interaction,
+    interaction="deep_residual_coattention",
     heads=("dynamic_span",),
     defaults={**DCN_PLUS.defaults, "experts": False},
 )
