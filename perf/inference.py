@@ -13,10 +13,10 @@ from typing import Any
 import torch
 
 from coattend.parameters import TokenizerParameters
-from coattend.text.questions import question_domains
 from coattend.text.subwords import load_tokenizer
 from coattend.text.tokenizer_files import find
 from coattend.training.data import QuestionSet
+from coattend.training.looking import texts_of
 from coattend.training.plan import Plan
 from perf.alternate import alternate, ratio
 from perf.prepared import Prepared
@@ -45,7 +45,7 @@ def beside(plan: Plan, name: str, rounds: int) -> dict[str, Any]:
     """Questions a second of a reader and of a pipeline."""
     asked, _ = plan.training_questions()
     reader = plan.build(asked)
-    pairs = texts_of(asked, plan)
+    pairs = pairs_of(asked, plan)
     distinct = sorted({text for pair in pairs for text in pair})
     tokenizer = load_tokenizer(TokenizerParameters())
 
@@ -66,21 +66,13 @@ def beside(plan: Plan, name: str, rounds: int) -> dict[str, Any]:
     }
 
 
-def texts_of(asked: QuestionSet, plan: Plan) -> list[tuple[str, str]]:
+def pairs_of(asked: QuestionSet, plan: Plan) -> list[tuple[str, str]]:
     """A passage beside each question domain."""
-    source = plan.source
-    pairs = []
-    for example in asked.examples:
-        row = asked.rows[example.question_id]
-        domains = question_domains(
-            row["task"],
-            row["question"],
-            row["options"],
-            fill_blanks=source.fill_blanks,
-            words_as_options=source.words_as_options,
-        )
-        pairs += [(asked.texts[example.question_id], " ".join(texts)) for texts in domains]
-    return pairs
+    return [
+        (asked.texts[example.question_id], " ".join(texts))
+        for example in asked.examples
+        for texts in texts_of(plan, asked.rows[example.question_id])
+    ]
 
 
 def pipeline_of(name: str, pairs: list[tuple[str, str]], questions: int, batch_size: int) -> Callable[[], float]:

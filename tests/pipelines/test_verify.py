@@ -6,20 +6,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from mlflow import MlflowClient
+from sampled import trial_of
 
 from coattend.errors import CoattendError
 from coattend.training.verifying import differences
-
-
-@pytest.fixture
-def trial_of(trained_sample):
-    """The folder of a reader's trial."""
-
-    def find(reader):
-        (trial,) = json.loads((trained_sample / f"data/test/06_models/sample/{reader}.json").read_text())["trials"]
-        return trained_sample / "data/test/06_models/trials" / trial["trial_id"]
-
-    return find
 
 
 def verified(project):
@@ -36,13 +26,13 @@ def test_a_run_answers_as_it_did(run_trained, trained_sample, runs, reader, capl
     assert "as it did, to the last bit" in caplog.text
 
 
-def test_a_trial_goes_by_the_beginning_of_its_id(run_trained, trained_sample, trial_of):
-    run_trained("verify", run=trial_of("poi_net").name[:9])
+def test_a_trial_goes_by_the_beginning_of_its_id(run_trained, trained_sample):
+    run_trained("verify", run=trial_of(trained_sample, "poi_net").name[:9])
     assert verified(trained_sample)["run"] is None
 
 
-def test_another_answer_is_told(run_trained, trained_sample, trial_of, runs):
-    (file,) = trial_of("poi_net").glob("predictions-*.parquet")
+def test_another_answer_is_told(run_trained, trained_sample, runs):
+    (file,) = trial_of(trained_sample, "poi_net").glob("predictions-*.parquet")
     before = file.read_bytes()
     table = pq.read_table(file)
     turned = pa.array([not one for one in table["correct"].to_pylist()])
@@ -57,13 +47,13 @@ def test_another_answer_is_told(run_trained, trained_sample, trial_of, runs):
     assert verified(trained_sample)["other_answers"] == len(table)
 
 
-def test_other_weights_are_told(run_trained, trial_of):
-    file = trial_of("poi_net") / "outcome.json"
+def test_other_weights_are_told(run_trained, trained_sample):
+    file = trial_of(trained_sample, "poi_net") / "outcome.json"
     before = file.read_text()
     file.write_text(json.dumps(json.loads(before) | {"model_digest": "0" * 64}))
     try:
         with pytest.raises(CoattendError, match="weights are not those that were trained"):
-            run_trained("verify", run=trial_of("poi_net").name)
+            run_trained("verify", run=trial_of(trained_sample, "poi_net").name)
     finally:
         file.write_text(before)
 

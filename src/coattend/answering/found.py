@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from coattend.answering import recipe as recipes
+from coattend.answering.runs import RUN
 from coattend.errors import CoattendError, did_you_mean
 from coattend.training.finished import find_trial, finished
 
@@ -19,7 +20,6 @@ MODEL = "model"
 READER = "reader"
 """Name of the artefact of an MLflow model that is a packed reader."""
 
-_RUN = re.compile(r"[0-9a-f]{32}")
 _LOGGED = re.compile(r"m-[0-9a-f]{32}")
 _LISTED = 5
 
@@ -40,7 +40,7 @@ def find(given: str | None, trials: Path, store: str, *, where: str = "predictio
         raise CoattendError("names no trained reader", where=where, cure=listed(trials, store))
     if Path(given).is_dir():
         return _inside(Path(given), where)
-    if _RUN.fullmatch(given):
+    if RUN.fullmatch(given):
         given = f"runs:/{given}/{MODEL}"
     elif _LOGGED.fullmatch(given):
         given = f"models:/{given}"

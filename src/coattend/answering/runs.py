@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 
 from coattend.errors import CoattendError
 
-_RUN = re.compile(r"[0-9a-f]{32}")
+RUN = re.compile(r"[0-9a-f]{32}")
+"""Id of an MLflow run."""
 
 
 def run_of(store: str, given: str) -> tuple[str | None, str]:
@@ -25,7 +26,7 @@ def run_of(store: str, given: str) -> tuple[str | None, str]:
     Raises:
         CoattendError: If there is no such run, or it is none of a trial.
     """
-    if not _RUN.fullmatch(given):
+    if not RUN.fullmatch(given):
         return None, given
     from mlflow import MlflowClient
     from mlflow.exceptions import MlflowException

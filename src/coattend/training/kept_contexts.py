@@ -89,8 +89,8 @@ def keep_contexts(
                 rows.setdefault(side, len(rows))
     texts = [pieces.text(side) for side in rows]
     content = hashlib.sha256(json.dumps([encoder, bf16]).encode())
-    for text in texts:
-        content.update(text.tobytes() + b"|")
+    for side, text in zip(rows, texts, strict=True):
+        content.update(f"{side.length}|".encode() + text.tobytes())  # A last word may have no pieces.
     file = folder / f"{content.hexdigest()[:16]}.npy"
     offsets = np.cumsum([0, *(side.length for side in rows)])
     if not file.exists():

@@ -118,20 +118,17 @@ class Plan:
         if training.frozen and (words or training.permute_entities):
             problem = "words are learned anew" if words else "entities change their names"
             raise CoattendError(f"cannot be: {problem}", where="training.frozen", cure="Train it with frozen: false")
-        how: dict[str, Any] = {
-            "folder": store.parent / "encoder_outputs",
-            "tokens_per_batch": training.tokens_per_batch,
-            "bf16": self.precision()[1],
-        }
-        encoder = encoder_digest(self.encoder.source) if training.frozen or self.pieces else ""
-        if training.frozen:
-            how |= {"tokens": asked.tokens, "collator": self.collator(reader, asked)}
-            encoder = f"{encoder} {self.options.get('co_attention')}"
-            return keep_states(reader, asked.examples, encoder=encoder, **how)
+        if not training.frozen and self.pieces is None:
+            return None
+        encoder = encoder_digest(self.encoder.source)
+        _, bf16 = self.precision()
+        folder, tokens_per_batch = store.parent / "encoder_outputs", training.tokens_per_batch
+        how: dict[str, Any] = {"folder": folder, "tokens_per_batch": tokens_per_batch, "bf16": bf16}
         if self.pieces is not None:
-            how |= {"pieces": self.pieces, "before": len(self.layout.prefix)}
-            return keep_contexts(reader.encoder.context, asked.examples, encoder=encoder, **how)
-        return None
+            how |= {"pieces": self.pieces, "before": len(self.layout.prefix), "encoder": encoder}
+            return keep_contexts(reader.encoder.context, asked.examples, **how)
+        how |= {"tokens": asked.tokens, "encoder": f"{encoder} {self.options.get('co_attention')}"}
+        return keep_states(reader, asked.examples, collator=self.collator(reader, asked), **how)
 
     def permutation(self, seed: int, epoch: Callable[[], int]) -> Permutation | None:
         """How entities change their names in training, if they do."""

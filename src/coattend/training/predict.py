@@ -98,14 +98,25 @@ def predict(plan: Plan, trial: dict[str, Any], asked: QuestionSet, store: Path) 
         return pq.read_table(kept, schema=PREDICTIONS)
     except (FileNotFoundError, pa.ArrowInvalid):
         pass
-    reader = Reader.load(folder / "model")
-    device, _ = plan.precision()
-    reader.to(device)
-    answers = plan.ask(reader, asked, kept=plan.kept(reader, asked, store))
-    table = mark(answers, asked, trial_id=trial["trial_id"], seed=trial["seed"], threshold=trial["null_threshold"])
+    table = ask(plan, trial, asked, folder)
     with replacing(kept) as temporary:
         pq.write_table(table, temporary)
     return table
+
+
+def ask(plan: Plan, trial: dict[str, Any], asked: QuestionSet, folder: Path) -> pa.Table:
+    """Ask one trial, whatever it answered before.
+
+    Args:
+        plan: Its plan.
+        trial: What it came to.
+        asked: The questions.
+        folder: The trial's, inside the folder of all trials.
+    """
+    device, _ = plan.precision()
+    reader = Reader.load(folder / "model").to(device)
+    answers = plan.ask(reader, asked, kept=plan.kept(reader, asked, folder.parent))
+    return mark(answers, asked, trial_id=trial["trial_id"], seed=trial["seed"], threshold=trial["null_threshold"])
 
 
 def kept_predictions(plan: Plan, folder: Path) -> Path:

@@ -9,11 +9,9 @@ import pyarrow.compute as pc
 from coattend.datasets.stored_tables import StoredTables
 from coattend.errors import CoattendError
 from coattend.parameters import BenchmarkParameters
-from coattend.readers.reader import Reader
-from coattend.training.examples import digest
 from coattend.training.finished import FinishedTrial, answers_of
-from coattend.training.marking import mark
-from coattend.training.plan import Plan
+from coattend.training.fit import Work
+from coattend.training.predict import ask
 from coattend.training.trained_by import trained_by
 from coattend.training.trial import digest_of_files
 
@@ -41,15 +39,12 @@ def verify(
     kept = answers_of(trial, trial.id, asked.questions["question_id"], benchmark.name)
     if not (trial.folder / "model").is_dir():
         raise CoattendError("are gone", where=f"weights of the trial {trial.id}", cure="Train it again")
-    outcome = trial.outcome
-    reader = Reader.load(trial.folder / "model").to(plan.precision()[0])
-    answers = plan.ask(reader, asked, kept=plan.kept(reader, asked, trial.folder.parent))
-    again = mark(answers, asked, trial_id=trial.id, seed=outcome["seed"], threshold=outcome["null_threshold"])
+    again = ask(plan, trial.outcome, asked, trial.folder)
     return {
         "trial": trial.id,
         "about": str(trial),
-        "weights": digest_of_files(trial.folder / "model") == outcome["model_digest"],
-        "data": _data(plan) == trial.content["data"],
+        "weights": digest_of_files(trial.folder / "model") == trial.outcome["model_digest"],
+        "data": Work.of(plan, trial.folder.parent).data == trial.content["data"],
         "run": None if attached is None else _sorted(attached).equals(_sorted(kept)),
         **differences(again, kept),
     }
@@ -92,8 +87,3 @@ def _flat(column: pa.ChunkedArray) -> np.ndarray:
 
 def _sorted(table: pa.Table) -> pa.Table:
     return table.sort_by("question_id").combine_chunks()
-
-
-def _data(plan: Plan) -> str:
-    train, held_out = plan.training_questions()
-    return digest(train.examples + held_out.examples, train.tokens)

@@ -1,8 +1,7 @@
 """Nodes of the validation pipeline."""
 
 import logging
-
-import pandas as pd
+from typing import Any
 
 from coattend.benchmarks.problems import problems
 from coattend.benchmarks.raw import raw_files, raw_folder
@@ -16,21 +15,23 @@ MOST_TOLD = 100
 logger = logging.getLogger(__name__)
 
 
-def find_problems(benchmark: BenchmarkParameters) -> pd.DataFrame:
+def find_problems(benchmark: BenchmarkParameters) -> Any:
     """Look for all that is wrong with a benchmark's raw files.
 
     Returns:
-        A row for each problem: file, record (such as ``line 3``) and reason; files in their order, records in theirs.
+        A pandas table, a row for each problem: file, record (such as ``line 3``) and reason, in the files' order.
 
     Raises:
         CoattendError: If a file is missing.
     """
+    import pandas as pd
+
     files = raw_files(benchmark, raw_folder(project_folder(), generated=benchmark.is_written))
     rows = [vars(one) for one in problems(benchmark, files)]
     return pd.DataFrame(rows, columns=["file", "record", "reason"])
 
 
-def tell(found: pd.DataFrame, benchmark: BenchmarkParameters) -> None:
+def tell(found: Any, benchmark: BenchmarkParameters) -> None:
     """Tell the problems.
 
     Raises:
