@@ -1,6 +1,7 @@
 """A reader that is trained on one benchmark and asked the questions of another."""
 
 import json
+import re
 
 from mlflow import MlflowClient
 
@@ -18,6 +19,7 @@ studies:
     baseline: plain
     variants:
       plain: {{ title: Baseline }}
+    shows: [parameters, curve]
 """
 
 
@@ -36,6 +38,11 @@ def test_one_trial_answers_two_benchmarks_that_ask_for_it_at_once(
     costs = json.loads((results / "costs.json").read_text())["costs"]
     assert sorted(costs[benchmark]["plain"]["trials"] for benchmark in costs) == [0, 1]
     assert all(costs[benchmark]["plain"]["seconds"] > 0 for benchmark in costs)
+
+    page = next(results.glob("*.html")).read_text()
+    assert re.findall(r"Training on (\w+)<", page) == ["custom"]
+    costs_of = page.partition("What variants cost")[2].partition("</section>")[0]
+    assert set(re.findall(r"(custom|sample), ", costs_of)) == {"custom"}
 
     (trial,) = (folder / "06_models" / "trials").glob("*/trial.json")
     content = json.loads(trial.read_text())

@@ -3,8 +3,10 @@
 import pytest
 from transformers import TrainerControl, TrainerState
 
+from coattend.errors import CoattendError
 from coattend.training.callbacks import Patience
 from coattend.training.devices import PeakMemory
+from coattend.training.fit import train_all
 from coattend.training.trainer import COMPLETE, last_checkpoint, remove_checkpoint
 
 
@@ -62,3 +64,9 @@ def test_peak_memory_is_what_was_held_in_between():
     del block
     assert 190 < memory.mib - before < 400
     assert PeakMemory("cpu").mib < before + 100
+
+
+def test_a_last_step_that_leaves_no_numbers_is_a_failure(plan_for, tmp_path):
+    once = plan_for(learning_rate=1e39, warmup=0.0, tokens_per_batch=8192, precision="fp32")
+    with pytest.raises(CoattendError, match=r"weights are no finite numbers after the last step. Lower training"):
+        train_all(once, tmp_path)

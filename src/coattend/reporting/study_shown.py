@@ -43,6 +43,13 @@ def sections(results: Mapping[str, Any]) -> list[Section]:
     return parts
 
 
+def _trained(results: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The trials of each benchmark that were trained on it: one that only asks has none of its own."""
+    for benchmark, by_variant in results["trials"].items():
+        elsewhere = results["trained_on"].get(benchmark, {})
+        yield benchmark, {name: trials for name, trials in by_variant.items() if name not in elsewhere}
+
+
 def _about_costs(results: Mapping[str, Any]) -> Iterator[str]:
     yield "Minutes are those of a variant's fastest trial: what else a machine does makes the others slower."
     if results["protocol"] == "frozen":
@@ -51,7 +58,7 @@ def _about_costs(results: Mapping[str, Any]) -> Iterator[str]:
 
 def _costs(results: Mapping[str, Any]) -> Iterator[Table]:
     """Parameters and time, a table for each benchmark."""
-    for benchmark, by_variant in results["trials"].items():
+    for benchmark, by_variant in _trained(results):
         done = {name: finished(trials) for name, trials in by_variant.items()}
         blocks = [one for one in results["printed"] if not one["ensemble"]]
         heads = ["Variant", "Parameters, millions", "Minutes for an epoch"]
@@ -90,7 +97,7 @@ def _printed_costs(numbers: Mapping[str, Any], benchmark: str) -> str:
 
 def _training(results: Mapping[str, Any]) -> Iterator[Section]:
     """Curves, and their points as a table beside those that the paper prints."""
-    for benchmark, by_variant in results["trials"].items():
+    for benchmark, by_variant in _trained(results):
         done = {results["variants"][name]["title"]: finished(trials) for name, trials in by_variant.items()}
         if not any(one.get("curve") for trials in done.values() for one in trials):
             continue

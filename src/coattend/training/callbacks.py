@@ -5,6 +5,7 @@ import math
 import time
 from typing import Any
 
+import torch
 from transformers import ProgressCallback, TrainerCallback
 
 from coattend.errors import CoattendError
@@ -103,17 +104,22 @@ class Measure(TrainerCallback):
         """Stop the clock."""
         self.seconds += time.perf_counter() - self._began
 
+    def on_train_end(self, args: Any, state: Any, control: Any, model: torch.nn.Module, **_: Any) -> None:
+        """Refuse weights that are no numbers: no loss is taken after the last step, which may have made them so."""
+        if not all(weights.isfinite().all() for weights in model.parameters()):
+            raise self._diverged("weights are no finite numbers after the last step")
+
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:
         """Pass the values on."""
         logs = logs or {}
         loss = logs.get("loss", 0.0)
         if not math.isfinite(loss):
-            raise CoattendError(
-                f"the loss became {loss} at step {state.global_step}",
-                where=f"trial {self._trial_id}",
-                cure="Lower training.learning_rate, or set training.precision to fp32",
-            )
+            raise self._diverged(f"the loss became {loss} at step {state.global_step}")
         known = {"loss": "loss", "eval_score": "held_out", "learning_rate": "learning_rate", "grad_norm": "grad_norm"}
         values = {known[name]: float(value) for name, value in logs.items() if name in known}
         if values:
             announce("trial_logged", self._trial_id, state.global_step, values | logs.get("readings", {}))
+
+    def _diverged(self, problem: str) -> CoattendError:
+        cure = "Lower training.learning_rate, or set training.precision to fp32"
+        return CoattendError(problem, where=f"trial {self._trial_id}", cure=cure)
