@@ -7,7 +7,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from kedro.io import DatasetError
-
 from sampled import trial_of
 
 from coattend.datasets.json_file import JSONDataset

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from coattend.configuration import benchmark_entry
-from coattend.datasets.stored_tables import StoredTables
 from coattend.datasets.seals import sealed
+from coattend.datasets.stored_tables import StoredTables
 from coattend.errors import CoattendError
 from coattend.parameters import AttentionParameters
 from coattend.training.attention import read

@@ -1,6 +1,7 @@
 """Files that are there whole or not at all: a temporary name first, then a rename."""
 
 import fcntl
+import logging
 import os
 import uuid
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ from typing import BinaryIO
 from kedro.io import DatasetError
 
 from coattend.errors import CoattendError
+
+logger = logging.getLogger(__name__)
 
 
 class DataError(CoattendError, DatasetError):
@@ -77,6 +80,29 @@ def replacing(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def alone(folder: Path, what: str) -> Iterator[None]:
+    """Keep other processes from the same block about a folder; they wait. It is made.
+
+    Args:
+        folder: The folder.
+        what: What is done there, for the message of those that wait.
+
+    Raises:
+        DataError: If the disk refuses.
+    """
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        file = (folder / ".lock").open("w")
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            logger.warning("%s by another process; waiting for it", what)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def reserve(file: Path) -> None:

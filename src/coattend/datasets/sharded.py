@@ -11,7 +11,7 @@ import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 from kedro.io import AbstractDataset
 
-from coattend.datasets.atomic import DataError, local, replacing
+from coattend.datasets.atomic import DataError, alone, local, replacing
 from coattend.datasets.preview import TablePreview, preview_rows
 from coattend.datasets.seals import is_whole, sealed
 from coattend.errors import CoattendError
@@ -70,7 +70,8 @@ class ShardedTableDataset(AbstractDataset[ShardPlan, pads.Dataset]):
     def save(self, data: ShardPlan) -> None:
         """Make the shards that are missing or were made from something else."""
         try:
-            self._make_missing(data)
+            with alone(self._folder, f"{self._folder} is being written"):
+                self._make_missing(data)
         except CoattendError as error:
             raise DataError(error.problem, where=error.where, cure=error.cure) from error
 

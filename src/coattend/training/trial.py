@@ -1,7 +1,6 @@
 """A trial is its content: what decides the result hashes to its id, and its folder bears that id."""
 
 import ast
-import fcntl
 import hashlib
 import json
 import logging
@@ -12,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from coattend.datasets.atomic import writing
+from coattend.datasets.atomic import alone
 from coattend.datasets.seals import is_whole, sealed
 from coattend.text.identity import file_digest, version_of
 
@@ -75,15 +74,7 @@ class Trial:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other processes from training the same trial; they wait and then find it done."""
-        with writing(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            lock = (self.folder / ".lock").open("w")
-        with lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                logger.warning("trial %s is being trained by another process; waiting for it", self.id)
-                fcntl.flock(lock, fcntl.LOCK_EX)
+        with alone(self.folder, f"trial {self.id} is being trained"):
             self._write("trial", {"trial_id": self.id} | self.content)
             yield
 
