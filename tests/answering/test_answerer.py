@@ -185,7 +185,7 @@ def test_a_packed_reader_needs_nothing_else(answerers, trained_sample, tmp_path,
     moved = Answerer.load(tmp_path / "moved")
     assert moved.answer(QUESTIONS[name]) == answerers[name].answer(QUESTIONS[name])
     kinds = {file.suffix for file in (tmp_path / "moved").rglob("*") if file.is_file()}
-    assert kinds <= {".safetensors", ".json", ".tab", ".txt"}
+    assert kinds <= {".safetensors", ".json", ".tab", ".txt", ".sha256"}
 
 
 def test_another_tokenizer_is_refused(trained_sample, tmp_path):

@@ -24,7 +24,7 @@ def path(tmp_path):
     return tmp_path / "deep" / "file"
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(VALUES)
 def test_what_json_holds_comes_back(path, value):
     dataset = JSONDataset(filepath=str(path))

@@ -1,6 +1,7 @@
 """A bit that flips, or an end that is cut off: what is stored is refused or made again, and never used."""
 
 import json
+import os
 from random import Random
 
 import numpy as np
@@ -31,13 +32,19 @@ def flip(file, random):
     content = bytearray(file.read_bytes())
     place = random.randrange(8 * len(content))
     content[place // 8] ^= 1 << place % 8
-    file.write_bytes(content)
+    write(file, content, random)
 
 
 def cut(file, random):
     """Cut a file off somewhere."""
     content = file.read_bytes()
-    file.write_bytes(content[: random.randrange(len(content))])
+    write(file, content[: random.randrange(len(content))], random)
+
+
+def write(file, content, random):
+    """Write so that this process, which remembers digests, sees that it was: its clock may not have moved since."""
+    file.write_bytes(content)
+    os.utime(file, ns=(0, random.getrandbits(60)))
 
 
 DAMAGES = pytest.mark.parametrize("damage", [flip, cut])

@@ -63,7 +63,7 @@ def test_a_full_disk(mounted, kind):
         refused(warm.call(kind, str(place), "second"), "No space left on device")
         assert warm.call("free", str(place)).code == 0
         assert warm.call(kind, str(place), "second").code == 0
-        assert warm.call("show", kind, str(place)).said.count("second") == {"shards": 2, "table": 4}[kind]
+        assert warm.call("show", kind, str(place)).said.count("second") == {"shards": 1, "table": 2}[kind]
 
 
 def test_memory_on_a_full_disk_is_refused_before_it_is_written(mounted):

@@ -116,10 +116,13 @@ def call(function: Callable[..., None], given: list[Any], log: Path, reports: in
             os.write(reports, b".")
 
     sys.addaudithook(report)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, resource.RLIM_INFINITY))
     code = 1
     try:
-        function(*given)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, resource.RLIM_INFINITY))
+        try:
+            function(*given)
+        finally:  # What it says of it goes to a file, too.
+            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
         code = 0
     except ClickException as error:
         error.show()

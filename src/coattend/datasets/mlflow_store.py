@@ -42,7 +42,7 @@ def asking(store: str) -> Iterator[None]:
 
     try:
         if store.startswith(_SQLITE):
-            _try(store.removeprefix(_SQLITE))
+            _try(store.removeprefix(_SQLITE).partition("?")[0])
         yield
     except (MlflowException, SQLAlchemyError, sqlite3.Error, OSError) as error:
         reason = str(error).partition("\n")[0][:200]

@@ -1,11 +1,16 @@
 """A digest beside a file, by which damage to the file is noticed."""
 
+import hashlib
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from coattend.datasets.atomic import DataError, replacing
 from coattend.text.identity import file_digest
+
+MOMENT = 2.0
+"""Seconds in which a file system may not tell two files of one name and size apart by their times."""
 
 
 @contextmanager
@@ -19,7 +24,7 @@ def sealed(path: Path) -> Iterator[Path]:
     """
     with replacing(path) as temporary:
         yield temporary
-        digest = file_digest(temporary)
+        digest = _digest(temporary)
         seal_of(path).unlink(missing_ok=True)
     with replacing(seal_of(path)) as temporary:
         temporary.write_text(f"{digest}\n")
@@ -31,10 +36,10 @@ def is_whole(path: Path) -> bool:
     Raises:
         OSError: If there is no such file, or it cannot be read.
     """
-    digest = file_digest(path)
+    digest = _digest(path)
     seal = _read(path)
     # Where the digest changes meanwhile, another run is writing the file.
-    return seal in (None, digest) or _read(path) != seal or file_digest(path) == seal
+    return seal in (None, digest) or _read(path) != seal or _digest(path) == seal
 
 
 def check(path: Path, *, cure: str) -> None:
@@ -55,6 +60,18 @@ def check(path: Path, *, cure: str) -> None:
 def seal_of(path: Path) -> Path:
     """Where a file's digest lies."""
     return path.with_name(f".{path.name}.sha256")
+
+
+def _digest(path: Path) -> str:
+    """The digest of a file; of one that is older than a moment, this process may remember it.
+
+    A file that is replaced twice before the clock of the file system moves on looks like the same one.
+    """
+    age = time.time() - path.stat().st_mtime
+    if age < MOMENT:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    return file_digest(path)
 
 
 def _read(path: Path) -> str | None:
