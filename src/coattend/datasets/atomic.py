@@ -46,7 +46,8 @@ def writing(path: Path, *refusals: type[Exception]) -> Iterator[None]:
     try:
         yield
     except (OSError, *refusals) as error:
-        reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
+        number = getattr(error, "errno", None)
+        reason = os.strerror(number) if number else str(error).partition("\n")[0]
         raise DataError(
             f"cannot be written ({reason})",
             where=str(path),
