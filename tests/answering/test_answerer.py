@@ -14,6 +14,7 @@ from coattend.answering.answerer import Answerer
 from coattend.answering.asked import Asked, Refused
 from coattend.answering.packing import pack
 from coattend.answering.reading import Reading
+from coattend.datasets.seals import sealed
 from coattend.errors import CoattendError
 from coattend.parameters import Limits
 from coattend.readers.batch import Batch
@@ -177,13 +178,14 @@ def test_a_packed_reader_needs_nothing_else(answerers, trained_sample, tmp_path,
     shutil.move(tmp_path / "first", tmp_path / "moved")
     # What it came from is gone: a name that nothing can be had of.
     recipe = json.loads((tmp_path / "moved" / "recipe.json").read_text())
-    (tmp_path / "moved" / "recipe.json").write_text(json.dumps(recipe | {"encoder": "./nowhere"}))
+    with sealed(tmp_path / "moved" / "recipe.json") as file:
+        file.write_text(json.dumps(recipe | {"encoder": "./nowhere"}))
     monkeypatch.setattr(nltk_data, "usual_folders", lambda: [])
     monkeypatch.setenv("COATTEND_RAW", str(tmp_path / "nothing"))
     moved = Answerer.load(tmp_path / "moved")
     assert moved.answer(QUESTIONS[name]) == answerers[name].answer(QUESTIONS[name])
     kinds = {file.suffix for file in (tmp_path / "moved").rglob("*") if file.is_file()}
-    assert kinds <= {".safetensors", ".json", ".tab", ".txt"}
+    assert kinds <= {".safetensors", ".json", ".tab", ".txt", ".sha256"}
 
 
 def test_another_tokenizer_is_refused(trained_sample, tmp_path):

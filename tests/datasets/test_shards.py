@@ -96,7 +96,7 @@ def test_a_run_that_was_cut_off_goes_on_where_it_stopped(dataset, folder):
     assert not dataset.exists()
     with pytest.raises(DataError, match="is not finished"):
         dataset.load()
-    assert not list(folder.glob(".*"))
+    assert not list(folder.glob("*.part"))
     assert save(dataset, Maker(), a="1", b="1", c="1") == ["c"]
     assert rows(dataset) == ["a", "b", "c"]
 

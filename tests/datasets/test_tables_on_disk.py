@@ -9,6 +9,7 @@ from kedro.validation import DataValidationError
 
 from coattend.datasets.atomic import DataError
 from coattend.datasets.schema import SchemaValidator
+from coattend.datasets.seals import seal_of
 from coattend.datasets.table import TableDataset, TablePlan
 from coattend.tables import SCHEMAS, TEXTS
 
@@ -70,6 +71,9 @@ def test_a_truncated_file_is_told(dataset, tmp_path):
     dataset.save(texts("a", "b"))
     path = tmp_path / "texts.parquet"
     path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(DataError, match="is not the file that was written"):
+        dataset.load()
+    seal_of(path).unlink()
     with pytest.raises(DataError, match="is not a whole Parquet file"):
         dataset.load()
 
@@ -164,6 +168,7 @@ def test_tables_by_name_are_checked_when_they_are_saved_and_when_they_are_opened
     with pytest.raises(DataValidationError, match="text: missing"):
         catalog.save("texts", {"one": texts("a").drop_columns(["text"])})
     catalog.save("texts", {"one": texts("a")})
+    seal_of(tmp_path / "one" / "texts.parquet").unlink()
     pq.write_table(texts("b").drop_columns(["text"]), tmp_path / "one" / "texts.parquet")
     opened = catalog.load("texts")
     with pytest.raises(DataValidationError, match="text: missing"):

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from coattend.configuration import benchmark_entry
+from coattend.datasets.seals import sealed
 from coattend.datasets.stored_tables import StoredTables
 from coattend.errors import CoattendError
 from coattend.parameters import AttentionParameters
@@ -149,7 +150,8 @@ def test_trials_of_two_benchmarks_or_without_an_end_are_refused(ask, trials, tra
     for name, change in (("aaaa-dream", {"benchmark": "dream"}), ("bbbb-open", {})):
         shutil.copytree(store / trials["plain"], store / name)
         content = json.loads((store / name / "trial.json").read_text()) | change | {"trial_id": name}
-        (store / name / "trial.json").write_text(json.dumps(content))
+        with sealed(store / name / "trial.json") as file:
+            file.write_text(json.dumps(content))
     (store / "bbbb-open" / "outcome.json").unlink()
     try:
         with pytest.raises(CoattendError, match="two benchmarks: sample and dream"):

@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from statsmodels.stats.contingency_tables import mcnemar
 
+from coattend.datasets.seals import sealed
 from coattend.errors import CoattendError
 from coattend.tables import COMPARED
 
@@ -89,7 +90,8 @@ def test_what_cannot_be_compared_is_refused_with_what_can(run_shared, results, i
     other = store / "0123456789abcdef"
     shutil.copytree(store / left, other)
     trial = json.loads((other / "trial.json").read_text())
-    (other / "trial.json").write_text(json.dumps(trial | {"benchmark": "dream"}))
+    with sealed(other / "trial.json") as file:
+        file.write_text(json.dumps(trial | {"benchmark": "dream"}))
     refused = [
         ({}, f"compare.left: names no trial.*{left}"),
         ({"left": left}, rf"compare.right: names no trial. Finished trials: (?!.*{left})(?!.*{other.name}).*{right}"),

@@ -8,6 +8,7 @@ from coattend.training.callbacks import Patience
 from coattend.training.devices import PeakMemory
 from coattend.training.fit import train_all
 from coattend.training.trainer import COMPLETE, last_checkpoint, remove_checkpoint
+from coattend.training.trial import digest_of_files
 
 
 def stops(scores, patience):
@@ -49,8 +50,9 @@ def test_a_checkpoint_that_is_half_deleted_or_half_written_does_not_count(tmp_pa
         folder = tmp_path / f"checkpoint-{step}"
         folder.mkdir()
         (folder / "optimizer.pt").write_bytes(b"state")
+        (folder / "trainer_state.json").write_text('{"best_model_checkpoint": null}')
         if step < 15:
-            (folder / COMPLETE).touch()
+            (folder / COMPLETE).write_text(digest_of_files(folder))
     assert last_checkpoint(tmp_path) == str(tmp_path / "checkpoint-10")
     assert not (tmp_path / "checkpoint-15").exists()
     remove_checkpoint(tmp_path / "checkpoint-10")

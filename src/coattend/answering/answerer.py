@@ -10,10 +10,12 @@ from coattend.answering.asked import Asked, Refused, check
 from coattend.answering.processing import Processing
 from coattend.answering.reading import Reading
 from coattend.answering.recipe import Recipe
+from coattend.errors import CoattendError
 from coattend.parameters import Limits
 from coattend.readers.reader import Reader
 from coattend.text.occurrences import distinct_words
 from coattend.text.questions import is_cloze
+from coattend.training.trial import digest_of_files
 
 
 @dataclass(frozen=True)
@@ -42,11 +44,14 @@ class Answerer:
             device: Where it answers; None: on a GPU if there is one.
 
         Raises:
-            CoattendError: If the folder holds no reader, or what made its tokens cannot be had.
+            CoattendError: If the folder holds no reader, or a damaged one, or what made its tokens cannot be had.
         """
         import torch
 
         recipe = recipes.read(folder)
+        if recipe.model_digest not in (None, digest_of_files(folder / "model")):
+            cure = "Train it again, or fetch it again from where it was copied"
+            raise CoattendError("is not the reader that was trained", where=str(folder / "model"), cure=cure)
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         reader = Reader.load(folder / "model").to(device)
         return cls(recipe, reader, Processing.of(recipe, folder), limits or Limits())

@@ -1,17 +1,17 @@
 """How a trained reader is asked: what has to be done to a text before it reads it, kept beside its trial."""
 
-import json
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from coattend.datasets.atomic import replacing
+from coattend.datasets.seals import check, is_whole, sealed
 from coattend.errors import CoattendError
 from coattend.parameters import BenchmarkParameters, TaggingParameters
 from coattend.parameters.strict import Parameters
 from coattend.parameters.training import TrainingParameters
 from coattend.training.plan import Plan
+from coattend.training.trial import record
 from coattend.training.words import WordTokens
 
 FILE = "recipe.json"
@@ -21,6 +21,7 @@ class Recipe(Parameters):
     """What stands between a text and a reader, and where the reader comes from."""
 
     trial_id: str = Field(description="The trial that trained it.")
+    model_digest: str | None = Field(None, description="Digest of its weights and their description.")
     name: str = Field(description="Name of its reader's entry.")
     benchmark: str = Field(description="What it was trained on.")
     title: str = Field(description="That benchmark's title.")
@@ -67,6 +68,7 @@ def recipe_of(plan: Plan, trial: dict[str, Any], benchmark: BenchmarkParameters,
     training = plan.training
     return Recipe(
         trial_id=trial["trial_id"],
+        model_digest=trial["model_digest"],
         name=plan.name,
         benchmark=benchmark.name,
         title=benchmark.title,
@@ -110,7 +112,11 @@ def keep_recipes(
     for trial in model["trials"]:
         if trial["failure"] is None:
             folder = store / trial["folder"]
-            if json.loads((folder / "trial.json").read_text())["benchmark"] == plan.benchmark:
+            content = record(folder / "trial.json")
+            if content is None:
+                cure = "Run the pipeline training again: it mends it"
+                raise CoattendError("is not what was written", where=str(folder / "trial.json"), cure=cure)
+            if content["benchmark"] == plan.benchmark:
                 write(recipe_of(plan, trial, benchmark, tagging), folder)
 
 
@@ -118,9 +124,9 @@ def write(recipe: Recipe, folder: Path) -> None:
     """Write a recipe, unless the folder has the same already."""
     text = recipe.model_dump_json(indent=1) + "\n"
     file = folder / FILE
-    if file.is_file() and file.read_text() == text:
+    if file.is_file() and is_whole(file) and file.read_bytes() == text.encode():
         return
-    with replacing(file) as temporary:
+    with sealed(file) as temporary:
         temporary.write_text(text)
 
 
@@ -132,7 +138,8 @@ def read(folder: Path) -> Recipe:
     """
     file = folder / FILE
     try:
-        return Recipe.model_validate_json(file.read_text())
+        check(file, cure="Run the pipeline evaluation of its reader again: it mends it")
+        return Recipe.model_validate_json(file.read_bytes())
     except FileNotFoundError:
         cure = "Run the pipeline evaluation of its reader, which writes it; there is none for readers of parts"
         raise CoattendError("says nowhere how it is asked", where=str(folder), cure=cure) from None

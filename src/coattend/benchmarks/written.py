@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from coattend.datasets.atomic import replacing
 from coattend.errors import CoattendError
 from coattend.text.identity import file_digest
 
@@ -28,8 +29,8 @@ def write(folder: Path, files: Iterable[tuple[str, Iterable[str | bytes]]], orig
     try:
         for name, pieces in files:
             digests[name] = _write(folder / name, pieces)
-        for stale in {path for path in folder.glob("*/*") if path.is_file()} - {folder / name for name in digests}:
-            stale.unlink()
+        for stale in _present(folder) - set(digests):
+            (folder / stale).unlink(missing_ok=True)
     except OSError as error:
         cure = "Check the free space and the permissions of the folder, then run the same command again"
         raise CoattendError(f"cannot be written ({error.strerror})", where=str(folder), cure=cure) from error
@@ -40,8 +41,7 @@ def is_written(folder: Path, origin: dict[str, Any], summary: dict[str, Any] | N
     """Whether the files of a summary have this origin and are intact."""
     if not summary or {key: value for key, value in summary.items() if key != "files"} != origin:
         return False
-    present = {str(path.relative_to(folder)) for path in folder.glob("*/*")}
-    return present == set(summary["files"]) and all(
+    return _present(folder) == set(summary["files"]) and all(
         file_digest(folder / name) == digest for name, digest in summary["files"].items()
     )
 
@@ -54,10 +54,13 @@ def summary_in(folder: Path) -> dict[str, Any] | None:
         return None
 
 
+def _present(folder: Path) -> set[str]:
+    """Names of the files; hidden ones are being written, by another run."""
+    return {str(file.relative_to(folder)) for file in folder.glob("*/[!.]*") if file.is_file()}
+
+
 def _write(path: Path, pieces: Iterable[str | bytes]) -> str:
-    path.parent.mkdir(parents=True, exist_ok=True)
     content = b"".join(piece if isinstance(piece, bytes) else piece.encode() for piece in pieces)
-    temporary = path.with_name(f".{path.name}.part")
-    temporary.write_bytes(content)
-    temporary.replace(path)
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
     return hashlib.sha256(content).hexdigest()

@@ -5,7 +5,8 @@ from typing import Any, NewType
 
 from kedro.io import AbstractDataset
 
-from coattend.datasets.atomic import DataError, local, replacing
+from coattend.datasets.atomic import DataError, local
+from coattend.datasets.seals import check, is_whole, sealed
 
 JSONPreview = NewType("JSONPreview", str)
 
@@ -27,6 +28,7 @@ class JSONDataset(AbstractDataset[Any, Any]):
     def load(self) -> Any:
         """Read the file."""
         try:
+            check(self._path, cure="Delete it and run its stage again")
             return json.loads(self._path.read_text(encoding="utf-8"))
         except FileNotFoundError as error:
             if self.optional:
@@ -45,10 +47,16 @@ class JSONDataset(AbstractDataset[Any, Any]):
             text = json.dumps(data, indent=1, allow_nan=False)
         except (TypeError, ValueError) as error:
             raise DataError(f"JSON cannot hold what was to be written: {error}", where=str(self._path)) from error
-        if self._path.is_file() and self._path.read_text(encoding="utf-8") == text + "\n":
+        if self._says(text + "\n"):
             return
-        with replacing(self._path) as temporary:
+        with sealed(self._path) as temporary:
             temporary.write_text(text + "\n", encoding="utf-8")
+
+    def _says(self, text: str) -> bool:
+        try:
+            return is_whole(self._path) and self._path.read_bytes() == text.encode()
+        except OSError:
+            return False
 
     def _exists(self) -> bool:
         return self._path.is_file()

@@ -1,12 +1,21 @@
 """Where MLflow keeps runs and models, as a catalog entry."""
 
 import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
 from kedro.io import AbstractDataset
 
 from coattend.datasets.atomic import DataError, local
+from coattend.errors import CoattendError
+
+PATIENCE = 10.0
+"""Seconds that another process may hold an SQLite store."""
+
+_SQLITE = "sqlite:///"
 
 
 def uri_of(file: Path) -> str:
@@ -15,7 +24,40 @@ def uri_of(file: Path) -> str:
     Args:
         file: An SQLite file, which need not be there.
     """
-    return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{file}"
+    return os.environ.get("MLFLOW_TRACKING_URI") or f"{_SQLITE}{file}"
+
+
+@contextmanager
+def asking(store: str) -> Iterator[None]:
+    """Tell of a store that is locked, full, damaged or away.
+
+    Args:
+        store: Its address.
+
+    Raises:
+        CoattendError: If MLflow, or the place where it keeps files, fails.
+    """
+    from mlflow.exceptions import MlflowException
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        if store.startswith(_SQLITE):
+            _try(store.removeprefix(_SQLITE).partition("?")[0])
+        yield
+    except (MlflowException, SQLAlchemyError, sqlite3.Error, OSError) as error:
+        reason = str(error).partition("\n")[0][:200]
+        raise CoattendError(
+            f"MLflow's store cannot be used ({reason})",
+            where=store,
+            cure="End what holds it, or see to its disk, then run the same command again: what was finished is kept",
+        ) from error
+
+
+def _try(file: str) -> None:
+    """Take an SQLite store for a moment: MLflow itself tries for minutes, and logs tracebacks."""
+    with closing(sqlite3.connect(file, timeout=PATIENCE, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("ROLLBACK")
 
 
 class MlflowStoreDataset(AbstractDataset[None, str]):

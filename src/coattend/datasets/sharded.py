@@ -11,10 +11,14 @@ import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 from kedro.io import AbstractDataset
 
-from coattend.datasets.atomic import DataError, local, replacing
+from coattend.datasets.atomic import DataError, alone, local, replacing
 from coattend.datasets.preview import TablePreview, preview_rows
+from coattend.datasets.seals import is_whole, sealed
 from coattend.errors import CoattendError
 from coattend.text.identity import file_digest
+
+SHARD = ("key", "rows", "sha256")
+"""What a manifest says of each shard."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,8 @@ class ShardedTableDataset(AbstractDataset[ShardPlan, pads.Dataset]):
     def save(self, data: ShardPlan) -> None:
         """Make the shards that are missing or were made from something else."""
         try:
-            self._make_missing(data)
+            with alone(self._folder, f"{self._folder} is being written"):
+                self._make_missing(data)
         except CoattendError as error:
             raise DataError(error.problem, where=error.where, cure=error.cure) from error
 
@@ -74,7 +79,7 @@ class ShardedTableDataset(AbstractDataset[ShardPlan, pads.Dataset]):
         manifest = self._manifest()
         old = manifest["shards"]
         whole = {name: shard for name, shard in old.items() if self._is_whole(name, shard)}
-        if manifest["complete"] and manifest.get("origin") == plan.origin and whole == old:
+        if manifest["complete"] and manifest["origin"] == plan.origin and whole == old:
             return
         keys = plan.keys()
         kept = {name: shard for name, shard in whole.items() if keys.get(name) == shard["key"]}
@@ -91,15 +96,19 @@ class ShardedTableDataset(AbstractDataset[ShardPlan, pads.Dataset]):
         self._write_manifest(kept, origin=plan.origin)
 
     def _manifest(self) -> dict[str, Any]:
+        """What is there. Of a damaged manifest the shards are left that are what it says of them."""
         try:
-            return json.loads(self._manifest_path.read_text())
-        except (FileNotFoundError, json.JSONDecodeError):
+            manifest = json.loads(self._manifest_path.read_text())
+            shards = {name: {key: shard[key] for key in SHARD} for name, shard in manifest["shards"].items()}
+            complete = bool(manifest["complete"]) and is_whole(self._manifest_path)
+            return {"complete": complete, "origin": manifest["origin"], "shards": shards}
+        except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
             return {"complete": False, "origin": None, "shards": {}}
 
     def _write_manifest(self, shards: dict[str, Any], *, origin: str | None = None) -> None:
         """Say what is there; with an origin, that it is everything."""
         manifest = {"complete": origin is not None, "origin": origin, "shards": shards}
-        with replacing(self._manifest_path) as temporary:
+        with sealed(self._manifest_path) as temporary:
             temporary.write_text(json.dumps(manifest, indent=1, sort_keys=True))
 
     def _is_whole(self, name: str, shard: dict[str, Any]) -> bool:

@@ -9,13 +9,16 @@ import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 from kedro.io import AbstractDataset
 
-from coattend.datasets.atomic import DataError, local, replacing
+from coattend.datasets.atomic import DataError, local
 from coattend.datasets.preview import TablePreview, preview_rows
+from coattend.datasets.seals import check, is_whole, sealed
 from coattend.errors import CoattendError
 from coattend.tables import SCHEMAS
 
 KEY = b"key"
 """Metadata of a stored table's schema: what it was made from."""
+
+MENDED = "Run its stage again: it mends it"
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ class TableDataset(AbstractDataset[pa.Table | Iterable[pa.Table] | TablePlan, pa
     def load(self) -> pads.Dataset | None:
         """Open the table; its rows are read when they are asked for."""
         try:
+            check(self._path, cure=MENDED)
             return pads.dataset(self._path, format="parquet")
         except FileNotFoundError as error:
             if self.optional:
@@ -62,9 +66,7 @@ class TableDataset(AbstractDataset[pa.Table | Iterable[pa.Table] | TablePlan, pa
                 "does not exist", where=str(self._path), cure="Run the stage that writes it first"
             ) from error
         except (pa.ArrowInvalid, OSError) as error:
-            raise DataError(
-                "is not a whole Parquet file", where=str(self._path), cure="Delete it and run its stage again"
-            ) from error
+            raise DataError("is not a whole Parquet file", where=str(self._path), cure=MENDED) from error
 
     def save(self, data: pa.Table | Iterable[pa.Table] | TablePlan) -> None:
         """Write all tables one after the other, or none."""
@@ -76,7 +78,7 @@ class TableDataset(AbstractDataset[pa.Table | Iterable[pa.Table] | TablePlan, pa
         try:
             tables = data.make() if isinstance(data, TablePlan) else [data] if isinstance(data, pa.Table) else data
             with (
-                replacing(self._path) as temporary,
+                sealed(self._path) as temporary,
                 pq.ParquetWriter(temporary, schema, compression="zstd") as writer,
             ):
                 for table in tables:
@@ -85,10 +87,12 @@ class TableDataset(AbstractDataset[pa.Table | Iterable[pa.Table] | TablePlan, pa
             raise DataError(error.problem, where=error.where, cure=error.cure) from error
 
     def _key(self) -> str | None:
-        """What the stored table was made from."""
+        """What the stored table was made from; None where there is none, or a damaged one."""
         try:
+            if not is_whole(self._path):
+                return None
             return (pq.read_schema(self._path).metadata or {}).get(KEY, b"").decode()
-        except (OSError, pa.ArrowException):
+        except (OSError, ValueError, pa.ArrowException):
             return None
 
     def _exists(self) -> bool:

@@ -1,8 +1,10 @@
 """Kedro hooks that track runs, and the listener to trials."""
 
 import json
+import logging
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +12,14 @@ import pyarrow.dataset as pads
 from kedro.framework.hooks import hook_impl
 from kedro.pipeline import Pipeline
 
+from coattend.datasets.mlflow_store import asking
+from coattend.errors import CoattendError
 from coattend.evaluation.groups import EVERYTHING
 from coattend.evaluation.runs import finished
 from coattend.parameters import TrackingParameters
 from coattend.tracking import studies, trials
 from coattend.tracking.processes import close_orphans
-from coattend.tracking.store import client_of, common_tags, experiment_of, log_values
+from coattend.tracking.store import address_of, client_of, common_tags, experiment_of, log_values
 from coattend.training import events
 
 PARENTS = "COATTEND_MLFLOW_PARENTS"
@@ -38,6 +42,8 @@ PAGES = {
 }
 """Catalog entries that are attached to the parent run, and under which name."""
 
+logger = logging.getLogger(__name__)
+
 
 class Tracking:
     """Tracks Kedro runs that train, predict or score; others leave nothing behind."""
@@ -54,16 +60,9 @@ class Tracking:
             return
         self._project = Path(run_params["project_path"])
         client = client_of(self._project)
-        close_orphans(client)
-        parents = {}
-        for name in names:
-            experiment = experiment_of(client, name, self._project)
-            kind = "study" if name.startswith(STUDY) else "benchmark"
-            tags = common_tags(self._project) | {kind: name.removeprefix(STUDY), "kind": "kedro run"}
-            run_name = f"{name} {run_params['run_id'][:19]}"
-            parents[name] = client.create_run(experiment, tags=tags, run_name=run_name).info.run_id
-            for key in ("pipeline_names", "namespaces", "env", "runtime_params"):
-                client.log_param(parents[name], key, json.dumps(run_params[key], default=str)[:5000])
+        with asking(address_of(self._project)):
+            close_orphans(client)
+            parents = {name: self._open_parent(client, name, run_params) for name in names}
         os.environ[PARENTS] = json.dumps(parents)
 
     @hook_impl
@@ -81,7 +80,8 @@ class Tracking:
             if name.endswith(".metrics") and value and name.split(".")[0] in _parents():
                 logs_models = TrackingParameters.model_validate(catalog.load("params:tracking")).models
                 store = catalog.load("trials") if logs_models else None
-                self._write_metrics(value, inputs[name.replace(".metrics", ".predictions")], store)
+                with asking(address_of(self._project)):
+                    self._write_metrics(value, inputs[name.replace(".metrics", ".predictions")], store)
 
     @hook_impl
     def after_dataset_saved(self, dataset_name: str, data: Any) -> None:
@@ -91,11 +91,11 @@ class Tracking:
         parent = _parents().get(name)
         if parent is None:
             return
-        client = client_of(self._project)
-        if entry in PAGES:
-            client.log_text(parent, data, PAGES[entry].format(benchmark=place[-1]))
-        elif entry == "findings":
-            studies.write_findings(client, data, name, parent, self._project)
+        with asking(address_of(self._project)):
+            if entry in PAGES:
+                client_of(self._project).log_text(parent, data, PAGES[entry].format(benchmark=place[-1]))
+            elif entry == "findings":
+                studies.write_findings(client_of(self._project), data, name, parent, self._project)
 
     @hook_impl
     def after_pipeline_run(self) -> None:
@@ -112,19 +112,44 @@ class Tracking:
         name = os.environ.get(EXPERIMENT, "")
         parent = _parents().get(name)
         if parent is not None:
-            client = client_of(self._project)
-            run = trials.create(client, trial, name, parent, self._project)
-            self._open[trial["trial_id"]] = trials.TrialRun(client, run)
+            with self._going_on(trial["trial_id"]):
+                client = client_of(self._project)
+                run = trials.create(client, trial, name, parent, self._project)
+                self._open[trial["trial_id"]] = trials.TrialRun(client, run)
 
     def trial_logged(self, trial_id: str, step: int, values: dict[str, float]) -> None:
         """Add a point to its curves."""
         if trial_id in self._open:
-            self._open[trial_id].log(step, values)
+            with self._going_on(trial_id):
+                self._open[trial_id].log(step, values)
 
     def trial_ended(self, trial_id: str, outcome: dict[str, Any]) -> None:
         """Close its run."""
         if trial_id in self._open:
-            self._open.pop(trial_id).end(outcome)
+            with self._going_on(trial_id):
+                self._open[trial_id].end(outcome)
+            self._open.pop(trial_id, None)
+
+    @contextmanager
+    def _going_on(self, trial_id: str) -> Iterator[None]:
+        """A training does not end for a store that fails: evaluation writes the run of a trial that has none."""
+        try:
+            with asking(address_of(self._project)):
+                yield
+        except CoattendError as error:
+            logger.warning("trial %s is no longer tracked and goes on; evaluation tracks it. %s", trial_id, error)
+            if trial_id in self._open:
+                self._open.pop(trial_id).stop_watching()
+
+    def _open_parent(self, client: Any, name: str, run_params: dict[str, Any]) -> str:
+        experiment = experiment_of(client, name, self._project)
+        kind = "study" if name.startswith(STUDY) else "benchmark"
+        tags = common_tags(self._project) | {kind: name.removeprefix(STUDY), "kind": "kedro run"}
+        run_name = f"{name} {run_params['run_id'][:19]}"
+        parent = client.create_run(experiment, tags=tags, run_name=run_name).info.run_id
+        for key in ("pipeline_names", "namespaces", "env", "runtime_params"):
+            client.log_param(parent, key, json.dumps(run_params[key], default=str)[:5000])
+        return parent
 
     def _write_metrics(self, metrics: dict[str, Any], predictions: pads.Dataset, store: Path | None) -> None:
         """Write them to each trial's run and to the parent; with the folder of trials, log each as a model, too."""
@@ -153,12 +178,16 @@ class Tracking:
         if not _parents():
             return
         for trial in self._open.values():
-            trial.close(status)
+            trial.stop_watching()
+        runs = [*(trial.run for trial in self._open.values()), *_parents().values()]
         self._open.clear()
-        client = client_of(self._project)
-        for run in _parents().values():
-            client.set_terminated(run, status)
         del os.environ[PARENTS]
+        try:
+            with asking(address_of(self._project)):
+                for run in runs:
+                    client_of(self._project).set_terminated(run, status)
+        except CoattendError as error:  # All else is done, or another error is on its way.
+            logger.warning("the tracked run stays open until the next one closes it. %s", error)
         if self in events.listeners:
             events.listeners.remove(self)
 

@@ -3,13 +3,17 @@
 import logging
 import os
 import socket
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 PROCESS = "coattend.process"
-"""Tag with the host, the process id and the process's start: ids are used again, starts are not."""
+"""Tag with the host, the process id, and the process's start: ids are used again, starts are not.
+
+A start is the boot of the machine and the ticks since then, which a clock that is set back does not change.
+"""
 
 logger = logging.getLogger(__name__)
 
@@ -30,10 +34,9 @@ def close_orphans(client: "MlflowClient") -> None:
 
 
 def _tag(pid: int) -> str:
-    import psutil
-
     try:
-        started = psutil.Process(pid).create_time()
-    except psutil.NoSuchProcess:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]  # The name may hold anything.
+    except OSError:
         return ""
-    return f"{socket.gethostname()} {pid} {started:.0f}"
+    return f"{socket.gethostname()} {pid} {boot} {ticks}"

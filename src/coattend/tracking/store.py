@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
-from coattend.datasets.mlflow_store import uri_of
+from coattend.datasets.mlflow_store import asking, uri_of
 from coattend.tracking.processes import PROCESS, this_process
 
 if TYPE_CHECKING:
@@ -18,8 +18,13 @@ def client_of(project: Path) -> "MlflowClient":
     """A client of the store that ``MLFLOW_TRACKING_URI`` names, else of ``mlflow.db`` in the project."""
     from mlflow import MlflowClient
 
-    with _alone(project):  # The first client makes the tables.
-        return MlflowClient(uri_of(project / "mlflow.db"))
+    with asking(address_of(project)), _alone(project):  # The first client makes the tables.
+        return MlflowClient(address_of(project))
+
+
+def address_of(project: Path) -> str:
+    """The address of a project's store."""
+    return uri_of(project / "mlflow.db")
 
 
 def experiment_of(client: "MlflowClient", benchmark: str, project: Path) -> str:

@@ -50,8 +50,12 @@ class TrialRun:
 
     def close(self, status: str) -> None:
         """Stop watching the machine and close the run."""
-        self._monitor.finish()
+        self.stop_watching()
         self._client.set_terminated(self.run, status)
+
+    def stop_watching(self) -> None:
+        """Stop watching the machine."""
+        self._monitor.finish()
 
 
 def create(client: "MlflowClient", trial: dict[str, Any], experiment: str, parent: str, project: Path) -> str:

@@ -1,10 +1,8 @@
 """What trials will cost, before they are trained."""
 
-import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -13,6 +11,7 @@ from coattend.readers.batch import Batch
 from coattend.training.batching import LengthBuckets
 from coattend.training.devices import device_name
 from coattend.training.fan_out import Job
+from coattend.training.finished import finished
 from coattend.training.fit import Work
 from coattend.training.plan import Plan
 from coattend.training.search import best, configurations
@@ -97,12 +96,11 @@ def _earlier(plan: Plan, store: Path) -> float | None:
     same = ("tokens_per_batch", "max_length", "frozen")
     device = device_name(plan.precision()[0]).rpartition(",")[0]
     found = []
-    for file in store.glob("*/outcome.json"):
-        outcome: dict[str, Any] = json.loads(file.read_text())
-        trial: dict[str, Any] = json.loads(file.with_name("trial.json").read_text())
-        alike = all(trial["training"].get(name) == getattr(plan.training, name) for name in same)
-        if alike and wanted.items() <= trial.items() and outcome["device"].startswith(device):
-            found.append((file.stat().st_mtime, outcome["questions_per_second"]))
+    for trial in finished(store):
+        alike = all(trial.content["training"].get(name) == getattr(plan.training, name) for name in same)
+        if alike and wanted.items() <= trial.content.items() and trial.outcome["device"].startswith(device):
+            age = (trial.folder / "outcome.json").stat().st_mtime
+            found.append((age, trial.outcome["questions_per_second"]))
     return max(found)[1] if found else None
 
 

@@ -1,11 +1,9 @@
 """Finished trials by the beginnings of their ids, and what they answered."""
 
-import json
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from difflib import SequenceMatcher
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from coattend.datasets.seals import check
 from coattend.errors import CoattendError
 from coattend.tables import PREDICTIONS
-from coattend.training.trial import PREDICTIONS_FILE
+from coattend.training.trial import PREDICTIONS_FILE, record
 
 _MOST_NAMED = 5
 
@@ -27,10 +26,12 @@ class FinishedTrial:
     Attributes:
         folder: Where it keeps everything; named after its id.
         content: What it is, as it stands in ``trial.json``.
+        outcome: What it came to, as it stands in ``outcome.json``.
     """
 
     folder: Path
     content: dict[str, Any]
+    outcome: dict[str, Any]
 
     @property
     def id(self) -> str:
@@ -41,11 +42,6 @@ class FinishedTrial:
     def benchmark(self) -> str:
         """What it was trained on."""
         return self.content["benchmark"]
-
-    @cached_property
-    def outcome(self) -> dict[str, Any]:
-        """What it came to, as it stands in ``outcome.json``."""
-        return json.loads((self.folder / "outcome.json").read_text())
 
     def about(self) -> dict[str, Any]:
         """What it is and what it came to: both files in one, the encoder by its name and by its files."""
@@ -138,9 +134,10 @@ def answers_of(trial: FinishedTrial, given: str, question_ids: pa.ChunkedArray, 
 
 
 def finished(store: Path) -> list[FinishedTrial]:
-    """All trials that came to something, by their ids."""
+    """All trials that came to something, by their ids; those with a damaged record are not among them."""
     folders = sorted(file.parent for file in store.glob("*/outcome.json"))
-    return [FinishedTrial(folder, json.loads((folder / "trial.json").read_text())) for folder in folders]
+    found = ((folder, record(folder / "trial.json"), record(folder / "outcome.json")) for folder in folders)
+    return [FinishedTrial(folder, content, outcome) for folder, content, outcome in found if content and outcome]
 
 
 def _find(
@@ -176,10 +173,11 @@ def _nearest(trials: Collection[FinishedTrial], beginning: str, of: str | None =
 
 
 def _read(file: Path) -> pa.Table:
+    cure = "Delete it and run the pipeline evaluation again"
     try:
+        check(file, cure=cure)
         return pq.read_table(file, schema=PREDICTIONS)
     except (pa.ArrowInvalid, OSError) as error:
-        cure = "Delete it and run the pipeline evaluation again"
         raise CoattendError("is not a whole Parquet file", where=str(file), cure=cure) from error
 
 

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 
 from coattend import readers
+from coattend.datasets.atomic import writing
 from coattend.errors import CoattendError
 from coattend.evaluation.alarms import alarms
 from coattend.parameters import TrainingParameters
@@ -201,7 +203,8 @@ def _fit(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet, ch
 
     def end() -> dict[str, Any]:
         shutil.rmtree(trial.model, ignore_errors=True)
-        reader.save(trial.model)
+        with writing(trial.model, SafetensorError):
+            reader.save(trial.model)
         answers = plan.ask(reader, held_out, kept=choosing)
         threshold = null_threshold(answers, held_out, train) if plan.source.task == "span" else None
         found = {

@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from coattend.datasets.atomic import replacing
+from coattend.datasets.atomic import reserve
+from coattend.datasets.seals import is_whole, sealed
 from coattend.readers.encoders.context import ContextVectors
 from coattend.training.batching import LengthBuckets
 from coattend.training.examples import Example
@@ -93,12 +94,13 @@ def keep_contexts(
         content.update(f"{side.length}|".encode() + text.tobytes())  # A last word may have no pieces.
     file = folder / f"{content.hexdigest()[:16]}.npy"
     offsets = np.cumsum([0, *(side.length for side in rows)])
-    if not file.exists():
+    if not (file.exists() and is_whole(file)):
         kept = np.float16 if bf16 else np.float32
         size = int(offsets[-1]) * context.width * np.dtype(kept).itemsize / 1e6
         logger.info("the encoder reads %s texts, once; their words' vectors take %.0f MB", f"{len(texts):,}", size)
-        with replacing(file) as temporary:
+        with sealed(file) as temporary:
             stored = np.lib.format.open_memmap(temporary, "w+", kept, (int(offsets[-1]), context.width))
+            reserve(temporary)
             for place, vectors in _read(context, texts, offsets, pieces.layout.pad_id, tokens_per_batch, bf16):
                 stored[offsets[place] : offsets[place + 1]] = vectors
             stored.flush()

@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from coattend.datasets.atomic import replacing
+from coattend.datasets.atomic import reserve
+from coattend.datasets.seals import is_whole, sealed
 from coattend.readers.batch import Batch
 from coattend.readers.reader import Reader
 from coattend.training.batching import LengthBuckets
@@ -87,9 +88,9 @@ def keep_states(
     offsets = np.cumsum([0, *lengths])
     counts = np.cumsum([0, *(len(example.sequences) for example in examples)]).tolist()
     first = {example.question_id: row for example, row in zip(examples, counts, strict=False)}
-    if not file.exists():
+    if not (file.exists() and is_whole(file)):
         logger.info("the encoder reads %s sequences, once", f"{len(offsets) - 1:,}")
-        with replacing(file) as temporary:
+        with sealed(file) as temporary:
             _write(temporary, reader, examples, collator, offsets, first, tokens_per_batch, bf16)
     return KeptStates(np.load(file, mmap_mode="r"), offsets, first)
 
@@ -106,6 +107,7 @@ def _write(
 ) -> None:
     width = reader.encoder.shape.hidden_size
     kept = np.lib.format.open_memmap(file, "w+", np.float16, (int(offsets[-1]), width))
+    reserve(file)
     longest = [collator.sequence_length(example) for example in examples]
     sequences = [len(example.sequences) for example in examples]
     device = next(reader.parameters()).device

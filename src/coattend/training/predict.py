@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from coattend.datasets.atomic import replacing
+from coattend.datasets.seals import is_whole, sealed
 from coattend.engines.choice import map_shards
 from coattend.errors import CoattendError
 from coattend.parameters import LOCAL, EngineParameters
@@ -95,11 +95,12 @@ def predict(plan: Plan, trial: dict[str, Any], asked: QuestionSet, store: Path) 
         )
     kept = _kept(plan, asked, folder)
     try:
-        return pq.read_table(kept, schema=PREDICTIONS)
-    except (FileNotFoundError, pa.ArrowInvalid):
-        pass
+        if is_whole(kept):
+            return pq.read_table(kept, schema=PREDICTIONS)
+    except (OSError, pa.ArrowInvalid):
+        pass  # It is not there, or damaged and has no digest.
     table = ask(plan, trial, asked, folder)
-    with replacing(kept) as temporary:
+    with sealed(kept) as temporary:
         pq.write_table(table, temporary)
     return table
 

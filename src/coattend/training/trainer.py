@@ -1,5 +1,6 @@
 """`transformers.Trainer` for readers: bucketed batches, scores of whole questions, whole checkpoints."""
 
+import json
 import logging
 import shutil
 from collections.abc import Callable, Sequence
@@ -8,6 +9,7 @@ from typing import Any
 
 import torch
 from accelerate.data_loader import prepare_data_loader
+from safetensors import SafetensorError
 from torch.utils.data import DataLoader
 from transformers import (
     PrinterCallback,
@@ -16,8 +18,10 @@ from transformers import (
     TrainerCallback,
     TrainingArguments,
 )
+from transformers.trainer import TRAINER_STATE_NAME
 from transformers.trainer_utils import get_last_checkpoint
 
+from coattend.datasets.atomic import writing
 from coattend.parameters import TrainingParameters
 from coattend.readers.batch import Batch
 from coattend.readers.reader import Reader
@@ -26,9 +30,10 @@ from coattend.training.callbacks import Bar, Measure
 from coattend.training.collation import Collator
 from coattend.training.examples import Example
 from coattend.training.together import SHARE, Shares, is_first, of_first
+from coattend.training.trial import digest_of_files
 
 COMPLETE = "complete"
-"""Name of the file that is written into a checkpoint last."""
+"""Name of the file that is written into a checkpoint last: the digest of the others."""
 
 logger = logging.getLogger(__name__)
 
@@ -102,13 +107,15 @@ class ReaderTrainer(Trainer):
         super()._save(output_dir, {name: weight.clone() for name, weight in weights.items()})
 
     def _save_checkpoint(self, model: torch.nn.Module, trial: Any) -> None:
-        super()._save_checkpoint(model, trial)
-        self.accelerator.wait_for_everyone()
-        if not is_first():
-            return
         folder = Path(self.args.output_dir)
         newest = folder / f"checkpoint-{self.state.global_step}"
-        (newest / COMPLETE).touch()
+        with writing(newest, RuntimeError, SafetensorError):
+            super()._save_checkpoint(model, trial)
+            self.accelerator.wait_for_everyone()
+            if is_first():
+                (newest / COMPLETE).write_text(digest_of_files(newest, but=COMPLETE))
+        if not is_first():
+            return
         for path in folder.glob("checkpoint-*"):
             if path != newest and str(path) != self.state.best_model_checkpoint:
                 remove_checkpoint(path)
@@ -158,9 +165,27 @@ def remove_checkpoint(folder: Path) -> None:
 
 
 def last_checkpoint(folder: Path) -> str | None:
-    """The newest whole checkpoint; remains of checkpoints that were cut off are removed."""
-    for path in folder.glob("checkpoint-*") if folder.is_dir() else ():
-        if not (path / COMPLETE).exists():
-            logger.warning("checkpoint %s was cut off and is removed", path.name)
+    """The newest whole checkpoint; what is left of those that were cut off or damaged is removed."""
+    if not folder.is_dir():
+        return None
+    for path in folder.glob("checkpoint-*"):
+        if not _is_whole(path):
+            logger.warning("checkpoint %s was cut off or damaged and is removed", path.name)
             remove_checkpoint(path)
-    return get_last_checkpoint(str(folder)) if folder.is_dir() else None
+    newest = get_last_checkpoint(str(folder))
+    if newest is None or _has_its_best(Path(newest)):
+        return newest
+    logger.warning("checkpoint %s is removed: the best one before it is gone", Path(newest).name)
+    remove_checkpoint(Path(newest))
+    return last_checkpoint(folder)
+
+
+def _is_whole(checkpoint: Path) -> bool:
+    file = checkpoint / COMPLETE
+    return file.is_file() and file.read_text(errors="replace") == digest_of_files(checkpoint, but=COMPLETE)
+
+
+def _has_its_best(checkpoint: Path) -> bool:
+    """The trainer would end with the last weights, and not say so, where the best ones are gone."""
+    best = json.loads((checkpoint / TRAINER_STATE_NAME).read_text())["best_model_checkpoint"]
+    return best is None or Path(best).is_dir()

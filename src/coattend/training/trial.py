@@ -1,7 +1,6 @@
 """A trial is its content: what decides the result hashes to its id, and its folder bears that id."""
 
 import ast
-import fcntl
 import hashlib
 import json
 import logging
@@ -12,7 +11,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from coattend.datasets.atomic import replacing
+from coattend.datasets.atomic import alone
+from coattend.datasets.seals import is_whole, sealed
 from coattend.text.identity import file_digest, version_of
 
 TRAINING_VERSION = 1
@@ -59,11 +59,8 @@ class Trial:
 
     def outcome(self) -> dict[str, Any] | None:
         """What the trial came to, or None if it is not finished or its reader is not what was written."""
-        try:
-            outcome = json.loads((self.folder / "outcome.json").read_text())
-        except (FileNotFoundError, json.JSONDecodeError):
-            return None
-        return outcome if outcome["model_digest"] == digest_of_files(self.model) else None
+        outcome = record(self.folder / "outcome.json")
+        return outcome if outcome and outcome["model_digest"] == digest_of_files(self.model) else None
 
     def finish(self, outcome: dict[str, Any]) -> dict[str, Any]:
         """Record that the trial is done. Nothing counts as done before this."""
@@ -77,26 +74,38 @@ class Trial:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other processes from training the same trial; they wait and then find it done."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / ".lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                logger.warning("trial %s is being trained by another process; waiting for it", self.id)
-                fcntl.flock(lock, fcntl.LOCK_EX)
+        with alone(self.folder, f"trial {self.id} is being trained"):
             self._write("trial", {"trial_id": self.id} | self.content)
             yield
 
     def _write(self, name: str, content: dict[str, Any]) -> dict[str, Any]:
-        with replacing(self.folder / f"{name}.json") as temporary:
+        with sealed(self.folder / f"{name}.json") as temporary:
             temporary.write_text(json.dumps(content, indent=1, sort_keys=True))
         return content
 
 
-def digest_of_files(folder: Path) -> str:
-    """A hash of the names and contents of a folder's files."""
+def record(file: Path) -> dict[str, Any] | None:
+    """What one of a trial's JSON files says, or None if it is not there or not what was written."""
+    try:
+        if is_whole(file):
+            return json.loads(file.read_text())
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        pass
+    logger.warning("%s is not what was written, and the trial is not taken as done: train it again", file)
+    return None
+
+
+def digest_of_files(folder: Path, *, but: str | None = None) -> str:
+    """A hash of the names and contents of a folder's files.
+
+    Args:
+        folder: The folder.
+        but: Name of a file that does not count.
+    """
     content = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+    for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.name != but):
         content.update(f"{path.relative_to(folder)} {file_digest(path)}\n".encode())
     return content.hexdigest()
 

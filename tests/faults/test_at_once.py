@@ -1,0 +1,35 @@
+"""Two runs at once in one project: each ends as it would alone."""
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from warm import Warm
+
+
+def test_two_processes_save_the_same_things_at_once(tmp_path):
+    """In versions that change, so that each finds what the other has left half replaced."""
+    with Warm(tmp_path, "saving") as server, ThreadPoolExecutor() as pool:
+        (tmp_path / "other").mkdir()
+        with Warm(tmp_path / "other", "saving") as other:
+            both = [pool.submit(one.call, "at_once", str(tmp_path / "shared"), 10) for one in (server, other)]
+            ended = [one.result() for one in both]
+    assert [one.code for one in ended] == [0, 0], ended
+
+
+@pytest.mark.slow
+def test_two_runs_of_one_reader_at_once(kedro, project):
+    """Raw files, tables and the trial are made by whichever comes first; the other waits or does the same."""
+    command = [Path(sys.executable).parent / "kedro", "run", "--env", "test", "--namespaces", "sample"]
+    command += ["--pipelines", "ingestion,tagging,tokenization,training,evaluation"]
+    command += ["--to-outputs", "sample.as_reader.metrics"]
+    command += ["--params", "readers.as_reader.vectors=random,readers.as_reader.hidden=8"]
+    started = [
+        subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        for _ in range(2)
+    ]
+    said = [one.communicate(timeout=500)[0] for one in started]
+    assert [one.returncode for one in started] == [0, 0], said
+    assert len(list(project.glob("data/test/06_models/trials/*/outcome.json"))) == 1

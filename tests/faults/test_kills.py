@@ -1,0 +1,143 @@
+"""SIGKILL at any moment: nothing half-written is taken as done, and the next run ends as an undisturbed one."""
+
+import hashlib
+import json
+import shutil
+from random import Random
+
+import pytest
+import saving
+from kedro.io import DatasetError
+from warm import Warm
+
+KILLS = 20
+"""How often each stage is killed, at moments that are the same in every run of this test."""
+
+TINY = {
+    "readers": {"as_reader": {"vectors": "random", "hidden": 8}},
+    "benchmarks": {"sample": {"training": {"max_questions": 8}}},
+}
+QUESTION = {"passage": "The lamp is in the hall .", "question": "The _ is in the hall ."}
+
+
+@pytest.fixture(scope="module")
+def warm(tmp_path_factory):
+    with Warm(tmp_path_factory.mktemp("saved"), "saving") as server:
+        yield server
+
+
+@pytest.mark.parametrize("kind", ["shards", "table", "metrics", "trial"])
+def test_a_save_that_is_killed_anywhere(warm, tmp_path_factory, kind):
+    """Before every single change of a file, first where nothing was, then where an older version is replaced."""
+    folder = warm.folder / kind
+    whole = {}
+    for version in ("first", "second"):
+        assert warm.call(kind, str(folder), version).code == 0
+        whole[version] = saving.load(kind, str(folder))
+    for before in (None, "first"):
+        shutil.rmtree(folder)
+        at, killed = 0, True
+        while killed:
+            at += 1
+            shutil.rmtree(folder, ignore_errors=True)
+            if before:
+                assert warm.call(kind, str(folder), before).code == 0
+            killed = warm.call(kind, str(folder), "second", kill_at=at).code == -9
+            try:
+                assert saving.load(kind, str(folder)) in (*whole.values(), whole["second"][-1:], [])
+            except DatasetError as told:
+                assert "is not finished" in str(told) or "does not exist" in str(told)
+            assert warm.call(kind, str(folder), "second").code == 0
+            assert saving.load(kind, str(folder)) in (whole["second"], whole["second"][-1:])
+            assert not list(folder.rglob(".*.parquet.*.part"))
+        assert at > 5
+
+
+def digests(folder):
+    """Every file that a stage has written under its final name, but for what tells the time or the machine."""
+    found = {}
+    for file in sorted(folder.rglob("*")):
+        if file.is_file() and not file.name.startswith("."):
+            found[str(file.relative_to(folder))] = hashlib.sha256(_lasting(file)).hexdigest()
+    return found
+
+
+def _lasting(file):
+    if file.suffix != ".json" or "trials" not in file.read_text():
+        return file.read_bytes()
+    return json.dumps(_without_costs(json.loads(file.read_text())), sort_keys=True).encode()
+
+
+COSTS = ("seconds", "questions_per_second", "peak_memory_mib")
+
+
+def _without_costs(value):
+    if isinstance(value, dict):
+        return {key: _without_costs(one) for key, one in value.items() if key not in COSTS}
+    return [_without_costs(one) for one in value] if isinstance(value, list) else value
+
+
+STAGES = {
+    "ingestion": ("ingestion", "sample", {}, ["data/01_raw", "data/test/02_intermediate", "data/test/03_primary"]),
+    "tagging": ("tagging", "sample", {}, ["data/test/04_feature"]),
+    "tokenization": ("tokenization", "sample", {}, ["data/test/05_model_input"]),
+    "training": ("training", "sample.as_reader", TINY, ["data/test/06_models"]),
+    "evaluation": ("evaluation", "sample.as_reader", TINY, ["data/test/07_model_output/sample"]),
+    "reporting": ("reporting", "sample", {}, ["data/test/08_reporting"]),
+    "prediction": ("prediction", "", None, ["data/test/07_model_output/predictions"]),
+}
+
+
+@pytest.fixture(scope="module")
+def staged(empty_project):
+    """A project in which every stage has run once, undisturbed, and an interpreter that runs them again."""
+    with Warm(empty_project, "stages") as server:
+        for name in STAGES:
+            ended = server.call("run", *asked(empty_project, name))
+            assert ended.code == 0, ended.said
+        yield server
+
+
+def asked(project, stage):
+    pipelines, namespaces, params, _ = STAGES[stage]
+    if params is None:
+        (trial,) = (file.parent.name for file in project.glob("data/test/06_models/trials/*/outcome.json"))
+        (project / "asked.jsonl").write_text(f"{json.dumps(QUESTION)}\n" * 6)
+        params = {"prediction": {"model": trial, "input": "asked.jsonl", "rows_per_shard": 2}}
+    return pipelines, namespaces, params
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stage_that_is_killed_anywhere(staged, stage):
+    project, folders = staged.folder, STAGES[stage][-1]
+    command = asked(project, stage)
+    undisturbed = {folder: digests(project / folder) for folder in folders}
+    kept = project.parent / "kept"
+    shutil.copytree(project / "data", kept)
+    clear(project, folders)
+    changes = staged.call("run", *command).files
+    assert {folder: digests(project / folder) for folder in folders} == undisturbed
+    random, kills, tries = Random(stage), 0, 0
+    clear(project, folders)
+    while kills < KILLS:
+        tries += 1
+        assert tries < 5 * KILLS
+        ended = staged.call("run", *command, kill_at=random.randint(1, changes))
+        if ended.code == -9:
+            kills += 1
+            continue
+        # It came to its end on what earlier kills had left.
+        assert ended.code == 0, ended.said
+        assert {folder: digests(project / folder) for folder in folders} == undisturbed
+        clear(project, folders)
+    ended = staged.call("run", *command)
+    assert ended.code == 0, ended.said
+    assert {folder: digests(project / folder) for folder in folders} == undisturbed
+    shutil.rmtree(project / "data")
+    kept.rename(project / "data")
+
+
+def clear(project, folders):
+    for folder in folders:
+        shutil.rmtree(project / folder, ignore_errors=True)
