@@ -90,6 +90,7 @@ def mapped_table(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Tab
     with pa.ipc.new_stream(pa.PythonFile(file, mode="w"), schema) as writer:
         for batch in batches:
             writer.write_batch(batch)
+    pa.default_memory_pool().release_unused()  # Else what reading the rows took stays with the process.
     return pa.ipc.open_stream(pa.py_buffer(file.mapped())).read_all()
 
 
