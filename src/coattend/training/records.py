@@ -10,8 +10,8 @@ from coattend.training.mapped import MappedFile, let_go
 
 Record = TypeVar("Record")
 
-AT_ONCE = 1_024
-"""Records that are gone through before their pages are let go."""
+AT_ONCE = 32
+"""Records that are gone through before their pages are let go: Linux maps 16 pages where one is read."""
 
 
 class Records(Sequence[Record], Generic[Record]):
