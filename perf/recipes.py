@@ -87,9 +87,8 @@ def ours(plan: Plan, train: QuestionSet, **more: Any) -> Recipe:
     """As the training pipeline does it."""
     reader = plan.build(train).train()
     collator = plan.collator(reader, train, **more)
-    lengths = [collator.sequence_length(example) for example in train.examples]
-    sequences = [len(example.sequences) for example in train.examples]
-    buckets = LengthBuckets(lengths, sequences, tokens_per_batch=plan.training.tokens_per_batch, shuffle=False)
+    how = {"tokens_per_batch": plan.training.tokens_per_batch, "shuffle": False}
+    buckets = LengthBuckets.of(train.examples, collator.sequence_length, **how)
     return Recipe(reader, train.examples, list(buckets), collator, bf16=plan.precision()[1])
 
 

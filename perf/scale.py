@@ -69,13 +69,16 @@ def run(project: Path, count: int) -> dict[str, Any]:
 
 def load(project: Path) -> None:
     """The first batches of an epoch, as training has them."""
+    from coattend.training.batching import LengthBuckets
     from perf.prepared import SAMPLE, Prepared
-    from perf.recipes import ours
 
     plan = Prepared(project, None, (SAMPLE,)).plan(SAMPLE, "plain")
-    recipe = ours(plan, plan.training_questions()[0])
-    for batch in islice(recipe.batches, BATCHES):
-        recipe.collator([recipe.examples[row] for row in batch])
+    train, _ = plan.training_questions()
+    collator = plan.collator(plan.build(train).train(), train)
+    budget = plan.training.tokens_per_batch
+    buckets = LengthBuckets.of(train.examples, collator.sequence_length, tokens_per_batch=budget)
+    for batch in islice(buckets, BATCHES):
+        collator([train.examples[row] for row in batch])
 
 
 if __name__ == "__main__":

@@ -60,3 +60,14 @@ def test_questions_of_like_length_meet():
 def test_no_questions_make_no_batches():
     assert list(LengthBuckets([], [], tokens_per_batch=64)) == []
     assert list(LengthBuckets([], [], tokens_per_batch=64, shuffle=False)) == []
+
+
+@given(shapes, st.integers(64, 8192), st.integers(0, 3), st.integers(0, 9))
+def test_an_epoch_cuts_the_shuffled_questions_into_parts_and_shuffles_these(shape, budget, epoch, seed):
+    lengths, sequences = np.array(shape).T
+    chance = np.random.default_rng((seed, epoch))
+    order = np.lexsort((chance.random(len(shape)), -sequences, -lengths))
+    parts = np.split(order, np.cumsum([len(batch) for batch in buckets(shape, budget, shuffle=False)])[:-1])
+    batches = buckets(shape, budget, seed=seed)
+    batches.set_epoch(epoch)
+    assert list(batches) == [parts[index].tolist() for index in chance.permutation(len(parts))]

@@ -53,7 +53,7 @@ def test_without_the_question_options_are_left():
 
 def test_an_option_that_fills_a_blank_stays_whole():
     filled = {"sequences": ((ROWS["yes"],), (ROWS["no"],)), "lengths": (2, 3)}
-    assert read("no_question", example(**filled))[0] == [example(**filled)]
+    assert list(read("no_question", example(**filled))[0]) == [example(**filled)]
 
 
 def test_a_shuffled_passage_has_its_words_with_their_tags_and_nothing_else_is_touched():

@@ -68,12 +68,11 @@ def answer(
     Yields:
         The answers, not in the order of the examples.
     """
-    lengths = [collator.sequence_length(example) for example in examples]
-    sequences = [len(example.sequences) for example in examples]
     device = next(reader.parameters()).device
     training = reader.training
     reader.eval()
-    for rows in LengthBuckets(lengths, sequences, tokens_per_batch=tokens_per_batch, shuffle=False):
+    how = {"tokens_per_batch": tokens_per_batch, "shuffle": False}
+    for rows in LengthBuckets.of(examples, collator.sequence_length, **how):
         chosen = [examples[row] for row in rows]
         batch = Batch(**collator(chosen)).to(device)
         with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bf16):

@@ -1,8 +1,12 @@
 """Which questions go into a batch together: whole questions of like length, under a budget of tokens."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from coattend.training.examples import Example
 
 
 class LengthBuckets:
@@ -35,7 +39,21 @@ class LengthBuckets:
         self._seed, self._shuffle = seed, shuffle
         self._epoch = 0
         order = np.lexsort((-self._sequences, -self._lengths))
-        self._sizes = _sizes(self._lengths[order], self._sequences[order], tokens_per_batch)
+        sizes = _sizes(self._lengths[order], self._sequences[order], tokens_per_batch)
+        self._ends = np.cumsum([0, *sizes])
+
+    @classmethod
+    def of(cls, examples: Sequence["Example"], length: Callable[["Example"], int], **how: Any) -> "LengthBuckets":
+        """Batches of examples.
+
+        Args:
+            examples: The questions.
+            length: Tokens of one's longest sequence, special tokens included.
+            how: As above, from ``tokens_per_batch`` on.
+        """
+        shapes = ((length(one), len(one.sequences)) for one in examples)
+        both = np.fromiter(shapes, np.dtype((np.int32, 2)), count=len(examples))
+        return cls(both[:, 0], both[:, 1], **how)
 
     @property
     def epoch(self) -> int:
@@ -47,21 +65,21 @@ class LengthBuckets:
         self._epoch = epoch
 
     def __len__(self) -> int:
-        return len(self._sizes)
+        return len(self._ends) - 1
 
     def __iter__(self) -> Iterator[list[int]]:
-        if not self._sizes:
-            return
         if not self._shuffle:
             order = np.lexsort((-self._sequences, -self._lengths))
-            yield from (batch.tolist() for batch in np.split(order, np.cumsum(self._sizes)[:-1]))
+            yield from (self._batch(order, index) for index in range(len(self)))
             return
         chance = np.random.default_rng((self._seed, self._epoch))
         # Ties are broken by chance only among questions of one shape: whoever swaps places, every batch keeps its size.
         order = np.lexsort((chance.random(len(self._lengths)), -self._sequences, -self._lengths))
-        batches = np.split(order, np.cumsum(self._sizes)[:-1])
-        for index in chance.permutation(len(batches)):
-            yield batches[index].tolist()
+        for index in chance.permutation(len(self)):
+            yield self._batch(order, index)
+
+    def _batch(self, order: np.ndarray, index: int) -> list[int]:
+        return order[self._ends[index] : self._ends[index + 1]].tolist()
 
 
 def _sizes(lengths: np.ndarray, sequences: np.ndarray, budget: int) -> list[int]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from coattend.training.cloze import ClozeArrays
 from coattend.training.examples import Example, token_span
+from coattend.training.mapped import let_go
 from coattend.training.pieces import Pieces, padded, sides
 from coattend.training.tokens import Tokens
 
@@ -107,6 +108,7 @@ class Collator:
         elif self._pieces is not None:
             arrays |= self._of_pieces(examples, self._pieces)
         rewarded = {"reward": self._reward(examples)} if self._reward else {}
+        let_go()
         return {name: torch.from_numpy(array) for name, array in arrays.items()} | rewarded
 
     def _sequences(self, examples: Sequence[Example]) -> dict[str, np.ndarray]:

@@ -1,10 +1,12 @@
 """A benchmark's questions as a reader is trained on them and asked them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import compress
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
@@ -12,11 +14,13 @@ import pyarrow.dataset as pads
 from coattend.errors import CoattendError, did_you_mean
 from coattend.parameters import TrainingParameters
 from coattend.text.identity import text_id
-from coattend.text.passages import passage_texts
 from coattend.training.examples import Example, Unreadable, build_examples, hold_out
 from coattend.training.layout import Layout
+from coattend.training.mapped import mapped_table, streamed
 from coattend.training.partial import read_in_part
-from coattend.training.sight import holds_answer
+from coattend.training.passages import PassageOf
+from coattend.training.records import Records
+from coattend.training.sight import has_place, holds_answer
 from coattend.training.tokens import Tokens
 
 
@@ -34,9 +38,9 @@ class QuestionSet:
     """
 
     questions: pa.Table
-    texts: dict[str, str]
+    texts: Mapping[str, str]
     tokens: Tokens
-    examples: list[Example]
+    examples: Sequence[Example]
     unreadable: list[Unreadable]
     lost: Sequence[Example] = ()
 
@@ -102,19 +106,24 @@ class Source:
         Raises:
             CoattendError: If there are none.
         """
-        splits = set(self.questions.to_table(columns=["split"]).column("split").to_pylist()) - {"train"}
+        splits = set(pc.unique(self.questions.to_table(columns=["split"]).column("split")).to_pylist()) - {"train"}
         asked = self._set(self._rows(sorted(splits)), training, self.scored_tokens or self.tokens)
         if not asked.examples:
             raise self._none("to score", asked.unreadable)
         return asked
 
     def _answers_in_sight(self, questions: QuestionSet) -> QuestionSet:
-        kept: list[Example] = []
-        lost: list[Example] = []
-        for one in questions.examples:
-            (kept if holds_answer(one, questions.texts[one.question_id], self.tokens) else lost).append(one)
+        def in_sight(one: Example) -> bool:
+            return not has_place(one) or holds_answer(one, questions.texts[one.question_id], self.tokens)
+
+        every = questions.examples
+        there = np.fromiter(map(in_sight, every), bool, count=len(every))
+        lost = [every[int(place)] for place in np.flatnonzero(~there)]
+        if not lost:
+            return questions
         reason = "what is read of the passage does not hold its answer"
         left_out = [Unreadable(one.question_id, reason) for one in lost]
+        kept = Records.of(Example, compress(every, there))
         return replace(questions, examples=kept, unreadable=[*questions.unreadable, *left_out], lost=lost)
 
     def _none(self, purpose: str, unreadable: Sequence[Unreadable]) -> CoattendError:
@@ -144,7 +153,9 @@ class Source:
         wanted = pc.field("split").cast(pa.string()).isin(list(splits))
         if subsets:
             wanted &= pc.field("subset").cast(pa.string()).isin(list(subsets))
-        return self.questions.to_table(filter=wanted & (pc.field("task").cast(pa.string()) == self.task))
+        wanted &= pc.field("task").cast(pa.string()) == self.task
+        schema = self.questions.schema
+        return mapped_table(streamed(self.questions, schema.names, filter=wanted), schema)
 
     def _set(self, questions: pa.Table, training: TrainingParameters, tokens: Tokens) -> QuestionSet:
         layout = Layout(
@@ -157,13 +168,7 @@ class Source:
         )
         examples, unreadable = build_examples(questions, self.passages, tokens, layout)
         examples, tokens = read_in_part(examples, tokens, training.reads)
-        by_passage = passage_texts(self.passages, questions["passage_id"])
-        pairs = zip(
-            questions.column("question_id").to_pylist(), questions.column("passage_id").to_pylist(), strict=True
-        )
-        return QuestionSet(
-            questions, {question: by_passage[passage] for question, passage in pairs}, tokens, examples, unreadable
-        )
+        return QuestionSet(questions, PassageOf(questions, self.passages), tokens, examples, unreadable)
 
 
 def _first(questions: pa.Table, count: int | None) -> pa.Table:

@@ -3,19 +3,20 @@
 import hashlib
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
 from coattend.text.identity import text_id
-from coattend.text.passages import passage_texts
 from coattend.text.questions import BLANK, question_domains
 from coattend.training.layout import Layout
+from coattend.training.mapped import ROWS, MappedFile, filtered, let_go
+from coattend.training.passages import Passages
+from coattend.training.records import Records
 from coattend.training.tokens import Tokens
 
 
@@ -73,7 +74,7 @@ class Unreadable:
 
 def build_examples(
     questions: pa.Table, passages: pads.Dataset, tokens: Tokens, layout: Layout
-) -> tuple[list[Example], list[Unreadable]]:
+) -> tuple[Sequence[Example], list[Unreadable]]:
     """Look up the tokens of every question.
 
     Args:
@@ -86,13 +87,19 @@ def build_examples(
         The examples, in the order of the questions, and the questions whose question domain leaves no room for a
         passage.
     """
-    texts = passage_texts(passages, questions["passage_id"])
-    examples: list[Example] = []
+    texts = Passages(passages)
     unreadable: list[Unreadable] = []
-    for question in questions.select(_COLUMNS).to_pylist():
-        example = _example(question, tokens.row(texts[question["passage_id"]]), tokens, layout)
-        (unreadable if isinstance(example, Unreadable) else examples).append(example)  # type: ignore[arg-type]
-    return examples, unreadable
+
+    def readable() -> Iterator[Example]:
+        for batch in questions.select(_COLUMNS).to_batches(ROWS):
+            for question in batch.to_pylist():
+                example = _example(question, tokens.row(texts[question["passage_id"]]), tokens, layout)
+                if isinstance(example, Unreadable):
+                    unreadable.append(example)
+                else:
+                    yield example
+
+    return Records.of(Example, readable()), unreadable
 
 
 _COLUMNS = ["question_id", "passage_id", "task", "question", "options", "label", "answers"]
@@ -172,11 +179,17 @@ def hold_out(questions: pa.Table, passages: pads.Dataset, share: float) -> tuple
     Returns:
         The questions to train on, and those held out. Equal passages stay on one side.
     """
-    ids = {passage: text_id(text) for passage, text in passage_texts(passages, questions["passage_id"]).items()}
-    distinct = sorted(set(ids.values()))
-    chosen = set(distinct[: max(1, math.ceil(share * len(distinct)))])
-    held = pa.array([ids[passage] in chosen for passage in questions.column("passage_id").to_pylist()])
-    return questions.filter(pc.invert(held)), questions.filter(held)
+    texts, found = Passages(passages), MappedFile()
+    for batch in questions.select(["passage_id"]).to_batches(ROWS):
+        for passage in batch.column(0).to_pylist():
+            found.write(bytes.fromhex(text_id(texts[passage])))
+        let_go()
+    ids = found.array("S12")  # As bytes, whose order is that of the digits.
+    ordered = np.sort(ids)
+    firsts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    last = ordered[firsts[max(1, math.ceil(share * len(firsts))) - 1]]
+    held = ids <= last
+    return filtered(questions, ~held), filtered(questions, held)
 
 
 def digest(examples: Iterable[Example], tokens: Tokens) -> str:

@@ -3,9 +3,10 @@
 import logging
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,6 @@ from coattend.text.identity import file_digest
 from coattend.training import events
 from coattend.training.batching import LengthBuckets
 from coattend.training.callbacks import Measure, callbacks_of
-from coattend.training.collation import Collator
 from coattend.training.data import QuestionSet
 from coattend.training.encoders import encoder_digest
 from coattend.training.examples import digest
@@ -66,7 +66,7 @@ class Work:
         train, held_out = plan.training_questions()
         for unreadable in (*train.unreadable, *held_out.unreadable):
             logger.warning("question %s is left out: %s", unreadable.question_id, unreadable.reason)
-        return cls(plan, store, train, held_out, digest(train.examples + held_out.examples, train.tokens))
+        return cls(plan, store, train, held_out, digest(chain(train.examples, held_out.examples), train.tokens))
 
     def learned(self, values: Mapping[str, Any]) -> "Work":
         """The same questions, learned in another way.
@@ -187,7 +187,8 @@ def _fit(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet, ch
     reader = begin(plan, train, trial.store, seed)
     reader.to(device)
     kept, choosing = first_first(lambda: [plan.kept(reader, one, trial.store) for one in (train, held_out)])
-    buckets = _buckets(train.examples, plan.collator(reader, train), training, seed)
+    length, budget = plan.collator(reader, train).sequence_length, training.tokens_per_batch
+    buckets = LengthBuckets.of(train.examples, length, tokens_per_batch=budget, seed=seed)
     measure = Measure(trial.id, device)
     trainer = ReaderTrainer(
         reader,
@@ -222,12 +223,3 @@ def _fit(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet, ch
         return outcome
 
     return of_first(end)  # The others wait, so that all machines find the trial done.
-
-
-def _buckets(examples: Sequence[Any], collator: Collator, training: TrainingParameters, seed: int) -> LengthBuckets:
-    return LengthBuckets(
-        [collator.sequence_length(example) for example in examples],
-        [len(example.sequences) for example in examples],
-        tokens_per_batch=training.tokens_per_batch,
-        seed=seed,
-    )

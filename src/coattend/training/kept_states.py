@@ -108,10 +108,9 @@ def _write(
     width = reader.encoder.shape.hidden_size
     kept = np.lib.format.open_memmap(file, "w+", np.float16, (int(offsets[-1]), width))
     reserve(file)
-    longest = [collator.sequence_length(example) for example in examples]
-    sequences = [len(example.sequences) for example in examples]
     device = next(reader.parameters()).device
-    for rows in LengthBuckets(longest, sequences, tokens_per_batch=tokens_per_batch, shuffle=False):
+    how = {"tokens_per_batch": tokens_per_batch, "shuffle": False}
+    for rows in LengthBuckets.of(examples, collator.sequence_length, **how):
         chosen = [examples[row] for row in rows]
         batch = Batch(**collator(chosen)).to(device)
         with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bf16):

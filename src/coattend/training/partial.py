@@ -1,6 +1,6 @@
 """Questions with options of which a part only is read, to see what reading the rest adds."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -8,10 +8,11 @@ import numpy as np
 from coattend.errors import CoattendError
 from coattend.parameters.training import Reads
 from coattend.training.examples import Example
+from coattend.training.records import Records
 from coattend.training.tokens import Tokens
 
 
-def read_in_part(examples: Sequence[Example], tokens: Tokens, reads: Reads) -> tuple[list[Example], Tokens]:
+def read_in_part(examples: Sequence[Example], tokens: Tokens, reads: Reads) -> tuple[Sequence[Example], Tokens]:
     """Take away what is not to be read.
 
     Args:
@@ -28,17 +29,18 @@ def read_in_part(examples: Sequence[Example], tokens: Tokens, reads: Reads) -> t
         CoattendError: If the questions have no options.
     """
     if reads == "all":
-        return list(examples), tokens
+        return examples, tokens
     if any(example.spans or example.candidates for example in examples):
         problem = f"{reads!r} is for questions with options"
         raise CoattendError(problem, where="training.reads", cure="Set it to all")
     if reads == "shuffled_passage":
-        return list(examples), _shuffled(tokens, {example.passage for example in examples})
+        return examples, _shuffled(tokens, {example.passage for example in examples})
+    read: Iterable[Example] = examples
     if reads in ("no_passage", "options_only"):
-        examples = [replace(one, windows=((0, 1),) * len(one.windows)) for one in examples]
+        read = (replace(one, windows=((0, 1),) * len(one.windows)) for one in read)
     if reads in ("no_question", "options_only"):
-        examples = [_without_question(one, tokens) for one in examples]
-    return list(examples), tokens
+        read = (_without_question(one, tokens) for one in read)
+    return Records.of(Example, read), tokens
 
 
 def _without_question(example: Example, tokens: Tokens) -> Example:

@@ -62,7 +62,10 @@ class Pieces:
     @classmethod
     def beside(cls, words: WordTokens, tokens: Tokens, layout: SpecialLayout) -> "Pieces":
         """Bring words and subwords of the same texts together."""
-        return cls(words, tokens, np.array([tokens.rows[name] for name in words.rows]), layout)
+        rows = np.full(len(words.offsets) - 1, -1)
+        for name, row in words.rows.items():
+            rows[row] = tokens.rows[name]
+        return cls(words, tokens, rows, layout)
 
     def text(self, side: Side) -> np.ndarray:
         """Subwords of one side of a sequence, read alone.

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
 from coattend import readers
@@ -165,7 +166,7 @@ def plan_of(
 
 def _asked_for(questions: pads.Dataset, benchmark: BenchmarkParameters) -> tuple[str, ...]:
     """Of the tasks that a benchmark may have, in their order, those that its questions ask for."""
-    tasks = set(questions.to_table(columns=["task"]).column("task").to_pylist())
+    tasks = set(pc.unique(questions.to_table(columns=["task"]).column("task")).to_pylist())
     if benchmark.words_as_options and "word" in tasks:
         tasks.add("options")
     return tuple(task for task in benchmark.answerable if task in tasks) or benchmark.answerable

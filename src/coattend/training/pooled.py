@@ -1,5 +1,6 @@
 """The training questions of several benchmarks as one."""
 
+from collections import ChainMap
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -8,6 +9,8 @@ import pyarrow.compute as pc
 from coattend.errors import CoattendError, did_you_mean
 from coattend.parameters import TrainingParameters
 from coattend.training.data import QuestionSet, Source
+from coattend.training.examples import Example
+from coattend.training.records import Records
 
 
 def training_questions(sources: Sequence[Source], training: TrainingParameters) -> tuple[QuestionSet, QuestionSet]:
@@ -45,9 +48,9 @@ def _joined(sets: Sequence[QuestionSet]) -> QuestionSet:
         raise CoattendError("is in two of the benchmarks", where=f"question {twice[0]}", cure="Train on one of them")
     return QuestionSet(
         questions,
-        {name: text for one in sets for name, text in one.texts.items()},
+        ChainMap(*(one.texts for one in sets)),  # type: ignore[arg-type]
         sets[0].tokens,
-        [example for one in sets for example in one.examples],
+        Records.of(Example, (example for one in sets for example in one.examples)),
         [unreadable for one in sets for unreadable in one.unreadable],
         [example for one in sets for example in one.lost],
     )

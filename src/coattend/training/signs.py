@@ -1,7 +1,8 @@
 """Signs by which a training that went wrong, or data that is not read as it should be, can be told."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -53,16 +54,15 @@ def signs_of(
         texts; ``unknown_words``, of the words of all texts of the questions held out, None for readers of subwords.
     """
     tokens = held_out.tokens
-    examples = [*train.examples, *train.lost, *held_out.examples]
-    inside = _of_texts(examples, tokens)
+    asked = (train.examples, train.lost, held_out.examples)
     return {
         "final_loss": _final_loss(curve),
         "chance_loss": _chance_loss(plan, train.examples, batches),
         "held_out_questions": answered.num_rows,
         "most_given": _most_given(answered),
-        "truncated_passages": None if plan.training.reads in WITHOUT_PASSAGE else _truncated(examples, tokens),
+        "truncated_passages": None if plan.training.reads in WITHOUT_PASSAGE else _truncated(chain(*asked), tokens),
         "lost_answers": _lost(train, held_out),
-        "err_tags": _share(tokens.tag_ids[inside] == ERR),
+        "err_tags": _share(chain(*asked), tokens, lambda where: tokens.tag_ids[where] == ERR),
         "unknown_words": _unknown(reader, held_out),
     }
 
@@ -103,19 +103,20 @@ def _same(label: int | None, start: int | None, end: int | None, prediction: str
 
 
 def _truncated(examples: Iterable[Example], tokens: Tokens) -> float | None:
-    whole: dict[int, bool] = {}
+    read, cut = (np.zeros(len(tokens.offsets) - 1, bool) for _ in range(2))
     for one in examples:
-        whole[one.passage] = whole.get(one.passage, True) and is_read_whole(one, tokens)
-    return 1 - sum(whole.values()) / len(whole) if whole else None
+        read[one.passage] = True
+        cut[one.passage] |= not is_read_whole(one, tokens)
+    return 1 - int((read & ~cut).sum()) / int(read.sum()) if read.any() else None
 
 
 def _lost(train: QuestionSet, held_out: QuestionSet) -> float | None:
     """Those of the questions to train on were left out for it; those of the questions held out count as wrong."""
-    asked = [one for one in (*train.examples, *train.lost, *held_out.examples) if has_place(one)]
+    asked = sum(map(has_place, chain(train.examples, train.lost, held_out.examples)))
     if not asked:
         return None
     there = [holds_answer(one, held_out.texts[one.question_id], held_out.tokens) for one in held_out.examples]
-    return (len(train.lost) + there.count(False)) / len(asked)
+    return (len(train.lost) + there.count(False)) / asked
 
 
 def _unknown(reader: Reader, held_out: QuestionSet) -> float | None:
@@ -123,16 +124,16 @@ def _unknown(reader: Reader, held_out: QuestionSet) -> float | None:
     if not isinstance(tokens, WordTokens):
         return None
     known = tokens.lookup(reader.encoder.words, lowercase=reader.encoder.lowercase)
-    return _share(known[tokens.input_ids[_of_texts(held_out.examples, tokens)]] == UNKNOWN)
+    return _share(held_out.examples, tokens, lambda where: known[tokens.input_ids[where]] == UNKNOWN)
 
 
-def _of_texts(examples: Iterable[Example], tokens: Tokens) -> np.ndarray:
-    """Which tokens are those of examples' texts, each text once [all tokens], bool."""
+def _share(examples: Iterable[Example], tokens: Tokens, hits: Callable[[slice], np.ndarray]) -> float | None:
+    """Share of hits among the tokens of examples' texts, each text counted once; None where there are no tokens."""
     chosen = np.zeros(len(tokens.offsets) - 1, bool)
     for one in examples:
         chosen[[one.passage, *(row for rows in one.sequences for row in rows)]] = True
-    return np.repeat(chosen, np.diff(tokens.offsets))
-
-
-def _share(hits: np.ndarray) -> float | None:
-    return float(hits.mean()) if len(hits) else None
+    found = total = 0
+    for row in np.flatnonzero(chosen).tolist():
+        found += int(hits(tokens.slice(row)).sum())
+        total += tokens.length(row)
+    return found / total if total else None

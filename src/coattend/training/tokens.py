@@ -1,15 +1,19 @@
 """The tokens of all texts as a few flat arrays, found by text id."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
 from coattend.errors import CoattendError
 from coattend.text.identity import text_id
+from coattend.training.mapped import MappedFile, mapped_table, streamed
+from coattend.training.rows import Rows
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,7 @@ class Tokens:
         word_index: Place of the word that each subword lies in within its text, -1 for none; empty if not asked for.
     """
 
-    rows: dict[str, int]
+    rows: Mapping[str, int]
     offsets: np.ndarray
     input_ids: np.ndarray
     tag_ids: np.ndarray
@@ -47,16 +51,11 @@ class Tokens:
             of_words: Whether to read which word each lies in.
         """
         columns = ["input_ids", "tag_ids", "starts", "ends", *(["word_index"] if of_words else [])]
-        table = data.to_table(columns=["text_id", *columns]).combine_chunks()
-        flat = {name: flatten(table.column(name)) for name in columns}
-        lengths = pa.compute.list_value_length(table.column("input_ids")).to_numpy()
         metadata = data.schema.metadata or {}
         return cls(
-            rows={name: row for row, name in enumerate(table.column("text_id").to_pylist())},
-            offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
             tagger=metadata.get(b"tagger", b"unknown").decode(),
             tokenizer=metadata.get(b"tokenizer", b"").decode(),
-            **flat,
+            **flat_columns(data, columns),
         )
 
     def row(self, text: str) -> int:
@@ -92,7 +91,43 @@ class Tokens:
         return content.hexdigest()
 
 
-def flatten(column: pa.ChunkedArray) -> np.ndarray:
-    """The values of all lists of a column, one after the other."""
-    chunks = [chunk.flatten().to_numpy(zero_copy_only=False) for chunk in column.chunks]
-    return np.concatenate(chunks) if chunks else np.zeros(0, np.int32)
+def flat_columns(
+    data: pads.Dataset, columns: list[str], **converted: Callable[[pa.Array], np.ndarray]
+) -> dict[str, Any]:
+    """A table's lists, each column as one mapped array.
+
+    Args:
+        data: A table of texts.
+        columns: Columns of lists; in each row all lists are of one length.
+        converted: What makes int32 numbers of a column's values, where these are none.
+
+    Returns:
+        The columns by name, ``offsets`` of rows in them, and ``rows`` by text id.
+    """
+    kinds = {name: np.int32 if name in converted else _kind(data, name) for name in columns}
+    files = {name: MappedFile() for name in (*columns, "offsets")}
+    files["offsets"].write(np.int64(0))
+
+    def names() -> Iterator[pa.RecordBatch]:
+        end = 0
+        for batch in streamed(data, ["text_id", *columns]):
+            for name in columns:
+                values = batch.column(name).flatten()
+                make = converted.get(name, _numbers)
+                files[name].write(np.ascontiguousarray(make(values), kinds[name]))
+            ends = end + np.cumsum(pc.list_value_length(batch.column(columns[0])).to_numpy(), dtype=np.int64)
+            files["offsets"].write(ends)
+            end = int(ends[-1]) if len(ends) else end
+            yield batch.select(["text_id"])
+
+    found = mapped_table(names(), pa.schema([data.schema.field("text_id")]))
+    kinds["offsets"] = np.int64
+    return {name: file.array(kinds[name]) for name, file in files.items()} | {"rows": Rows(found["text_id"])}
+
+
+def _kind(data: pads.Dataset, column: str) -> np.dtype:
+    return np.dtype(data.schema.field(column).type.value_type.to_pandas_dtype())
+
+
+def _numbers(values: pa.Array) -> np.ndarray:
+    return values.to_numpy(zero_copy_only=False)

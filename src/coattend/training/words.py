@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow.compute as pc
+import pyarrow as pa
 import pyarrow.dataset as pads
 
 from coattend.readers.encoders.words import BOUNDARY, PAD, UNKNOWN
 from coattend.text.spans import Spans, offsets_of
 from coattend.text.subwords import SpecialLayout
 from coattend.text.words import sentences
-from coattend.training.tokens import Tokens, flatten
+from coattend.training.tokens import Tokens, flat_columns
 
 if TYPE_CHECKING:
     from coattend.training.examples import Example
@@ -37,19 +37,21 @@ class WordTokens(Tokens):
     @classmethod
     def from_tags(cls, data: pads.Dataset) -> "WordTokens":
         """Read the stored words of a benchmark."""
-        table = data.to_table(columns=["text_id", "words", "tags", "starts", "ends"]).combine_chunks()
-        words = pc.list_flatten(table.column("words")).combine_chunks().dictionary_encode()
-        lengths = pc.list_value_length(table.column("words")).to_numpy()
+        places: dict[str, int] = {}
+
+        def known(words: pa.Array) -> np.ndarray:
+            found = words.dictionary_encode()
+            own = [places.setdefault(word, len(places)) for word in found.dictionary.to_pylist()]
+            return np.array(own, np.int32)[found.indices.to_numpy()]
+
+        columns = flat_columns(data, ["words", "tags", "starts", "ends"], words=known)
         return cls(
-            rows={name: row for row, name in enumerate(table.column("text_id").to_pylist())},
-            offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-            input_ids=words.indices.to_numpy(),
-            tag_ids=flatten(table.column("tags")),
-            starts=flatten(table.column("starts")),
-            ends=flatten(table.column("ends")),
+            input_ids=columns.pop("words"),
+            tag_ids=columns.pop("tags"),
             tagger=(data.schema.metadata or {}).get(b"tagger", b"unknown").decode(),
             tokenizer="",
-            lexicon=tuple(words.dictionary.to_pylist()),
+            lexicon=tuple(places),
+            **columns,
         )
 
     def digest(self, rows: Iterable[int]) -> str:
