@@ -33,8 +33,8 @@ class Answerer:
     limits: Limits
 
     @classmethod
-    def load(cls, folder: Path, *, limits: Limits | None = None, device: str | None = None) -> "Answerer":
-        """Load a reader: from a trial's folder, or from one that `coattend.answering.packing.pack` made.
+    def load(cls, folder: Path | str, *, limits: Limits | None = None, device: str | None = None) -> "Answerer":
+        """Load a reader: from a trial's folder, or from one that `coattend.answering.packing` made.
 
         Args:
             folder: The folder.
@@ -46,9 +46,10 @@ class Answerer:
         """
         import torch
 
+        folder = Path(folder)
         recipe = recipes.read(folder)
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        reader = Reader.load(folder / "model").to(device)
+        reader = Reader.load(recipes.weights_of(folder)).to(device)
         return cls(recipe, reader, Processing.of(recipe, folder), limits or Limits())
 
     def answers(self, questions: Sequence[Asked]) -> Iterator[dict[str, Any] | Refused]:

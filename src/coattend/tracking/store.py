@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 def client_of(project: Path) -> "MlflowClient":
     """A client of the store that ``MLFLOW_TRACKING_URI`` names, else of ``mlflow.db`` in the project."""
+    uri = uri_of(project / "mlflow.db")
     from mlflow import MlflowClient
 
     with _alone(project):  # The first client makes the tables.
-        return MlflowClient(uri_of(project / "mlflow.db"))
+        return MlflowClient(uri)
 
 
 def experiment_of(client: "MlflowClient", benchmark: str, project: Path) -> str:
