@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from coattend.datasets.atomic import replacing
+from coattend.engines.progress import shown
 from coattend.readers.batch import Batch
 from coattend.readers.reader import Reader
 from coattend.training.batching import LengthBuckets
@@ -109,7 +110,8 @@ def _write(
     longest = [collator.sequence_length(example) for example in examples]
     sequences = [len(example.sequences) for example in examples]
     device = next(reader.parameters()).device
-    for rows in LengthBuckets(longest, sequences, tokens_per_batch=tokens_per_batch, shuffle=False):
+    buckets = LengthBuckets(longest, sequences, tokens_per_batch=tokens_per_batch, shuffle=False)
+    for rows in shown((rows for rows in buckets), len(buckets), "Encoding"):
         chosen = [examples[row] for row in rows]
         batch = Batch(**collator(chosen)).to(device)
         with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bf16):
