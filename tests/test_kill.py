@@ -77,7 +77,7 @@ def test_a_killed_stage_leaves_nothing_that_looks_finished(kedro, project, stage
         [*command, "--env", "test"], cwd=project, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as running:
         for line in running.stdout:
-            if "Running node" in line:
+            if "(1 of" in line:
                 running.send_signal(signal.SIGKILL)
                 break
     for manifest in (project / "data").rglob("_manifest.json"):

@@ -1,5 +1,8 @@
 """Hooks that check a run before it starts, and say at its end what came out."""
 
+import logging
+import os
+import time
 from typing import Any
 
 from kedro.framework.hooks import hook_impl
@@ -11,9 +14,14 @@ from coattend.run_checks import check_overrides, check_tables, check_trained_on,
 TRAINS = (".model", ".outcome")
 """What the first output of a node that trains ends with."""
 
+logger = logging.getLogger(__name__)
+
 
 class Checks:
-    """Refuses parameters that nothing reads, with the nearest name that something does."""
+    """Refuses what a run cannot do before it begins, names the node that runs, and says at the end what came out."""
+
+    def __init__(self) -> None:
+        self._began, self._process, self._nodes, self._begun = time.time(), 0, 0, 0
 
     @hook_impl
     def after_context_created(self, context: Any) -> None:
@@ -45,6 +53,27 @@ class Checks:
             head = readers.head_for(reader.reader, benchmark.answerable, reader.head)
             readers.resolve(reader.reader, head=head, **reader.options)
         check_tables(pipeline, catalog)
+        self._began, self._process = time.time(), os.getpid()
+        self._nodes, self._begun = len(pipeline.nodes), 0
+
+    @hook_impl
+    def before_node_run(self, node: Any) -> None:
+        """Say which node runs; a process of a parallel run does not know how many did."""
+        self._begun += 1
+        count = f" ({self._begun} of {self._nodes})" if self._process == os.getpid() else ""
+        logger.info("%s%s", node.name, count)
+
+    @hook_impl(trylast=True)
+    def after_pipeline_run(self, pipeline: Pipeline, catalog: Any) -> None:
+        """Say what came out, and end as failed where a trial did."""
+        from coattend.summary import failures, summary, took
+
+        for line in summary(pipeline, catalog, self._began):
+            logger.info("%s", line, extra={"markup": False})
+        failed = failures(pipeline, catalog)
+        if failed is not None:
+            raise failed
+        logger.info(took(self._began))
 
 
 def _asked(node: Any, catalog: Any) -> tuple[BenchmarkParameters, ReaderParameters]:

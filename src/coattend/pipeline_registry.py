@@ -24,10 +24,11 @@ STAGES = (
     "submission",
     "reranking",
     "reporting",
+    "champion",
 )
-OF_TRIALS = ("compare", "attention", "prediction", "verify")
+OF_TRIALS = ("compare", "attention", "prediction", "verify", "share")
 """Pipelines that learn from their parameters which trials they are about: any two, or one and a file of questions."""
-ON_REQUEST = ("download", "validate", "reranking")
+ON_REQUEST = ("download", "validate", "reranking", "champion")
 """Stages that are run by their names only: no benchmark's pipeline has them."""
 DEFAULT_BENCHMARK = "sample"
 DEFAULT_READERS = ("plain", "plain_span", "poi_net", "poi_net_span", "aoa_reader")
@@ -72,10 +73,10 @@ class _Later(Pipeline):
 
 
 def _of_trials(name: str) -> Pipeline:
-    from coattend.pipelines import attention, compare, prediction, verify
+    from coattend.pipelines import attention, compare, prediction, share, verify
 
-    of_trials = {"attention": attention, "compare": compare, "prediction": prediction, "verify": verify}
-    return of_trials[name].create_pipeline()
+    modules = (attention, compare, prediction, share, verify)
+    return {one.__name__.rpartition(".")[2]: one for one in modules}[name].create_pipeline()
 
 
 def _results(names: list[str]) -> Pipeline:
@@ -105,6 +106,7 @@ def readers_of(benchmark: str) -> list[str]:
 def _pipelines_of(benchmark: str) -> list[tuple[str, Pipeline]]:
     from coattend.pipelines import (
         book_cloze,
+        champion,
         download,
         evaluation,
         profile,
@@ -140,7 +142,8 @@ def _pipelines_of(benchmark: str) -> list[tuple[str, Pipeline]]:
         for name, one in profiles.items()
         if _looks_for_words(name, benchmark)
     ]
-    return [*pipelines, ("reporting", reporting.create_pipeline(benchmark, list(profiles)))]
+    pipelines.append(("reporting", reporting.create_pipeline(benchmark, list(profiles))))
+    return [*pipelines, ("champion", champion.create_pipeline(benchmark))] if trained_on == benchmark else pipelines
 
 
 def _data_of(benchmark: str, texts: Sequence[tuple[str, str]]) -> list[tuple[str, Pipeline]]:

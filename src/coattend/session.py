@@ -8,7 +8,7 @@ from kedro.framework.session import KedroSession
 from kedro.io import DatasetError
 from kedro.validation.exceptions import ParameterValidationError
 
-from coattend import configuration, environment, studies
+from coattend import configuration, environment, logs, studies
 from coattend.errors import CoattendError, did_you_mean
 
 STUDY = "study"
@@ -24,6 +24,7 @@ class Session(KedroSession):
         Raises:
             CoattendError: For an unknown pipeline, namespace or parameter, and for a table of the wrong shape.
         """
+        logs.fit_output()
         environment.enter(Path(self._conf_source), self.store.get("env"))
         pipeline_names, namespaces = list(pipeline_names or ()), list(namespaces or ())
         if namespaces and not pipeline_names:

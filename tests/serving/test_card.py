@@ -22,7 +22,7 @@ def evaluated(trained_sample):
 def written(evaluated, **changed):
     folder, metrics, trial = evaluated
     recipe = recipes.read(folder).model_copy(update=changed)
-    return card.write(recipe, metrics, trial, {"passage": "x"}, run="r", commit="abc123")
+    return card.write(recipe, metrics, trial, loading=card.from_mlflow("r", {"passage": "x"}), commit="abc123")
 
 
 def test_it_names_data_licence_scores_parameters_and_code(evaluated):

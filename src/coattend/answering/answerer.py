@@ -35,8 +35,8 @@ class Answerer:
     limits: Limits
 
     @classmethod
-    def load(cls, folder: Path, *, limits: Limits | None = None, device: str | None = None) -> "Answerer":
-        """Load a reader: from a trial's folder, or from one that `coattend.answering.packing.pack` made.
+    def load(cls, folder: Path | str, *, limits: Limits | None = None, device: str | None = None) -> "Answerer":
+        """Load a reader: from a trial's folder, or from one that `coattend.answering.packing` made.
 
         Args:
             folder: The folder.
@@ -48,12 +48,13 @@ class Answerer:
         """
         import torch
 
+        folder = Path(folder)
         recipe = recipes.read(folder)
         if recipe.model_digest not in (None, digest_of_files(folder / "model")):
             cure = "Train it again, or fetch it again from where it was copied"
             raise CoattendError("is not the reader that was trained", where=str(folder / "model"), cure=cure)
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        reader = Reader.load(folder / "model").to(device)
+        reader = Reader.load(recipes.weights_of(folder)).to(device)
         return cls(recipe, reader, Processing.of(recipe, folder), limits or Limits())
 
     def answers(self, questions: Sequence[Asked]) -> Iterator[dict[str, Any] | Refused]:

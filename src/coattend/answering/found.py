@@ -1,4 +1,4 @@
-"""A trained reader by what a person calls it: an MLflow model, a run, a trial or a folder."""
+"""A trained reader by what a person calls it: an MLflow model, a run, a trial, a folder or a name on the Hub."""
 
 import re
 from pathlib import Path
@@ -20,6 +20,9 @@ MODEL = "model"
 READER = "reader"
 """Name of the artefact of an MLflow model that is a packed reader."""
 
+HUB = "hf://"
+"""What the name of a reader on the Hugging Face Hub begins with."""
+
 _LOGGED = re.compile(r"m-[0-9a-f]{32}")
 _LISTED = 5
 
@@ -40,6 +43,8 @@ def find(given: str | None, trials: Path, store: str, *, where: str = "predictio
         raise CoattendError("names no trained reader", where=where, cure=listed(trials, store))
     if Path(given).is_dir():
         return _inside(Path(given), where)
+    if given.startswith(HUB):
+        return _from_hub(given.removeprefix(HUB), where)
     if RUN.fullmatch(given):
         given = f"runs:/{given}/{MODEL}"
     elif _LOGGED.fullmatch(given):
@@ -73,7 +78,7 @@ def _some(names: list[str]) -> str:
 
 def logged_models(store: str) -> list[Any]:
     """The models in an MLflow store that are readers, the newest first; none where there is no store."""
-    client = _client(store)
+    client = client_of(store)
     if client is None:
         return []
     experiments = [one.experiment_id for one in client.search_experiments()]
@@ -83,12 +88,12 @@ def logged_models(store: str) -> list[Any]:
 
 
 def _registered(store: str) -> list[str]:
-    client = _client(store)
+    client = client_of(store)
     return [] if client is None else sorted(one.name for one in client.search_registered_models())
 
 
-def _client(store: str) -> "MlflowClient | None":
-    """A client of a store; a file that is not there is not made."""
+def client_of(store: str) -> "MlflowClient | None":
+    """A client of an MLflow store, or None: a file that is not there is not made."""
     if store.startswith("sqlite:///") and not Path(store.removeprefix("sqlite:///")).is_file():
         return None
     from mlflow import MlflowClient
@@ -100,7 +105,7 @@ def _fetched(address: str, trials: Path, store: str, where: str) -> Path:
     from mlflow.artifacts import download_artifacts
     from mlflow.exceptions import MlflowException
 
-    if _client(store) is None:
+    if client_of(store) is None:
         raise CoattendError(
             f"there is no MLflow store here to look for {address!r}", where=where, cure=listed(trials, store)
         )
@@ -114,6 +119,18 @@ def _fetched(address: str, trials: Path, store: str, where: str) -> Path:
         near = f"{did_you_mean(name, names)} " if names and name not in names else ""
         cure = near + listed(trials, store)
         raise CoattendError(f"there is no model {address!r} ({reason})", where=where, cure=cure) from None
+
+
+def _from_hub(name: str, where: str) -> Path:
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(name))
+    except (OSError, ValueError) as error:
+        reason = str(error).splitlines()[0][:200]
+        cure = "Write hf://<user>/<name>; a private one is fetched for who is logged in (`hf auth login`)"
+        problem = f"there is no reader {name!r} at hand or to be fetched from the Hugging Face Hub ({reason})"
+        raise CoattendError(problem, where=where, cure=cure) from None
 
 
 def _inside(folder: Path, where: str) -> Path:

@@ -120,6 +120,15 @@ def keep_recipes(
                 write(recipe_of(plan, trial, benchmark, tagging), folder)
 
 
+def weights_of(folder: Path) -> Path:
+    """Where a reader's weights lie: in the folder ``model``, or, laid out for the Hugging Face Hub, at the top.
+
+    Args:
+        folder: The folder of a trial, or of a packed reader.
+    """
+    return folder / "model" if (folder / "model").is_dir() else folder
+
+
 def write(recipe: Recipe, folder: Path) -> None:
     """Write a recipe, unless the folder has the same already."""
     text = recipe.model_dump_json(indent=1) + "\n"

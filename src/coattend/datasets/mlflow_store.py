@@ -17,6 +17,9 @@ PATIENCE = 10.0
 
 _SQLITE = "sqlite:///"
 
+QUIET = {"MLFLOW_LOGGING_LEVEL": "WARNING", "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false"}
+"""What keeps MLflow from notes on what goes well and from a bar for each file, where its user does not want them."""
+
 
 def uri_of(file: Path) -> str:
     """The address of the store that ``MLFLOW_TRACKING_URI`` names, else of a file.
@@ -24,6 +27,8 @@ def uri_of(file: Path) -> str:
     Args:
         file: An SQLite file, which need not be there.
     """
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
     return os.environ.get("MLFLOW_TRACKING_URI") or f"{_SQLITE}{file}"
 
 

@@ -18,6 +18,7 @@ from coattend.parameters.limits import Limits
 from coattend.parameters.prediction import PredictionParameters
 from coattend.parameters.reader import EncoderParameters, ReaderParameters, training_of
 from coattend.parameters.search import SearchParameters, ValuesParameters
+from coattend.parameters.share import ShareParameters
 from coattend.parameters.strict import Parameters
 from coattend.parameters.study import PaperParameters, StudyParameters, StudySettings
 from coattend.parameters.text import TaggingParameters, TokenizerParameters
@@ -41,6 +42,7 @@ __all__ = [
     "ReaderParameters",
     "RerankingParameters",
     "SearchParameters",
+    "ShareParameters",
     "SourceParameters",
     "StudyParameters",
     "StudySettings",

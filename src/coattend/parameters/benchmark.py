@@ -73,6 +73,7 @@ class BenchmarkParameters(Parameters):
     )
     downloads: tuple[DownloadParameters, ...] = Field((), description="Its files that can be fetched.")
     licence: str = Field("", description="Licence note of the data.")
+    hub: str = Field("", description="Its name on the Hugging Face Hub, which cards of shared readers link to.")
     generator: dict[str, Any] | None = Field(
         None, description="Settings of the sample's generator; null for real data."
     )

@@ -17,9 +17,8 @@ def write(
     recipe: Recipe,
     metrics: Mapping[str, Any],
     trial: Mapping[str, Any],
-    example: Mapping[str, Any],
     *,
-    run: str,
+    loading: str,
     commit: str | None,
 ) -> str:
     """Write the card of a trial.
@@ -28,8 +27,7 @@ def write(
         recipe: How its reader is asked.
         metrics: What the evaluation of its reader found, over all seeds.
         trial: What it came to itself.
-        example: A question that it can answer.
-        run: Id of its MLflow run.
+        loading: How it is loaded and asked, in Markdown.
         commit: The commit of the project, if it is known.
     """
     blocks = [
@@ -48,7 +46,7 @@ def write(
         "## Code",
         f"coattend {version('coattend')}" + (f", commit {commit}" if commit else "") + f"; trial {recipe.trial_id}.",
         "## How to load it",
-        _loading(run, example),
+        loading,
     ]
     return "\n\n".join(blocks) + "\n"
 
@@ -108,7 +106,13 @@ def _parameters(recipe: Recipe, trial: Mapping[str, Any]) -> str:
     return "\n".join([*lines, *(f"- {name}: {json.dumps(value)}" for name, value in told.items())])
 
 
-def _loading(run: str, example: Mapping[str, Any]) -> str:
+def from_mlflow(run: str, example: Mapping[str, Any]) -> str:
+    """How the model of a run is loaded.
+
+    Args:
+        run: Its id.
+        example: A question that it can answer.
+    """
     return "\n".join(
         [
             "With coattend installed, and in its project's folder:",

@@ -2,10 +2,8 @@
 
 import hashlib
 import logging
-import os
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +15,7 @@ from coattend.serving import card
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from mlflow.entities import LoggedModel
+    from mlflow.entities import LoggedModel, Run
 
 CODE = Path(__file__).with_name("model_code.py")
 CARD_DIGEST = "card"
@@ -48,11 +46,10 @@ def log_reader(
         return  # It is a model of the benchmark that it was trained on.
     about = client.get_run(run)
     example = input_example(recipe)
-    text = card.write(
-        recipe, metrics, trial, example.to_dict("records")[0], run=run, commit=about.data.tags.get("git_sha")
-    )
+    loading = card.from_mlflow(run, example.to_dict("records")[0])
+    text = card.write(recipe, metrics, trial, loading=loading, commit=about.data.tags.get("git_sha"))
     digest = hashlib.sha256(f"{text}{recipe.model_dump_json()}".encode()).hexdigest()
-    known = _logged(client, about.info.experiment_id, run)
+    known = logged_model(client, about)
     if known is not None and known.tags.get(CARD_DIGEST) == digest:
         return
     with tempfile.TemporaryDirectory() as temporary:
@@ -69,9 +66,9 @@ def log_reader(
     client.finalize_logged_model(known.model_id, "READY")
 
 
-def _logged(client: "MlflowClient", experiment: str, run: str) -> "LoggedModel | None":
-    """A run's whole model."""
-    found = client.search_logged_models([experiment], f"source_run_id = '{run}'")
+def logged_model(client: "MlflowClient", run: "Run") -> "LoggedModel | None":
+    """A run's whole model; None if its reader is not logged."""
+    found = client.search_logged_models([run.info.experiment_id], f"source_run_id = '{run.info.run_id}'")
     return next((one for one in found if one.status == "READY"), None)
 
 
@@ -97,33 +94,16 @@ def _save(folder: Path, recipe: Recipe, model: "LoggedModel", run: str, example:
     from coattend.serving.signature import signature
 
     pack(folder, temporary / READER)
-    with _quiet():
-        mlflow.pyfunc.save_model(
-            str(temporary / MODEL),
-            python_model=str(CODE),
-            artifacts={READER: str(temporary / READER)},
-            signature=signature(),
-            input_example=example,
-            pip_requirements=[f"coattend=={version('coattend')}", f"mlflow=={mlflow.__version__}"],
-            metadata={"trial_id": recipe.trial_id, "benchmark": recipe.benchmark, "licence": recipe.licence},
-            mlflow_model=Model(
-                artifact_path=model.artifact_location, run_id=run, model_uuid=model.model_id, model_id=model.model_id
-            ),
-        )
+    mlflow.pyfunc.save_model(
+        str(temporary / MODEL),
+        python_model=str(CODE),
+        artifacts={READER: str(temporary / READER)},
+        signature=signature(),
+        input_example=example,
+        pip_requirements=[f"coattend=={version('coattend')}", f"mlflow=={mlflow.__version__}"],
+        metadata={"trial_id": recipe.trial_id, "benchmark": recipe.benchmark, "licence": recipe.licence},
+        mlflow_model=Model(
+            artifact_path=model.artifact_location, run_id=run, model_uuid=model.model_id, model_id=model.model_id
+        ),
+    )
     return temporary / MODEL
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """No progress bars and no notes on what goes well."""
-    from mlflow.environment_variables import MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR as BAR
-
-    logger, before = logging.getLogger("mlflow"), os.environ.get(BAR.name)
-    level = logger.level
-    logger.setLevel(logging.WARNING)
-    os.environ[BAR.name] = "false"
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
-        os.environ.pop(BAR.name) if before is None else os.environ.update({BAR.name: before})

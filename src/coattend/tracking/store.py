@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 def client_of(project: Path) -> "MlflowClient":
     """A client of the store that ``MLFLOW_TRACKING_URI`` names, else of ``mlflow.db`` in the project."""
+    uri = address_of(project)
     from mlflow import MlflowClient
 
-    with asking(address_of(project)), _alone(project):  # The first client makes the tables.
-        return MlflowClient(address_of(project))
+    with asking(uri), _alone(project):  # The first client makes the tables.
+        return MlflowClient(uri)
 
 
 def address_of(project: Path) -> str:

@@ -1,6 +1,6 @@
 """What a reader answers to examples."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -53,7 +53,7 @@ def answer(
     tokens_per_batch: int,
     bf16: bool,
     max_answer_length: int,
-) -> Iterator[Answer]:
+) -> Generator[Answer, None, None]:
     """Answer every example, in batches of like length; gradients are off and dropout too.
 
     Args:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from transformers import ProgressCallback, TrainerCallback
 
+from coattend.engines.progress import EVERY, left
 from coattend.errors import CoattendError
 from coattend.parameters import TrainingParameters
 from coattend.training.devices import PeakMemory
@@ -67,20 +68,42 @@ class Bar(ProgressCallback):
 
 
 class Narrate(TrainerCallback):
-    """One line at each scoring.
+    """One line at each scoring, and where no bar is shown, one now and then between.
 
     Args:
         title: What is being trained.
+        every: Seconds between two lines.
     """
 
-    def __init__(self, title: str) -> None:
-        self._title = title
+    def __init__(self, title: str, every: float = EVERY) -> None:
+        self._title, self._every = title, every
+        self._began = self._told = 0.0
+        self._first = 0
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Start the clock; a training that was cut off has some steps behind it."""
+        self._began = self._told = time.monotonic()
+        self._first = state.global_step
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Tell how far it is, unless a bar does or a scoring is about to."""
+        silent = not args.disable_tqdm or control.should_evaluate
+        if silent or time.monotonic() - self._told < self._every:
+            return
+        logger.info("%s: step %d of %d, %s", self._title, state.global_step, state.max_steps, self._left(state))
+        self._told = time.monotonic()
+
+    def _left(self, state: Any) -> str:
+        first = self._first
+        return left(time.monotonic() - self._began, state.global_step - first, state.max_steps - first)
 
     def on_evaluate(self, args: Any, state: Any, control: Any, metrics: dict[str, float], **_: Any) -> None:
         """Tell where the training is."""
         loss = next((entry["loss"] for entry in reversed(state.log_history) if "loss" in entry), float("nan"))
         done = f"step {state.global_step} of {state.max_steps}"
-        logger.info("%s: %s, loss %.3f, held-out %.1f %%", self._title, done, loss, 100 * metrics["eval_score"])
+        rest = f", {self._left(state)}" if self._first < state.global_step < state.max_steps else ""
+        logger.info("%s: %s, loss %.3f, held-out %.1f %%%s", self._title, done, loss, 100 * metrics["eval_score"], rest)
+        self._told = time.monotonic()
 
 
 class Measure(TrainerCallback):

@@ -6,7 +6,7 @@ Trials that share the transformer and texts share these files, whatever else the
 import hashlib
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import torch
 
 from coattend.datasets.atomic import reserve
 from coattend.datasets.seals import is_whole, sealed
+from coattend.engines.progress import shown
 from coattend.readers.encoders.context import ContextVectors
 from coattend.training.batching import LengthBuckets
 from coattend.training.examples import Example
@@ -101,7 +102,8 @@ def keep_contexts(
         with sealed(file) as temporary:
             stored = np.lib.format.open_memmap(temporary, "w+", kept, (int(offsets[-1]), context.width))
             reserve(temporary)
-            for place, vectors in _read(context, texts, offsets, pieces.layout.pad_id, tokens_per_batch, bf16):
+            read = _read(context, texts, offsets, pieces.layout.pad_id, tokens_per_batch, bf16)
+            for place, vectors in shown(read, len(texts), "Encoding words"):
                 stored[offsets[place] : offsets[place + 1]] = vectors
             stored.flush()
     return KeptContexts(np.load(file, mmap_mode="r"), offsets, rows, before)
@@ -114,7 +116,7 @@ def _read(
     pad_id: int,
     tokens_per_batch: int,
     bf16: bool,
-) -> Iterator[tuple[int, np.ndarray]]:
+) -> Generator[tuple[int, np.ndarray], None, None]:
     """The place of each text and the vectors of its words."""
     device = next(context.parameters()).device
     lengths = [text.shape[1] for text in texts]

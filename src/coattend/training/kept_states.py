@@ -15,6 +15,7 @@ import torch
 
 from coattend.datasets.atomic import reserve
 from coattend.datasets.seals import is_whole, sealed
+from coattend.engines.progress import shown
 from coattend.readers.batch import Batch
 from coattend.readers.reader import Reader
 from coattend.training.batching import LengthBuckets
@@ -110,7 +111,8 @@ def _write(
     reserve(file)
     device = next(reader.parameters()).device
     how = {"tokens_per_batch": tokens_per_batch, "shuffle": False}
-    for rows in LengthBuckets.of(examples, collator.sequence_length, **how):
+    buckets = LengthBuckets.of(examples, collator.sequence_length, **how)
+    for rows in shown((rows for rows in buckets), len(buckets), "Encoding"):
         chosen = [examples[row] for row in rows]
         batch = Batch(**collator(chosen)).to(device)
         with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bf16):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from coattend import readers
+from coattend.engines.progress import shown
 from coattend.errors import CoattendError
 from coattend.parameters import EncoderParameters, TokenizerParameters, TrainingParameters
 from coattend.readers.encoders.words import UNKNOWN, Words
@@ -184,20 +185,21 @@ class Plan:
         how = {"most": self.options["most_words"], "lowercase": self.options["lowercase"]}
         return Words(words=tokens.vocabulary(train.examples, **how), encoder=self.encoder.source)
 
-    def ask(self, reader: Reader, asked: QuestionSet, *, kept: Kept | None = None) -> list[Answer]:
-        """What a reader of this plan answers to questions."""
+    def ask(
+        self, reader: Reader, asked: QuestionSet, *, kept: Kept | None = None, title: str | None = None
+    ) -> list[Answer]:
+        """What a reader of this plan answers to questions; with a title it is shown how far it is."""
         _, bf16 = self.precision()
-        return list(
-            answer(
-                reader,
-                asked.examples,
-                collator=self.collator(reader, asked, kept=kept),
-                tokens=asked.tokens,
-                tokens_per_batch=self.training.tokens_per_batch,
-                bf16=bf16,
-                max_answer_length=self.training.max_answer_length,
-            )
+        answers = answer(
+            reader,
+            asked.examples,
+            collator=self.collator(reader, asked, kept=kept),
+            tokens=asked.tokens,
+            tokens_per_batch=self.training.tokens_per_batch,
+            bf16=bf16,
+            max_answer_length=self.training.max_answer_length,
         )
+        return list(answers if title is None else shown(answers, len(asked.examples), title))
 
     def precision(self) -> tuple[str, bool]:
         """The device, and whether matrix products run in bf16."""

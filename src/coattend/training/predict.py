@@ -116,7 +116,8 @@ def ask(plan: Plan, trial: dict[str, Any], asked: QuestionSet, folder: Path) -> 
     """
     device, _ = plan.precision()
     reader = Reader.load(folder / "model").to(device)
-    answers = plan.ask(reader, asked, kept=plan.kept(reader, asked, folder.parent))
+    title = f"{plan.benchmark}.{plan.name} seed {trial['seed']}, questions asked"
+    answers = plan.ask(reader, asked, kept=plan.kept(reader, asked, folder.parent), title=title)
     return mark(answers, asked, trial_id=trial["trial_id"], seed=trial["seed"], threshold=trial["null_threshold"])
 
 

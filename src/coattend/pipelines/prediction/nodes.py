@@ -27,6 +27,7 @@ def answer(prediction: PredictionParameters, trials: Path, mlflow_store: str) ->
     from coattend.answering.answerer import Answerer
     from coattend.answering.found import find, listed
     from coattend.answering.questions_file import file_of, plan_of
+    from coattend.answering.recipe import weights_of
     from coattend.training.trial import digest_of_files
 
     if not prediction.model and not prediction.input:
@@ -35,7 +36,7 @@ def answer(prediction: PredictionParameters, trials: Path, mlflow_store: str) ->
     folder = find(prediction.model, trials, mlflow_store)
     file = file_of(prediction.input)
     answerer = Answerer.load(folder, limits=prediction.limits)
-    digest = f"{digest_of_files(folder / 'model')} {answerer.recipe.model_dump_json()}"
+    digest = f"{digest_of_files(weights_of(folder))} {answerer.recipe.model_dump_json()}"
     plan = plan_of(file, answerer, digest, rows_per_shard=prediction.rows_per_shard)
     name = prediction.name or file.stem
     recipe = answerer.recipe

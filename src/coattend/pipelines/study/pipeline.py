@@ -1,5 +1,6 @@
 """The pipeline of one study, behind the data stages of its benchmarks."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,6 +9,9 @@ from kedro.pipeline import Pipeline, node
 from coattend.pipelines.attention import study_nodes
 from coattend.pipelines.study.nodes import analyse, finish, prepare, run_variant, tabulate
 from coattend.pipelines.training.pipeline import SHARED, texts_of
+
+# A benchmark's nodes stand around the table of all: kedro-viz could not fold them, and nobody asks it to.
+warnings.filterwarnings("ignore", message=r"Namespace 'study\..*is interrupted by nodes")
 
 OUTPUTS = ("findings", "rows", "table_page", "table_markdown", "table_csv", "table_latex")
 ANALYSED = ("breakdowns", "analyses")

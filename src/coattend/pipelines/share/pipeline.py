@@ -1,0 +1,18 @@
+"""The pipeline that shares a trained reader."""
+
+from kedro.pipeline import Pipeline, node
+
+from coattend.pipelines.share.nodes import upload, write
+
+NAMESPACE = "share"
+
+
+def create_pipeline() -> Pipeline:
+    """Write a reader's folder, and send it where that is asked for: nodes ``share.write`` and ``share.upload``."""
+    known = ["params:share", "params:benchmarks", "trials", "mlflow_store", "stored_tables", "shared"]
+    return Pipeline(
+        [
+            node(write, known, "sharing", name="write", namespace=NAMESPACE),
+            node(upload, ["sharing", "params:share", "shared"], None, name="upload", namespace=NAMESPACE),
+        ]
+    )

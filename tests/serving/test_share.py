@@ -1,0 +1,165 @@
+"""A shared reader is a folder that needs nothing else, and goes up to the Hub and comes down from it as it is."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from huggingface_hub import ModelCard
+from sampled import answered, trial_of
+from served import free_port
+from small_hub import TOKEN, listening
+
+from coattend.answering.answerer import Answerer
+from coattend.errors import CoattendError
+from coattend.serving import hub
+
+READERS = {"poi_net": "accuracy", "plain_span": "f1", "aoa_reader": "accuracy"}
+
+
+@pytest.fixture
+def share(run_trained, trained_sample):
+    """Shares a reader; gives its folder."""
+
+    def run(model, **more):
+        run_trained("share", share={"model": model, **more})
+        told = json.loads((trained_sample / "data/test/07_model_output/shared.json").read_text())
+        return trained_sample / "data/test/07_model_output/shared" / told["folder"], told
+
+    return run
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_shared_reader_answers_as_its_trial_does(share, trained_sample, reader):
+    trial = trial_of(trained_sample, reader)
+    folder, told = share(trial.name[:10])
+    assert {"README.md", "config.json", "reader.json", "recipe.json", "model.safetensors"} <= set(told["files"])
+    questions = [asked for asked, _ in answered(trained_sample, reader)[:8]]
+    mine, theirs = (list(Answerer.load(one).answers(questions)) for one in (str(folder), trial))
+    assert mine == theirs
+
+
+@pytest.mark.parametrize(("reader", "metric"), READERS.items())
+def test_its_card_is_one_of_the_hubs(share, trained_sample, reader, metric):
+    folder, _ = share(trial_of(trained_sample, reader).name)
+    data = ModelCard.load(folder / "README.md").data
+    file = trained_sample / f"data/test/07_model_output/sample/{reader}/metrics.json"
+    scores = json.loads(file.read_text())["splits"]["dev"]["all"]
+    measured = {one.metric_name: one.metric_value for one in data.eval_results if one.dataset_split == "dev"}
+    assert measured[metric] == pytest.approx(scores[metric]["mean"], abs=0.005)
+    assert (data.license, data.library_name, data.language) == ("apache-2.0", "coattend", "en")
+    assert (data.base_model is None) == (reader == "aoa_reader")
+
+
+def test_the_lines_of_its_card_load_it(share, trained_sample):
+    folder, _ = share(trial_of(trained_sample, "poi_net").name)
+    (lines,) = re.findall(r"```python\n(.*?)```", (folder / "README.md").read_text(), re.DOTALL)
+    *before, last = lines.replace("path/to/this/folder", str(folder)).splitlines()
+    names = {}
+    exec("\n".join(before), names)
+    assert eval(last, names) in ("In the hall.", "In the attic.", "At sea.")
+
+
+def test_a_shared_folder_is_a_name_of_its_reader(share, trained_sample, predict):
+    trial = trial_of(trained_sample, "poi_net")
+    folder, _ = share(trial.name)
+    row = {"passage": "Mary slept .", "question": "Who slept?", "options": ["Mary", "John"]}
+    assert predict(str(folder), [row], "of_a_folder") == predict(trial.name, [row], "of_a_folder")
+
+
+def test_data_for_research_are_told_to_the_hub(trained_sample):
+    from coattend.answering import recipe as recipes
+    from coattend.configuration import benchmark_entry
+    from coattend.parameters import BenchmarkParameters
+    from coattend.serving.hub_card import front_matter
+
+    benchmark = BenchmarkParameters.model_validate(benchmark_entry("dream") | {"name": "dream"})
+    named = {"licence": benchmark.licence, "published_at": benchmark.published_at, "benchmark": "dream"}
+    recipe = recipes.read(trial_of(trained_sample, "poi_net")).model_copy(update=named)
+    data = ModelCard(front_matter(recipe, {"splits": {}}, benchmark)).data
+    assert (data.license, data.license_name, data.datasets) == ("other", "data-of-dream", ["dataset-org/dream"])
+    assert data.license_link == "https://github.com/nlpdata/dream"
+
+
+def test_what_cannot_be_shared_is_refused(run_trained, trained_sample):
+    trial = trial_of(trained_sample, "poi_net").name
+    for given, message in (
+        ({}, rf"share\.model: names no trained reader.*share\.to=<user>/<name>.*{trial}"),
+        ({"model": "zzz"}, rf"share\.model: there is no trained reader 'zzz'.*{trial}"),
+        ({"model": trial, "to": "nobody"}, "share.*to"),
+        ({"model": trial, "two": "me/it"}, "two"),
+    ):
+        with pytest.raises(CoattendError, match=message):
+            run_trained("share", share=given)
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A folder that takes no time to send."""
+    folder = tmp_path / "reader"
+    (folder / "tokenizer").mkdir(parents=True)
+    for name, content in {"README.md": "# A", "model.safetensors": "weights", "tokenizer/tokenizer.json": "{}"}.items():
+        (folder / name).write_text(content)
+    return folder
+
+
+@pytest.fixture
+def hub_at(monkeypatch):
+    """Has the Hub's library ask another address, as HF_ENDPOINT does for a process that begins."""
+
+    def at(address, token=TOKEN):
+        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", address)
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_DISABLE_XET", True)
+        monkeypatch.setenv("HF_TOKEN", token)
+
+    return at
+
+
+def test_a_folder_is_sent_whole_and_privately(small, hub_at):
+    with listening() as there:
+        hub_at(there.address)
+        address = hub.upload(small, "me/reader", private=True)
+    assert address.startswith(f"{there.address}/me/reader/commit/")
+    assert there.private == {"me/reader": True}
+    sent = {name: content.decode() for name, content in there.files["me/reader"].items()}
+    assert sent == {"README.md": "# A", "model.safetensors": "weights", "tokenizer/tokenizer.json": "{}"}
+
+
+def test_a_hub_that_refuses_or_is_not_there_is_told_with_what_was_written(small, hub_at):
+    with listening() as there:
+        hub_at(there.address, token="hf_of_a_stranger")
+        with pytest.raises(CoattendError, match=rf"share.to me/reader: the Hub refuses.*hf auth login.*{small}"):
+            hub.upload(small, "me/reader", private=True)
+    hub_at(f"http://127.0.0.1:{free_port()}")
+    with pytest.raises(CoattendError, match=rf"out of reach.*{small}; the same command sends it where there is"):
+        hub.upload(small, "me/reader", private=True)
+
+
+@pytest.mark.slow
+def test_a_reader_goes_up_and_answers_from_there(trained_sample, tmp_path):
+    trial = trial_of(trained_sample, "aoa_reader").name
+    row = {"passage": "John sold his boat .", "question": "John sold his _ .", "options": ["boat", "lamp"]}
+    (trained_sample / "up.jsonl").write_text(json.dumps(row) + "\n")
+    with listening() as there:
+        environment = os.environ | {"OMP_NUM_THREADS": "1", "HF_ENDPOINT": there.address, "HF_TOKEN": TOKEN}
+        environment |= {"HF_HUB_DISABLE_XET": "1", "HF_HOME": str(tmp_path)}
+
+        def kedro(pipeline, params):
+            command = [Path(sys.executable).parent / "kedro", "run", "--env", "test", "--pipelines", pipeline]
+            options = {"cwd": trained_sample, "env": environment, "capture_output": True, "text": True}
+            return subprocess.run([*command, "--params", params], check=False, **options)
+
+        shared = kedro("share", f"share.model={trial},share.to=me/reader")
+        assert shared.returncode == 0, shared.stderr
+        for name, model in (("there", "hf://me/reader"), ("here", trial)):
+            asked = kedro("prediction", f"prediction.model={model},prediction.input=up.jsonl,prediction.name={name}")
+            assert asked.returncode == 0, asked.stderr
+        missing = kedro("prediction", "prediction.model=hf://me/other,prediction.input=up.jsonl")
+    predictions = trained_sample / "data/test/07_model_output/predictions"
+    there_said, here_said = ((predictions / name / "answers.jsonl").read_text() for name in ("there", "here"))
+    assert there_said == here_said
+    assert missing.returncode == 1
+    assert "there is no reader 'me/other' at hand or to be fetched" in " ".join(missing.stderr.split())

@@ -1,0 +1,70 @@
+"""What a run says: lines that can be read in a file, a summary at its end, and a status that is right."""
+
+import json
+import re
+import shutil
+
+import pytest
+
+from coattend.errors import CoattendError
+
+
+def test_a_run_ends_with_what_came_out(run_trained, trained_sample, caplog):
+    caplog.set_level("INFO")
+    run_trained("training,evaluation,reporting", "sample.poi_net")
+    metrics = json.loads((trained_sample / "data/test/07_model_output/sample/poi_net/metrics.json").read_text())
+    one = metrics["splits"]["dev"]["all"]["accuracy"]
+    ended = [record.message for record in caplog.records if record.name == "coattend.hooks"]
+    score = f"dev accuracy {one['mean']:.1f} [{one['low']:.1f}, {one['high']:.1f}]"
+    assert ended[-3] == f"sample.poi_net  1 trial done before; {score}"
+    assert ended[-2] == "Runs, curves and models: make mlflow"
+    assert ended[-1].startswith("Done in ")
+    assert ended[:3] == [f"sample.poi_net.{name} ({n} of 3)" for n, name in enumerate(("train", "predict", "score"), 1)]
+
+
+def test_pages_are_named_by_where_they_are(run_trained, caplog):
+    caplog.set_level("INFO")
+    run_trained("reporting", "sample")
+    assert "Look at data/test/08_reporting/sample/index.html" in caplog.text
+
+
+def test_data_stages_say_how_many_questions_were_read(kedro_run, caplog):
+    caplog.set_level("INFO")
+    kedro_run("ingestion", "sample")
+    assert re.search(r"sample: \d+ questions", caplog.text)
+
+
+def test_a_trial_that_fails_among_others_fails_the_run_when_all_else_is_done(run_shared, shared_project, caplog):
+    caplog.set_level("INFO")
+    store = shared_project / "data/test/06_models/trials"
+    run_shared("training", "sample.as_reader")
+    known = set(store.iterdir())
+    changed = {"sample": {"training": {"seeds": [0, 1]}}}
+    run_shared("training", "sample.as_reader", benchmarks=changed)
+    (trial,) = set(store.iterdir()) - known
+    (trial / "outcome.json").unlink()
+    shutil.rmtree(trial / "model")
+    (trial / "model").write_text("in the way")
+    with pytest.raises(CoattendError, match=r"1 trial failed \(sample.as_reader, seed 1: .*trains these alone"):
+        run_shared("training", "sample.as_reader", benchmarks=changed)
+    assert "sample.as_reader  1 trial done before, 1 trial failed" in caplog.text
+
+
+def test_output_that_is_no_terminal_is_plain_and_one_line_each(kedro):
+    done = kedro("run", "--env", "test", "--pipelines", "ingestion", "--namespaces", "sample")
+    assert (done.returncode, done.stderr) == (0, "")
+    stamped = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d INFO    \S")
+    assert [line for line in done.stdout.splitlines() if not stamped.match(line)] == []
+    assert "\x1b" not in done.stdout
+
+
+def test_a_mistake_is_one_line_and_status_1(kedro):
+    for arguments, message in (
+        (["--pipelines", "evaluatoin"], "Did you mean 'evaluation'?"),
+        (["--pipelines", "share", "--params", "share.modl=x"], "Did you mean 'model'?"),
+    ):
+        done = kedro("run", "--env", "test", *arguments)
+        assert done.returncode == 1
+        (line,) = done.stderr.splitlines()
+        assert line.startswith("Error: ") and message in line
+    assert kedro("run", "--nonsense").returncode == 2
