@@ -45,7 +45,8 @@ def device_name(device: str) -> str:
         return torch.cuda.get_device_name()
     models = [line for line in _processors().splitlines() if line.startswith("model name")]
     name = models[0].partition(":")[2].strip() if models else platform.machine()
-    return f"{name}, {torch.get_num_threads()} threads"
+    threads = torch.get_num_threads()
+    return f"{name}, {threads} thread{'s' if threads > 1 else ''}"
 
 
 def _processors() -> str:
