@@ -120,10 +120,13 @@ def reserve(file: Path) -> None:
 
 
 def _remove_left_behind(path: Path) -> None:
-    """Remove what processes that were killed have left of a file: who still writes holds a lock."""
+    """Remove what processes that were killed have left of a file.
+
+    Who still writes holds a lock, but for the moment in which its file is made, and empty.
+    """
     for left in path.parent.glob(f".{escape(path.name)}.*.part"):
         with suppress(FileNotFoundError), left.open("rb") as file:
-            if _lock(file):
+            if left.stat().st_size and _lock(file):
                 left.unlink()
 
 
