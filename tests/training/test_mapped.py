@@ -148,6 +148,7 @@ def test_those_held_out_are_those_of_a_sorted_list(sample, share):
 LOAD = """
 import sys
 from pathlib import Path
+import pyarrow.dataset as pads
 from coattend.parameters import TrainingParameters
 from coattend.readers.encoders.words import PAD
 from coattend.text.subwords import SpecialLayout
