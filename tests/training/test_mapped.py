@@ -148,6 +148,7 @@ def test_those_held_out_are_those_of_a_sorted_list(sample, share):
 LOAD = """
 import sys
 from pathlib import Path
+import pyarrow.dataset as pads
 from coattend.parameters import TrainingParameters
 from coattend.readers.encoders.words import PAD
 from coattend.text.subwords import SpecialLayout
@@ -224,4 +225,5 @@ def test_memory_is_flat_as_data_grows(tmp_path):
         run = subprocess.run([sys.executable, "-c", LOAD, folder], capture_output=True, text=True, check=False)
         assert run.returncode == 0, run.stderr
         peaks.append(int(run.stdout))
-    assert peaks[1] < 1.1 * peaks[0], f"KiB for 2,000 and for 20,000 passages: {peaks}"
+    # The first is smaller than what is read at once; objects for every question would be 8 KB a passage.
+    assert peaks[1] < 1.2 * peaks[0], f"KiB for 2,000 and for 20,000 passages: {peaks}"
