@@ -39,10 +39,10 @@ def doors() -> Iterator[Door]:
     formats: dict[str, tuple[str, dict[str, Any], str, tuple[bytes, ...]]] = {
         "dream": ("dream", {}, ".json", (_written(native.dream),)),
         "race": ("race", {}, ".txt", (_written(native.race, 1),)),
-        "race_parquet": ("race_parquet", {}, ".parquet", (_parquet(_race_rows()), _typed(_race_rows()))),
+        "race_parquet": ("race_parquet", {}, ".parquet", (parquet_of(_race_rows()), _typed(_race_rows()))),
         "recam": ("recam", {}, ".jsonl", (_written(native.recam),)),
         "squad": ("squad", {}, ".json", (_written(partial(native.squad, "v2.0")), _written(partial(native.squad, "1.1")))),
-        "squad_parquet": ("squad_parquet", {}, ".parquet", (_parquet(_squad_rows()), _typed(_squad_rows()))),
+        "squad_parquet": ("squad_parquet", {}, ".parquet", (parquet_of(_squad_rows()), _typed(_squad_rows()))),
         "cbt": ("cbt", {}, "_NE_train.txt", (_written(partial(native.cbt, "NE")),)),
         "cnn": ("cnn", {}, ".question", (_written(native.cnn, 1),)),
         "cnn_relabelled": ("cnn", {"entities": "relabelled"}, ".question", (_written(native.cnn, 1),)),
@@ -52,7 +52,7 @@ def doors() -> Iterator[Door]:
             "custom",
             {},
             ".parquet",
-            (_written(partial(native.custom, "parquet")), _parquet([SPAN, UNANSWERED])),
+            (_written(partial(native.custom, "parquet")), parquet_of([SPAN, UNANSWERED])),
         ),
     }
     for name, (form, options, suffix, whole) in formats.items():
@@ -123,7 +123,8 @@ def _squad_rows() -> list[dict[str, Any]]:
     return rows
 
 
-def _parquet(rows: list[dict[str, Any]]) -> bytes:
+def parquet_of(rows: list[dict[str, Any]]) -> bytes:
+    """Rows as a Parquet file."""
     content = io.BytesIO()
     pq.write_table(pa.Table.from_pylist(rows), content, compression="none")
     return content.getvalue()

@@ -12,7 +12,7 @@ from coattend import environment, readers
 from coattend.errors import CoattendError, did_you_mean
 from coattend.parameters import BenchmarkParameters
 from coattend.readers.registry import JOIN
-from coattend.yaml_lines import LOADER
+from coattend.yaml_lines import BROKEN, LOADER
 
 _SOURCE_ROOT = Path(__file__).resolve().parents[2]
 
@@ -136,7 +136,7 @@ def _entries(kind: str) -> dict[str, Any]:
 def _read_yaml(path: Path) -> Any:
     try:
         return yaml.load(path.read_text(), Loader=LOADER) or {}
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except BROKEN as error:
         problem = " ".join(str(error).split())
         raise CoattendError(f"is not YAML ({problem})", where=str(path), cure="Mend the file") from None
 

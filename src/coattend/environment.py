@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 from kedro.framework.project import pipelines
 
-from coattend.yaml_lines import LOADER
+from coattend.yaml_lines import BROKEN, LOADER
 
 WIRING = ("encoder", "tagging")
 """Fields of a reader that decide which tables it reads."""
@@ -53,7 +53,7 @@ def _given(folder: Path) -> dict[str, dict[str, Any]]:
     for file in sorted({*folder.glob("parameters*.yml"), *folder.glob("parameters*/**/*.yml")}):
         try:
             content = yaml.load(file.read_text(), Loader=LOADER)
-        except (yaml.YAMLError, UnicodeDecodeError):
+        except BROKEN:
             continue  # Kedro reads the file too, and says what is wrong with it.
         for kind in found:
             found[kind] |= (content.get(kind) or {}) if isinstance(content, dict) else {}

@@ -9,6 +9,11 @@ import yaml
 
 from coattend.errors import CoattendError
 
+BROKEN = (yaml.YAMLError, ValueError, RecursionError)
+"""What reading YAML that is none raises. ValueError: bytes that are not UTF-8, a day that no calendar has."""
+MOST = 100_000
+"""Entries of a file, each counted as often as it is named: a few lines of names for names can stand for billions."""
+
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The one that is written in C is ten times as fast; not every build of PyYAML has it."""
 
@@ -32,15 +37,16 @@ class Lines:
         """Read a file.
 
         Raises:
-            CoattendError: If it is not YAML, or a key stands twice in one mapping.
+            CoattendError: If it is not YAML, a key stands twice in one mapping, or it has more than `MOST` entries.
         """
         try:
             text = file.read_text(encoding="utf-8")
             loader = LOADER(text)
             root = loader.get_single_node()
+            _count(root, {})
             content = None if root is None else loader.construct_document(root)
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
-            problem = " ".join(str(error).split())
+        except BROKEN as error:
+            problem = "it is too deeply nested" if isinstance(error, RecursionError) else " ".join(str(error).split())
             raise CoattendError(f"is not YAML ({problem})", where=str(file), cure="Mend the file") from None
         for key, line in _twice(root):
             raise CoattendError(f"{key!r} is there twice", where=f"{file}, line {line}", cure="Name one of them anew")
@@ -69,6 +75,23 @@ def _child(node: yaml.Node | None, step: Any) -> tuple[int, yaml.Node] | None:
     if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
         return node.value[step].start_mark.line + 1, node.value[step]
     return None
+
+
+def _count(node: yaml.Node | None, counted: dict[int, int]) -> int:
+    """How many nodes there are in one, those that it names again counted again.
+
+    Raises:
+        ValueError: If there are too many, or one is inside itself.
+    """
+    if node is None or isinstance(node, yaml.ScalarNode):
+        return 1
+    if id(node) not in counted:
+        counted[id(node)] = MOST  # As long as it is being counted: who meets it again is inside it.
+        inside = (one for pair in node.value for one in (pair if isinstance(pair, tuple) else (pair,)))
+        counted[id(node)] = 1 + sum(_count(one, counted) for one in inside)
+    if counted[id(node)] >= MOST:
+        raise ValueError(f"it has more than {MOST:,} entries, or one inside itself")
+    return counted[id(node)]
 
 
 def _twice(node: yaml.Node | None) -> Iterator[tuple[str, int]]:
