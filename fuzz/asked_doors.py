@@ -11,6 +11,7 @@ from typing import Any
 from coattend.answering.answerer import Answerer
 from coattend.answering.questions_file import plan_of
 from coattend.datasets.schema import SchemaValidator
+from coattend.errors import CoattendError
 from coattend.parameters import DemoParameters, Limits
 from coattend.serving.guard import Application
 from fuzz.door import Door
@@ -60,9 +61,10 @@ def _asked(task: str, file: Path) -> None:
     kind = "text/csv" if content[:1].isalpha() else "application/json"
     status, body = asyncio.run(_request(_application(task), content, kind))
     assert status in ANSWERED, f"{status}: {body[:300]!r}"
-    if status == 200:
-        for row in json.loads(body)["predictions"]:
-            _check(task, row)
+    if status != 200:
+        raise CoattendError(f"{status}: {body.decode()[:300]}")
+    for row in json.loads(body)["predictions"]:
+        _check(task, row)
 
 
 def _check(task: str, row: dict[str, Any]) -> None:

@@ -143,5 +143,3 @@ def _place(error: Exception) -> str:
     ours = [one for one in traceback.extract_tb(error.__traceback__) if "/coattend/" in one.filename]
     last = ours[-1] if ours else traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} {last.filename}:{last.lineno} {'' if ours else str(error)[:60]}"
-
-

@@ -41,7 +41,12 @@ def doors() -> Iterator[Door]:
         "race": ("race", {}, ".txt", (_written(native.race, 1),)),
         "race_parquet": ("race_parquet", {}, ".parquet", (parquet_of(_race_rows()), _typed(_race_rows()))),
         "recam": ("recam", {}, ".jsonl", (_written(native.recam),)),
-        "squad": ("squad", {}, ".json", (_written(partial(native.squad, "v2.0")), _written(partial(native.squad, "1.1")))),
+        "squad": (
+            "squad",
+            {},
+            ".json",
+            (_written(partial(native.squad, "v2.0")), _written(partial(native.squad, "1.1"))),
+        ),
         "squad_parquet": ("squad_parquet", {}, ".parquet", (parquet_of(_squad_rows()), _typed(_squad_rows()))),
         "cbt": ("cbt", {}, "_NE_train.txt", (_written(partial(native.cbt, "NE")),)),
         "cnn": ("cnn", {}, ".question", (_written(native.cnn, 1),)),

@@ -9,8 +9,11 @@ import yaml
 
 from coattend.errors import CoattendError
 
-BROKEN = (yaml.YAMLError, ValueError, RecursionError)
-"""What reading YAML that is none raises. ValueError: bytes that are not UTF-8, a day that no calendar has."""
+BROKEN = (yaml.YAMLError, ValueError, RecursionError, AttributeError, LookupError)
+"""What reading YAML that is none raises. Beside PyYAML's own: bytes that are not UTF-8, a day that no calendar has, a
+tag such as ``!!timestamp`` before what is none."""
+DEEPEST = 100
+"""Levels of nesting: libyaml would take a square of time for many, and PyYAML's own half the process."""
 MOST = 100_000
 """Entries of a file, each counted as often as it is named: a few lines of names for names can stand for billions."""
 
@@ -41,6 +44,7 @@ class Lines:
         """
         try:
             text = file.read_text(encoding="utf-8")
+            check_depth(text)
             loader = LOADER(text)
             root = loader.get_single_node()
             _count(root, {})
@@ -65,6 +69,34 @@ class Lines:
                 break
             line, node = found
         return f"{self.file}, line {line}, {'.'.join(map(str, path))}"
+
+
+def loaded(file: Path) -> Any:
+    """What a file of plain YAML holds.
+
+    Raises:
+        Exception: One of `BROKEN`, if it is none.
+    """
+    text = file.read_text(encoding="utf-8")
+    check_depth(text)
+    return yaml.load(text, Loader=LOADER)
+
+
+def check_depth(text: str) -> None:
+    """Refuse nesting that no file of ours has, before anything is made of it.
+
+    Raises:
+        ValueError: If it is deeper than `DEEPEST`.
+        yaml.YAMLError: If the text is no YAML.
+    """
+    depth = 0
+    for event in yaml.parse(text, Loader=LOADER):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > DEEPEST:
+            raise ValueError(f"it is nested more than {DEEPEST} levels deep")
 
 
 def _child(node: yaml.Node | None, step: Any) -> tuple[int, yaml.Node] | None:

@@ -22,7 +22,12 @@ def name_of(value: Any) -> str:
 
 def named(value: Any) -> str:
     """A name from a file as it can be told, be it none: its beginning, without what no table can store."""
-    return str(value)[:60].encode(errors="backslashreplace").decode()
+    return storable(str(value)[:60])
+
+
+def storable(text: str) -> str:
+    """A text with half surrogate pairs written out, which no table can store."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def need(value: Any, kind: type[Kind], what: str) -> Kind:

@@ -90,10 +90,10 @@ def _json_rows(path: Readable) -> Iterator[tuple[str, Any]]:
 def _csv_rows(path: Readable) -> Iterator[tuple[str, dict[str, Any] | Flaw]]:
     with path.open("rb") as content:
         reader = csv.DictReader(text_lines(content, path), strict=True)
-        header = [name.strip() for name in reader.fieldnames or ()]
-        _check_header(header, path)
-        reader.fieldnames = header
         try:
+            header = [name.strip() for name in reader.fieldnames or ()]
+            _check_header(header, path)
+            reader.fieldnames = header
             for row in reader:
                 whole = None not in row and None not in row.values()
                 yield (

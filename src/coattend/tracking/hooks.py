@@ -12,6 +12,7 @@ from kedro.pipeline import Pipeline
 
 from coattend.evaluation.groups import EVERYTHING
 from coattend.evaluation.runs import finished
+from coattend.masking import masked
 from coattend.parameters import TrackingParameters
 from coattend.tracking import studies, trials
 from coattend.tracking.processes import close_orphans
@@ -63,7 +64,7 @@ class Tracking:
             run_name = f"{name} {run_params['run_id'][:19]}"
             parents[name] = client.create_run(experiment, tags=tags, run_name=run_name).info.run_id
             for key in ("pipeline_names", "namespaces", "env", "runtime_params"):
-                client.log_param(parents[name], key, json.dumps(run_params[key], default=str)[:5000])
+                client.log_param(parents[name], key, json.dumps(masked(run_params[key]), default=str)[:5000])
         os.environ[PARENTS] = json.dumps(parents)
 
     @hook_impl
