@@ -24,6 +24,8 @@ ROWS: dict[str, dict[str, Any]] = {
     "span": {"passage": PASSAGE, "question": "Where is the sofa?"},
     "word": {"passage": PASSAGE, "question": "John sold his _ ."},
 }
+PATIENCE = 600.0
+"""Seconds that an answer may take: a busy machine is no mistake behind the door."""
 ANSWERED = frozenset({200, 400, 404, 405, 408, 413, 415, 422, 429})
 """What a server may say to a bad request: none of them blames itself."""
 
@@ -103,7 +105,7 @@ def _reader(task: str) -> Answerer:
 def _application(task: str) -> Application:
     from coattend.serving.demo import application
 
-    return application(_reader(task), DemoParameters(limits=LIMITS))
+    return application(_reader(task), DemoParameters(limits=LIMITS, seconds=PATIENCE))
 
 
 def _split(rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def test_what_breaks_a_door_is_kept_once(tmp_path, monkeypatch, capsys):
 
 
 def test_what_takes_too_long_or_too_much_is_told(monkeypatch):
-    monkeypatch.setattr(limits, "SECONDS", 1)
+    monkeypatch.setattr(limits, "SECONDS", 0.2)
     with pytest.raises(limits.TooSlow), limits.bounded():
         while True:
             pass
