@@ -3,6 +3,7 @@
 import faulthandler
 import resource
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,7 +44,7 @@ def bounded() -> Iterator[None]:
     before = _most()
     signal.signal(signal.SIGPROF, _late)
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
-    faulthandler.dump_traceback_later(WAITED, exit=True)
+    faulthandler.dump_traceback_later(WAITED, exit=True, file=sys.__stderr__)
     try:
         yield
     finally:
