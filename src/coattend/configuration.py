@@ -4,7 +4,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
 from kedro.utils import find_kedro_project
 from pydantic import ValidationError
 
@@ -12,7 +11,7 @@ from coattend import environment, readers
 from coattend.errors import CoattendError, did_you_mean
 from coattend.parameters import BenchmarkParameters
 from coattend.readers.registry import JOIN
-from coattend.yaml_lines import LOADER
+from coattend.yaml_lines import BROKEN, loaded
 
 _SOURCE_ROOT = Path(__file__).resolve().parents[2]
 
@@ -135,8 +134,8 @@ def _entries(kind: str) -> dict[str, Any]:
 
 def _read_yaml(path: Path) -> Any:
     try:
-        return yaml.load(path.read_text(), Loader=LOADER) or {}
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        return loaded(path) or {}
+    except BROKEN as error:
         problem = " ".join(str(error).split())
         raise CoattendError(f"is not YAML ({problem})", where=str(path), cure="Mend the file") from None
 

@@ -6,10 +6,9 @@ Kedro builds pipelines without knowing the environment, and keeps them: here the
 from pathlib import Path
 from typing import Any
 
-import yaml
 from kedro.framework.project import pipelines
 
-from coattend.yaml_lines import LOADER
+from coattend.yaml_lines import BROKEN, loaded
 
 WIRING = ("encoder", "tagging")
 """Fields of a reader that decide which tables it reads."""
@@ -52,8 +51,8 @@ def _given(folder: Path) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {"readers": {}, "studies": {}}
     for file in sorted({*folder.glob("parameters*.yml"), *folder.glob("parameters*/**/*.yml")}):
         try:
-            content = yaml.load(file.read_text(), Loader=LOADER)
-        except (yaml.YAMLError, UnicodeDecodeError):
+            content = loaded(file)
+        except BROKEN:
             continue  # Kedro reads the file too, and says what is wrong with it.
         for kind in found:
             found[kind] |= (content.get(kind) or {}) if isinstance(content, dict) else {}

@@ -10,6 +10,7 @@ from typing import Any
 from kedro.pipeline import Pipeline
 
 from coattend import configuration, environment, readers, studies
+from coattend.study import Study
 
 STAGES = (
     "ingestion",
@@ -159,10 +160,13 @@ def _data_of(benchmark: str, texts: Sequence[tuple[str, str]]) -> list[tuple[str
 
 
 def _study(name: str) -> Pipeline:
-    """A study behind the data stages of its benchmarks."""
+    return of_study(studies.study(name).changed(environment.of_study(name)))
+
+
+def of_study(one: Study) -> Pipeline:
+    """The pipeline of a study behind the data stages of its benchmarks."""
     from coattend.pipelines import study
 
-    one = studies.study(name).changed(environment.of_study(name))
     asked = one.parameters
     variants = {
         (benchmark, variant): _profiles(one.entry(variant))
@@ -176,7 +180,7 @@ def _study(name: str) -> Pipeline:
             profiles for (where, _), profiles in variants.items() if where == benchmark or benchmark in profiles["also"]
         )
         data += [pipeline for _, pipeline in _data_of(benchmark, texts)]
-    return _joined([*data, study.create_pipeline(name, variants, attention="attention" in asked.shows)])
+    return _joined([*data, study.create_pipeline(one.name, variants, attention="attention" in asked.shows)])
 
 
 def _texts(profiles: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:

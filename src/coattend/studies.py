@@ -4,6 +4,7 @@ A file is a paper, an entry of its ``studies`` a table or figure: ``duma.yml`` w
 Nothing here imports torch.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -28,6 +29,7 @@ from coattend.study import Study
 from coattend.study_checks import problems
 from coattend.yaml_lines import Lines
 
+_NAME = re.compile(r"[A-Za-z0-9_]+")
 PREFIX = "study_"
 """What the names of studies' pipelines begin with."""
 
@@ -103,11 +105,18 @@ def read(file: Path) -> list[Study]:
     """
     lines = Lines.of(file)
     content = lines.content
+    cure = "See the files beside it"
     if not isinstance(content, dict) or set(content) != {"paper", "studies"} or not content["studies"]:
-        raise CoattendError("must hold the keys 'paper' and 'studies'", where=str(file), cure="See the files beside it")
+        raise CoattendError("must hold the keys 'paper' and 'studies'", where=str(file), cure=cure)
+    if not isinstance(content["studies"], dict):
+        problem = "must be a mapping of names to studies"
+        raise CoattendError(problem, where=lines.where(("studies",)), cure=cure)
     paper = _checked(PaperParameters, content["paper"], lines, ("paper",))
     found = []
     for name, entry in content["studies"].items():
+        if not _NAME.fullmatch(str(name)):
+            problem = f"{name!r} is no name of a study: it names files and pipelines"
+            raise CoattendError(problem, where=lines.where(("studies", name)), cure="Take letters, digits and _")
         parameters = _checked(StudyParameters, entry, lines, ("studies", name))
         one = Study(paper, parameters.model_copy(update={"name": f"{file.stem}_{name}"}), file)
         for problem in problems(one):

@@ -9,6 +9,7 @@ import zipfile
 import pytest
 from entries import benchmark, dialogue, source
 
+from coattend.benchmarks import archives
 from coattend.benchmarks.archives import members
 from coattend.benchmarks.raw import contents, raw_files
 from coattend.benchmarks.reading import read_benchmark
@@ -92,6 +93,10 @@ def entry_of(name, kind=tarfile.REGTYPE, size=0, link=""):
         (entry_of("set/train-c.json", tarfile.CHRTYPE), "link or a device"),
         (entry_of("set/train-c.json", tarfile.FIFOTYPE), "link or a device"),
         (entry_of("set/train-c.json", size=10 * 2**30), "10,737,418,240 bytes"),
+        (entry_of("set/train-c.json", tarfile.GNUTYPE_SPARSE, size=2**30), "link or a device"),
+        (entry_of("set/train-c.json", tarfile.XHDTYPE, size=2**30), "a header of 1,073,741,824 bytes"),
+        (entry_of("set/train-c.json", tarfile.GNUTYPE_LONGNAME, size=2**30), "a header of 1,073,741,824 bytes"),
+        (entry_of("set\\..\\train-c.json"), "leads out of the archive"),
     ],
 )
 def test_what_no_benchmark_holds_is_refused(tmp_path, entry, problem):
@@ -101,6 +106,29 @@ def test_what_no_benchmark_holds_is_refused(tmp_path, entry, problem):
             member.read_bytes()
     assert problem in str(caught.value)
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("limit", "problem"), [("LARGEST_ALTOGETHER", "holds more than"), ("LARGEST_AT_ONCE", "at once")]
+)
+def test_more_than_any_published_archive_holds_is_refused(tmp_path, monkeypatch, limit, problem):
+    path = tar(tmp_path / "lamps" / "lamps.tar.gz")
+    monkeypatch.setattr(archives, limit, 100)
+    with pytest.raises(CoattendError, match=problem):
+        for member in members(path):
+            member.read_bytes()
+
+
+def test_a_damaged_header_is_not_the_end(tmp_path):
+    path = tmp_path / "lamps.tar"
+    with tarfile.open(path, "w") as archive:
+        for name in ("a", "b"):
+            archive.addfile(entry_of(name))
+    content = bytearray(path.read_bytes())
+    content[512 + 3] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(CoattendError, match="bad checksum"):
+        list(members(path))
 
 
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.95])

@@ -164,3 +164,9 @@ def test_lines_of_cells_end_in_any_way(tmp_path, end):
     file.write_bytes("\ufeff".encode() + end.join(["passage,question", '"Two', 'lines.",Which?', ""]).encode())
     (passage,) = custom.read(file, max_characters=1000)
     assert passage.text == f"Two{end}lines."
+
+
+def test_a_column_that_stands_twice_is_refused(tmp_path):
+    (tmp_path / "own.csv").write_text("passage,question,question\nA lamp.,Where?,When?\n")
+    with pytest.raises(CoattendError, match="has the column 'question' twice"):
+        list(custom.read(tmp_path / "own.csv", max_characters=100))

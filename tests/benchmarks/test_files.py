@@ -112,6 +112,13 @@ def test_json_that_python_refuses(form, tmp_path, content):
     error_of(form, tmp_path / NAME)
 
 
+@pytest.mark.parametrize("form", ["squad", "race", "recam", "custom"])
+def test_a_key_that_stands_twice(form, tmp_path):
+    key = {"squad": "data", "race": "id", "recam": "label", "custom": "question"}[form]
+    (tmp_path / NAME).write_text(CONTENTS[form][:-1] + f', "{key}": 0}}')
+    assert f"the key '{key}' stands twice in one object" in error_of(form, tmp_path / NAME)
+
+
 def test_cbt_that_is_none(tmp_path):
     (tmp_path / NAME).write_text("\n\nOnce upon a time.\n1 There was a lamp .\n")
     assert "line 3" in error_of("cbt", tmp_path / NAME)

@@ -60,3 +60,15 @@ def test_too_many_at_once_are_429():
         return await asyncio.gather(*(ask(guard, b"1") for _ in range(4)))
 
     assert [status for status, _ in asyncio.run(crowd())] == [408, 408, 429, 429]
+
+
+def test_what_no_reader_of_json_can_take_is_400():
+    guard = guarded(echo, most_bytes=100_000)
+    for body, problem in ((b"[" * 51, "51"), (b"9" * 1000, "digits")):
+        status, told = asyncio.run(ask(guard, body))
+        assert status == 400
+        assert ("nested more than 50 levels" if problem == "51" else "more than 1,000 digits") in json.loads(told)[
+            "message"
+        ]
+    for body in (b"[" * 50, b'"' + b"[" * 500 + b'\\"' + b"9" * 5000 + b'"', b"[]" * 500):
+        assert asyncio.run(ask(guard, body)) == (200, body)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from coattend.answering.answerer import Answerer
 from coattend.answering.asked import Asked, Refused
 from coattend.benchmarks import custom
-from coattend.benchmarks.checks import Flaw, need
+from coattend.benchmarks.checks import Flaw, need, need_text, storable
 from coattend.datasets.sharded import ShardPlan
 from coattend.errors import CoattendError, did_you_mean
 from coattend.tables import ANSWERS
@@ -20,6 +20,9 @@ from coattend.text.identity import file_digest, text_id
 
 VERSION = 1
 """Raised whenever the same reader would answer the same question otherwise."""
+
+LONGEST_ID = 1_000
+"""Characters of a question's own id."""
 
 _SHOWN = 3
 
@@ -111,6 +114,10 @@ def _row(place: str, values: Any) -> Row:
                 raise Flaw(f"has an unknown field {name[:60]!r}. {did_you_mean(name, list(custom.KNOWN))}")
         asked = asked_of(values)
         given = values.get("id")
+        if isinstance(given, str):
+            need_text(given, "the id", max_characters=LONGEST_ID)
+        elif given is not None:
+            need(given, int, "the id")
         texts = "\n".join([asked.passage, asked.question, *(asked.options or ())])
         return Row(text_id(texts) if given is None else f"{given}", place, asked)
     except Flaw as flaw:
@@ -144,7 +151,8 @@ def _answered(rows: Sequence[Row], answerer: Answerer) -> pa.Table:
     told = []
     for row in rows:
         one = row.asked if isinstance(row.asked, Refused) else next(given)
-        question = None if isinstance(row.asked, Refused) else row.asked.question
+        # A question that holds half a surrogate pair is refused, and no table can store it as it is.
+        question = None if isinstance(row.asked, Refused) else storable(row.asked.question)
         result = {"problem": one.message} if isinstance(one, Refused) else one
         told.append({"id": row.id, "place": row.place, "question": question} | result)
     return pa.Table.from_pylist(told, schema=ANSWERS)

@@ -2,7 +2,9 @@
 
 import gzip
 import io
+import lzma
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -15,9 +17,19 @@ from coattend.errors import CoattendError
 
 LARGEST = 2 * 1024**3
 """Bytes of the largest member that is read: no published file of a benchmark has as many."""
+LARGEST_AT_ONCE = 512 * 1024**2
+"""Bytes of the largest member that is read into memory as a whole, as JSON has to be."""
+LARGEST_ALTOGETHER = 16 * 1024**3
+"""Bytes of all members: a small archive of zeros could keep a reader busy for days."""
+LARGEST_HEADER = 1024**2
+"""Bytes of what a tar archive says of one member, which tarfile reads into memory."""
 
-# RuntimeError: a zip file that is encrypted, or packed in a way that Python cannot unpack.
-_BROKEN = (OSError, EOFError, RuntimeError, tarfile.TarError, zipfile.BadZipFile, zlib.error)
+# RuntimeError: a zip file that is encrypted, or packed in a way that Python cannot unpack. ValueError, IndexError and
+# struct.error: what zipfile and tarfile say of numbers and names that cannot be.
+_BROKEN = (
+    *(OSError, EOFError, RuntimeError, ValueError, IndexError, OverflowError, struct.error),
+    *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+)
 
 
 class Member:
@@ -46,9 +58,17 @@ class Member:
         return io.BufferedReader(_Guarded(self._content, str(self)), 1 << 16)
 
     def read_bytes(self) -> bytes:
-        """All of its bytes."""
+        """All of its bytes.
+
+        Raises:
+            CoattendError: If the archive is broken, or they are more than `LARGEST_AT_ONCE`.
+        """
         with self.open() as file:
-            return file.read()
+            content = file.read(LARGEST_AT_ONCE + 1)
+        if len(content) > LARGEST_AT_ONCE:
+            problem = f"has more than the {LARGEST_AT_ONCE:,} bytes that are read at once"
+            raise CoattendError(problem, where=str(self), cure=CURE)
+        return content
 
 
 def members(archive: Path) -> Iterator[Member]:
@@ -56,25 +76,53 @@ def members(archive: Path) -> Iterator[Member]:
 
     Raises:
         CoattendError: If it is no archive, is broken, or holds what no benchmark's archive holds: a path that leads out
-            of it, a link, a device, or a file of more than `LARGEST` bytes.
+            of it, a link, a device, a file of more than `LARGEST` bytes, or more than `LARGEST_ALTOGETHER`.
     """
+    left = LARGEST_ALTOGETHER
     try:
-        yield from _zipped(archive) if archive.suffix == ".zip" else _tarred(archive)
+        for size, member in _zipped(archive) if archive.suffix == ".zip" else _tarred(archive):
+            left -= size
+            if left < 0:
+                problem = f"holds more than {LARGEST_ALTOGETHER:,} bytes, more than any published archive"
+                raise CoattendError(problem, where=str(archive), cure=CURE)
+            if member is not None:
+                yield member
     except _BROKEN as error:
         raise CoattendError(f"is not a whole archive ({error})", where=str(archive), cure=CURE) from None
 
 
-def _tarred(archive: Path) -> Iterator[Member]:
+def _tarred(archive: Path) -> Iterator[tuple[int, Member | None]]:
     # tarfile itself takes the end of a file that was cut off for the end of the archive: gzip does not.
-    with _unzipped(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
+    with _unzipped(archive) as stream, tarfile.open(fileobj=stream, mode="r|", tarinfo=_Entry) as tar:
         for entry in tar:
-            inside = _checked(archive, entry.name, entry.size, regular=entry.isreg(), folder=entry.isdir())
+            # A sparse file says that it is large, and has next to nothing in it.
+            regular = entry.isreg() and not entry.issparse()
+            inside = _checked(archive, entry.name, entry.size, regular=regular, folder=entry.isdir())
             content = tar.extractfile(entry) if inside else None
-            if inside and content:
-                yield Member(archive, inside, content)
+            yield entry.size, Member(archive, inside, content) if inside and content else None
             tar.members = []  # It keeps every entry that it has seen.
         while stream.read(1 << 20):  # What is left tells whether the whole was sound.
             pass
+
+
+class _Entry(tarfile.TarInfo):
+    """A header of a tar archive. tarfile takes one that is damaged for the archive's end."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes, encoding: str, errors: str) -> "_Entry":
+        try:
+            entry = super().frombuf(buf, encoding, errors)
+        except (tarfile.EmptyHeaderError, tarfile.EOFHeaderError):  # type: ignore[attr-defined]
+            raise
+        except tarfile.HeaderError as error:
+            raise tarfile.ReadError(str(error)) from None
+        if entry.size < 0 or (entry.type not in _HOLDING and entry.size > LARGEST_HEADER):
+            raise tarfile.ReadError(f"a header of {entry.size:,} bytes")
+        return entry
+
+
+_HOLDING = (*tarfile.REGULAR_TYPES, tarfile.DIRTYPE)
+"""Types of members that may hold bytes; those of others belong to a header."""
 
 
 def _unzipped(archive: Path) -> IO[bytes]:
@@ -92,22 +140,23 @@ def _unzipped(archive: Path) -> IO[bytes]:
     return archive.open("rb")
 
 
-def _zipped(archive: Path) -> Iterator[Member]:
+def _zipped(archive: Path) -> Iterator[tuple[int, Member | None]]:
     with zipfile.ZipFile(archive) as zipped:
         for entry in zipped.infolist():
             kind = stat.S_IFMT(entry.external_attr >> 16)
             regular = kind in (0, stat.S_IFREG)
             inside = _checked(archive, entry.filename, entry.file_size, regular=regular, folder=entry.is_dir())
-            if inside:
-                with zipped.open(entry) as content:
-                    yield Member(archive, inside, content)
+            if inside is None:
+                continue
+            with zipped.open(entry) as content:
+                yield entry.file_size, Member(archive, inside, content)
 
 
 def _checked(archive: Path, name: str, size: int, *, regular: bool, folder: bool) -> PurePosixPath | None:
     """The path of a file that may be read, or None for what is passed over."""
     inside = PurePosixPath(name)
     problem = None
-    if inside.is_absolute() or ".." in inside.parts:
+    if inside.is_absolute() or ".." in inside.parts or "\\" in name or "\0" in name:
         problem = "has a path that leads out of the archive"
     elif not regular and not folder:
         problem = "is a link or a device, not a file"

@@ -7,6 +7,10 @@ Kind = TypeVar("Kind")
 _NAMES = {dict: "an object", list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number"}
 
 
+MOST_OPTIONS = 2**15
+"""Options that a label can number in the table of questions."""
+
+
 class Flaw(Exception):
     """Why a record cannot be used."""
 
@@ -14,6 +18,16 @@ class Flaw(Exception):
 def name_of(value: Any) -> str:
     """What a value of a JSON file is called."""
     return _NAMES.get(type(value), "nothing")
+
+
+def named(value: Any) -> str:
+    """A name from a file as it can be told, be it none: its beginning, without what no table can store."""
+    return storable(str(value)[:60])
+
+
+def storable(text: str) -> str:
+    """A text with half surrogate pairs written out, which no table can store."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def need(value: Any, kind: type[Kind], what: str) -> Kind:
@@ -65,6 +79,8 @@ def need_options(values: Any, *, max_characters: int, count: int | None = None) 
     options = need(values, list, "the list of options")
     if count is not None and len(options) != count:
         raise Flaw(f"has {len(options)} options instead of {count}")
+    if len(options) > MOST_OPTIONS:
+        raise Flaw(f"has {len(options):,} options, more than {MOST_OPTIONS:,}")
     if len(options) < 2:
         raise Flaw("has no options" if not options else "has one option only")
     return tuple(need_text(o, f"option {n}", max_characters=max_characters) for n, o in enumerate(options, 1))

@@ -52,7 +52,7 @@ def _passage(parts: list[str], file: str, max_characters: int) -> PassageRecord:
     for entity in entities:
         if not _ENTITY.fullmatch(entity):
             raise Flaw(f"the entity {entity[:60]!r} is not written @entity and a number")
-    ordered = sorted(set(entities), key=lambda entity: int(entity.removeprefix("@entity")))
+    ordered = sorted(set(entities), key=lambda entity: (len(entity), entity))
     options = need_options(ordered, max_characters=max_characters)
     label = label_of(answer, options)
     if not occurrences(context, options)[label]:

@@ -32,7 +32,10 @@ from coattend.text.identity import text_id
 
 NEEDED = ("passage", "question")
 KNOWN = (*NEEDED, "id", "subset", "options", "label", "answer", "answers", "start")
-_NUMBERED = re.compile(r"option_[1-9]\d*")
+_NUMBERED = re.compile(r"option_[1-9][0-9]{0,4}")
+
+
+_WHOLE = re.compile(r"[0-9]{1,9}")
 
 
 def read(path: Readable, *, max_characters: int) -> Iterator[PassageRecord | Rejected]:
@@ -87,10 +90,10 @@ def _json_rows(path: Readable) -> Iterator[tuple[str, Any]]:
 def _csv_rows(path: Readable) -> Iterator[tuple[str, dict[str, Any] | Flaw]]:
     with path.open("rb") as content:
         reader = csv.DictReader(text_lines(content, path), strict=True)
-        header = [name.strip() for name in reader.fieldnames or ()]
-        _check_header(header, path)
-        reader.fieldnames = header
         try:
+            header = [name.strip() for name in reader.fieldnames or ()]
+            _check_header(header, path)
+            reader.fieldnames = header
             for row in reader:
                 whole = None not in row and None not in row.values()
                 yield (
@@ -104,6 +107,10 @@ def _csv_rows(path: Readable) -> Iterator[tuple[str, dict[str, Any] | Flaw]]:
 def _check_header(header: list[str], path: Readable) -> None:
     missing = [name for name in NEEDED if name not in header]
     strange = [name for name in header if name not in KNOWN and not _NUMBERED.fullmatch(name)]
+    if len(set(header)) < len(header):
+        twice = next(name for name in header if header.count(name) > 1)
+        problem = f"has the column {twice!r} twice in its header ({', '.join(header)[:200]})"
+        raise CoattendError(problem, where=str(path), cure="Leave one of them out")
     if missing or strange:
         problem = f"has no column {missing[0]!r}" if missing else f"has an unknown column {strange[0]!r}"
         cure = did_you_mean((missing or strange)[0], header if missing else [*KNOWN, "option_1"])
@@ -119,7 +126,7 @@ def _from_cells(row: dict[str, str]) -> dict[str, Any]:
         options.pop()
     made: dict[str, Any] = {name: value for name, value in cells.items() if value.strip()}
     for name in ("label", "start"):
-        if made.get(name, "").strip().isdecimal():
+        if _WHOLE.fullmatch(made.get(name, "").strip()):
             made[name] = int(made[name])
     if options:
         return made | {"options": options}

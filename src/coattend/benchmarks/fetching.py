@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from coattend.errors import CoattendError
+from coattend.masking import masked_text
 from coattend.text.identity import file_digest
 
 ATTEMPTS = 5
@@ -71,10 +72,10 @@ def fetch(url: str, path: Path, *, sha256: str | None = None, wait: Callable[[fl
         _tag(part).unlink(missing_ok=True)
         return Fetched("fetched", path.stat().st_size, came)
     except _Refused as error:
-        raise CoattendError(str(error), where=url, cure=f"{error.cure}, {by_hand}") from None
+        raise CoattendError(str(error), where=masked_text(url), cure=f"{error.cure}, {by_hand}") from None
     except requests.RequestException as error:
         cure = f"Run the same command again where there is a network, {by_hand}"
-        raise CoattendError(f"cannot be reached ({_reason(error)})", where=url, cure=cure) from None
+        raise CoattendError(f"cannot be reached ({_reason(error)})", where=masked_text(url), cure=cure) from None
     except OSError as error:
         cure = "Check the free space and the permissions of the folder, then run the same command again"
         raise CoattendError(f"cannot be written ({error.strerror})", where=str(path), cure=cure) from error
@@ -192,4 +193,5 @@ def _reason(error: Exception) -> str:
     while error.args and isinstance(error.args[-1], Exception):
         error = error.args[-1]
     reason = getattr(error, "reason", None)
-    return " ".join(str(_reason(reason) if isinstance(reason, Exception) else error).split())[:160]
+    told = str(_reason(reason) if isinstance(reason, Exception) else error)
+    return " ".join(masked_text(told).split())[:160]

@@ -3,6 +3,7 @@
 import io
 import json
 from codecs import BOM_UTF8
+from collections import Counter
 from collections.abc import Iterator
 from typing import IO, Any, Protocol
 
@@ -73,7 +74,7 @@ def read_json(path: Readable) -> Any:
     """
     text = decode(read_bytes(path), path)
     try:
-        return json.loads(text, strict=False)
+        return _value(text)
     except json.JSONDecodeError as error:
         where = f"{path}, line {error.lineno}, column {error.colno}"
         raise CoattendError(f"is not whole JSON ({error.msg})", where=where, cure=CURE) from None
@@ -148,6 +149,19 @@ def parsed(text: str, where: str) -> Any:
         CoattendError: If it is none.
     """
     try:
-        return json.loads(text, strict=False)
+        return _value(text)
     except (ValueError, RecursionError) as error:
         raise CoattendError(f"is not JSON ({error})", where=where, cure=CURE) from None
+
+
+def _value(text: str) -> Any:
+    return json.loads(text, strict=False, object_pairs_hook=_each_once)
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object, of whose keys none stands twice: of two values, JSON's reader would keep the last without a word."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        (twice, _), *_ = Counter(key for key, _ in pairs).most_common(1)
+        raise ValueError(f"the key {twice[:60]!r} stands twice in one object")
+    return made

@@ -38,8 +38,10 @@ def rows(
             if not file.metadata.num_rows:
                 raise CoattendError("has no rows", where=str(path), cure=CURE)
             for batch in file.iter_batches(ROWS, columns=known):
+                batch.validate(full=True)  # Arrow takes a text's bytes as they are, UTF-8 or not.
                 yield from batch.to_pylist()
-    except (pa.ArrowException, OSError) as error:
+    # ValueError, OverflowError: values that Python has not, such as a day of the year 10,000.
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         reason = str(error).splitlines()[0]
         raise CoattendError(f"is not a whole Parquet file ({reason})", where=str(path), cure=CURE) from None
 

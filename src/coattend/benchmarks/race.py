@@ -6,7 +6,7 @@ Source: Lai et al. 2017, "RACE: Large-scale ReAding Comprehension Dataset From E
 from collections.abc import Iterator
 from typing import Any
 
-from coattend.benchmarks.checks import Flaw, need, need_options, need_text, need_words
+from coattend.benchmarks.checks import Flaw, named, need, need_options, need_text, need_words
 from coattend.benchmarks.files import CURE, Readable, read_json
 from coattend.benchmarks.records import PassageRecord, QuestionRecord, Rejected
 from coattend.errors import CoattendError
@@ -29,7 +29,8 @@ def read(path: Readable, *, max_characters: int) -> Iterator[PassageRecord | Rej
     try:
         yield from article(content, path.name, max_characters)
     except Flaw as flaw:
-        yield Rejected(path.name, str(content.get("id", "the article"))[:60], str(flaw))
+        name = content.get("id")
+        yield Rejected(path.name, named(name) if name else "the article", str(flaw))
 
 
 def article(content: dict[str, Any], file: str, max_characters: int) -> Iterator[PassageRecord | Rejected]:

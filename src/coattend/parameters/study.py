@@ -1,8 +1,8 @@
 """A table or figure of a paper as a study: variants of a reader, benchmarks, seeds, and what the paper printed."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from coattend.parameters.search import SearchParameters
 from coattend.parameters.strict import Parameters
@@ -28,6 +28,21 @@ Numbers = dict[str, Any]
 """Benchmark to split, or split/subset, to a score or to scores by the metric's name; or a quantity of the variant."""
 
 
+def _of_mappings(entry: dict[str, Any]) -> dict[str, Any]:
+    """A reader's entry, whose training is looked into before the reader is known."""
+    training = entry.get("training", {})
+    if not isinstance(training, dict):
+        raise ValueError("training must be a mapping of fields to values")
+    if not isinstance(training.get("train_on", {}), dict):
+        raise ValueError("train_on must be a mapping of benchmarks to subsets")
+    return entry
+
+
+Entry = Annotated[dict[str, Any], AfterValidator(_of_mappings)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_+-]+$")]
+"""What files, folders and datasets are called by: no dots, no slashes, no blanks."""
+
+
 class PaperParameters(Parameters):
     """What a study file's studies come from."""
 
@@ -42,7 +57,7 @@ class VariantParameters(Parameters):
     """One row of a study: what differs from its base reader."""
 
     title: str = Field(description="What the row is called.")
-    change: dict[str, Any] = Field(
+    change: Entry = Field(
         {}, description="Differences from the base: a reader's entry as in parameters/readers; with another `reader`, "
         "the base's options do not count, and its training does."
     )  # fmt: skip
@@ -96,9 +111,9 @@ class StudyParameters(Parameters):
     options: dict[str, Any] = Field(
         {}, description="Options that every variant's reader has, whatever is said of it: sizes for small machines."
     )
-    base: dict[str, Any] = Field(description="A reader's entry that variants differ from.")
+    base: Entry = Field(description="A reader's entry that variants differ from.")
     baseline: str = Field(description="The variant that the others are compared with.")
-    variants: dict[str, VariantParameters] = Field(min_length=1, description="The rows.")
+    variants: dict[Name, VariantParameters] = Field(min_length=1, description="The rows.")
     shows: tuple[Shown, ...] = Field((), description="What is shown beside the table of scores.")
     examples: tuple[ExampleParameters, ...] = Field((), description="Questions that are always shown.")
     printed: tuple[PrintedParameters, ...] = Field((), description="The paper's numbers.")

@@ -86,7 +86,7 @@ def _parameters(name: str, head: str) -> tuple[int, ...]:
     from coattend.readers.encoders.words import Words
     from coattend.readers.reader import Reader
 
-    minilm = AutoConfig.from_pretrained(str(encoder_folder(EMBEDDED)))
+    minilm = AutoConfig.from_pretrained(str(encoder_folder(EMBEDDED)), trust_remote_code=False)
     recurrent = registry.encoder_of(name) == "recurrent"
     options = {"vectors": "random", "vector_width": minilm.hidden_size} if recurrent else {}
     with torch.device("meta"):

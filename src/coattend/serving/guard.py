@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
@@ -14,9 +15,16 @@ HEARD_OUT = 32
 """How many times the bytes that are allowed are read of a request that is too large."""
 
 
+DEEPEST = 50
+"""Levels of a request: JSON's reader takes a level of Python's own stack for each, and would blame the server."""
+_BRACKET = re.compile(rb"[][{}]")
+_LONG_NUMBER = re.compile(rb"[0-9]{1000}")
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+
+
 class Guard:
-    """ASGI middleware that answers what is too large with 413, what takes too long with 408, and what comes while too
-    many wait with 429.
+    """ASGI middleware that answers what is too large with 413, what no JSON reader can take with 400, what takes too
+    long with 408, and what comes while too many wait with 429.
 
     Args:
         application: What it guards.
@@ -58,6 +66,9 @@ class Guard:
                 if body is None:
                     await refuse(send, 413, f"the request has more than {self._most_bytes:,} bytes")
                     return
+                if problem := unreadable(body):
+                    await refuse(send, 400, problem)
+                    return
                 await self._application(scope, _replayed(body, receive), noting)
         except TimeoutError:
             if not begun:
@@ -75,6 +86,19 @@ class Guard:
             # Who sends too much is heard out, within reason: most clients read no answer before they have sent all.
             more = message.get("more_body", False)
         return b"".join(parts) if length <= self._most_bytes else None
+
+
+def unreadable(body: bytes) -> str | None:
+    """What in a JSON text, be it whole or not, Python's reader would fail at with an error that is nobody's fault."""
+    outside = _STRING.sub(b"", body)
+    if _LONG_NUMBER.search(outside):
+        return "the request has a number of more than 1,000 digits"
+    depth = 0
+    for bracket in _BRACKET.findall(outside):
+        depth += 1 if bracket in b"[{" else -1
+        if depth > DEEPEST:
+            return f"the request is nested more than {DEEPEST} levels deep"
+    return None
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

@@ -18,6 +18,9 @@ def of_numbers(path: tuple[Any, ...], numbers: Numbers, benchmarks: Collection[s
     """Numbers of nothing that the study has or papers print."""
     for name, value in numbers.items():
         yield from unknown((*path, name), name, (*benchmarks, *QUANTITIES), "benchmark or quantity")
+        if name in benchmarks and not isinstance(value, dict):
+            yield Problem((*path, name), "must be a mapping of splits to scores", None)
+            continue
         for place, cell in value.items() if name in benchmarks else ():
             here = (*path, name, place)
             yield from unknown(here, place.partition("/")[0], (*SPLITS, *QUANTITIES), "split or quantity")

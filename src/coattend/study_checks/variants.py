@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from pydantic import ValidationError
+
 from coattend import configuration, readers
 from coattend.errors import CoattendError
 from coattend.parameters import ReaderParameters
@@ -19,11 +21,23 @@ def of_variant(study: Study, name: str) -> Iterator[Problem]:
         yield from unknown((*path, "benchmarks"), benchmark, asked.benchmarks, "benchmark")
     start = study.starts_from(name)
     if start is not None:
-        yield from unknown((*path, "change", "training", "start_from"), start, asked.variants, "variant")
+        place = (*path, "change", "training", "start_from")
+        yield from unknown(place, start, asked.variants, "variant")
+        if _starts_from_itself(study, name):
+            yield Problem(place, f"{name!r} would start from itself", "Name a variant that is trained before it")
     yield from _of_reader(study, name)
     other = asked.baseline_of(name)
     if name != other and _same(study, name, other):
         yield Problem((*path, "change"), f"{name!r} is what its baseline {other!r} is", "Change something in it")
+
+
+def _starts_from_itself(study: Study, name: str) -> bool:
+    """Whether a variant begins with trials that begin with its own."""
+    seen, one = {name}, study.starts_from(name)
+    while one in study.parameters.variants and one not in seen:
+        seen.add(one)
+        one = study.starts_from(one)
+    return one == name
 
 
 def _of_reader(study: Study, variant: str) -> Iterator[Problem]:
@@ -34,7 +48,12 @@ def _of_reader(study: Study, variant: str) -> Iterator[Problem]:
     except CoattendError as error:
         yield Problem((*path, "reader"), error.problem, error.cure)
         return
-    entry = ReaderParameters.model_validate(study.entry(variant))
+    try:
+        entry = ReaderParameters.model_validate(study.entry(variant))
+    except ValidationError as error:
+        first = error.errors()[0]
+        yield Problem((*path, *first["loc"]), first["msg"].removeprefix("Value error, "), None)
+        return
     for option in entry.options:
         yield from unknown((*path, option), option, readers.option_names(entry.reader), f"option of {entry.reader}")
     yield from of_training((*path, "training"), entry.training)

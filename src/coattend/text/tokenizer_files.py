@@ -92,7 +92,7 @@ def _fetched(source: str) -> Path:
 
 def _converted(folder: Path) -> Any:
     # Imported by name: only this rare case may pull in transformers.
-    loaded = importlib.import_module("transformers").AutoTokenizer.from_pretrained(str(folder))
+    loaded = importlib.import_module("transformers").AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
     return loaded.backend_tokenizer
 
 

@@ -16,6 +16,7 @@ from coattend.datasets.mlflow_store import asking
 from coattend.errors import CoattendError
 from coattend.evaluation.groups import EVERYTHING
 from coattend.evaluation.runs import finished
+from coattend.masking import masked
 from coattend.parameters import TrackingParameters
 from coattend.tracking import studies, trials
 from coattend.tracking.processes import close_orphans
@@ -148,7 +149,7 @@ class Tracking:
         run_name = f"{name} {run_params['run_id'][:19]}"
         parent = client.create_run(experiment, tags=tags, run_name=run_name).info.run_id
         for key in ("pipeline_names", "namespaces", "env", "runtime_params"):
-            client.log_param(parent, key, json.dumps(run_params[key], default=str)[:5000])
+            client.log_param(parent, key, json.dumps(masked(run_params[key]), default=str)[:5000])
         return parent
 
     def _write_metrics(self, metrics: dict[str, Any], predictions: pads.Dataset, store: Path | None) -> None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from coattend.evaluation.alarms import alarms
+from coattend.masking import masked, masked_text
 from coattend.tracking.store import common_tags, experiment_of, log_values
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class TrialRun:
     def end(self, outcome: dict[str, Any]) -> None:
         """Write what the trial took, or why it failed, and close the run."""
         if outcome.get("failure"):
-            self._client.set_tag(self.run, "failure", outcome["failure"][:5000])
+            self._client.set_tag(self.run, "failure", masked_text(outcome["failure"])[:5000])
             self.close("FAILED")
             return
         write_outcome(self._client, self.run, outcome)
@@ -84,11 +85,12 @@ def create(client: "MlflowClient", trial: dict[str, Any], experiment: str, paren
         "trial_id": trial["trial_id"],
         "data_hash": data,
     }
+    tags = {key: masked_text(value) for key, value in tags.items()}
     name = f"{trial['name']} seed {trial['seed']}"
     run = client.create_run(experiment_of(client, experiment, project), tags=tags, run_name=name).info.run_id
     encoder = {"head": trial["head"], "encoder": trial["encoder"]}
     parameters = trial["options"] | encoder | {f"training.{key}": value for key, value in trial["training"].items()}
-    client.log_batch(run, params=[Param(key, str(value)) for key, value in parameters.items()])
+    client.log_batch(run, params=[Param(key, str(value)) for key, value in masked(parameters).items()])
     if data:
         source = json.dumps({"benchmark": benchmark, "split": "train"})
         client.log_inputs(run, [DatasetInput(Dataset(benchmark, data[:36], source_type="local", source=source))])

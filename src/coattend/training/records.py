@@ -1,9 +1,9 @@
 """A sequence of records that lie in a mapped file, each made anew when it is asked for."""
 
-import marshal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Generic, TypeVar, overload
 
+import msgpack
 import numpy as np
 
 from coattend.training.mapped import MappedFile, let_go
@@ -36,7 +36,7 @@ class Records(Sequence[Record], Generic[Record]):
         """
         content, ends, end = MappedFile(), MappedFile(), 0
         for number, one in enumerate(given, 1):
-            end += content.write(marshal.dumps(tuple(vars(one).values())))
+            end += content.write(msgpack.packb(tuple(vars(one).values()), unicode_errors="surrogatepass"))
             ends.write(np.int64(end))
             if number % AT_ONCE == 0:
                 let_go()
@@ -56,7 +56,9 @@ class Records(Sequence[Record], Generic[Record]):
             return [self[number] for number in range(*place.indices(len(self)))]
         number = range(len(self))[place]  # Counts from the end, and knows where that is.
         start = self._ends[number - 1] if number else 0
-        return self._kind(*marshal.loads(self._content[start : self._ends[number]]))
+        return self._kind(
+            *msgpack.unpackb(self._content[start : self._ends[number]], use_list=False, unicode_errors="surrogatepass")
+        )
 
     def __iter__(self) -> Iterator[Record]:
         for number in range(len(self)):

@@ -13,6 +13,7 @@ from typing import Any
 
 from coattend.datasets.atomic import alone
 from coattend.datasets.seals import is_whole, sealed
+from coattend.masking import masked_text
 from coattend.text.identity import file_digest, version_of
 
 TRAINING_VERSION = 1
@@ -69,7 +70,9 @@ class Trial:
 
     def fail(self, problem: str) -> dict[str, Any]:
         """Record why the trial has no result."""
-        return self._write("failure", {"trial_id": self.id, "seed": self.content["seed"], "failure": problem})
+        return self._write(
+            "failure", {"trial_id": self.id, "seed": self.content["seed"], "failure": masked_text(problem)}
+        )
 
     @contextmanager
     def locked(self) -> Iterator[None]:

@@ -6,6 +6,7 @@ from typing import Any
 from coattend.benchmarks.fetching import fetch
 from coattend.benchmarks.raw import raw_folder
 from coattend.configuration import project_folder
+from coattend.masking import masked_text
 from coattend.parameters import BenchmarkParameters
 
 logger = logging.getLogger(__name__)
@@ -36,9 +37,11 @@ def download(benchmark: BenchmarkParameters) -> list[dict[str, Any]]:
         fetched = fetch(file.url, path, sha256=file.sha256)
         if fetched.state == "another":
             logger.warning(
-                "%s is not the published file; it is left as it is. Move it away to fetch %s", path, file.url
+                "%s is not the published file; it is left as it is. Move it away to fetch %s",
+                path,
+                masked_text(file.url),
             )
         else:
             logger.info("%s: %s, %s bytes", path, fetched.state, f"{fetched.size:,}")
-        records.append({"file": file.file, "url": file.url, **fetched._asdict()})
+        records.append({"file": file.file, "url": masked_text(file.url), **fetched._asdict()})
     return records

@@ -77,7 +77,9 @@ def load_tokenizer(source: str | Path) -> "PreTrainedTokenizerBase":
     folder = encoder_folder(source)
     try:
         with _silence():
-            return AutoTokenizer.from_pretrained(str(folder or source), local_files_only=folder is not None)
+            return AutoTokenizer.from_pretrained(
+                str(folder or source), local_files_only=folder is not None, trust_remote_code=False
+            )
     except (OSError, ValueError) as error:
         raise _cannot_be_had(str(source), folder, error) from None
 
@@ -109,9 +111,15 @@ def _pretrained(source: str | Path, dropout: float | None, pooler: bool) -> "Pre
         if folder is not None and not local:
             break
         try:
-            config = _prepared(AutoConfig.from_pretrained(name, local_files_only=local), dropout)
+            config = AutoConfig.from_pretrained(name, local_files_only=local, trust_remote_code=False)
             model, report = AutoModel.from_pretrained(
-                name, config=config, dtype=torch.float32, local_files_only=local, output_loading_info=True
+                name,
+                config=_prepared(config, dropout),
+                dtype=torch.float32,
+                local_files_only=local,
+                output_loading_info=True,
+                trust_remote_code=False,  # An encoder is weights and numbers: no code of a stranger runs,
+                use_safetensors=True,  # and no pickle is opened.
             )
         except CoattendError:
             raise

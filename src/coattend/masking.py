@@ -1,0 +1,53 @@
+"""Credentials stay where they are: what is logged, tracked or told has three stars in their place.
+
+A name looks like a credential's where one of its parts is a word such as ``password`` or ``token``, or two of them are
+``api_key`` and the like: ``hf_token`` does, ``tokens_per_batch`` and ``tokenizer`` do not.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+
+MASK = "***"
+SHORTEST = 8
+"""Characters of a value in the environment that is looked for in texts: a shorter one stands in any text by chance."""
+
+_NAME = (
+    r"(?:[\w.-]*[._-])?(?:token|password|passwd|passphrase|pwd|secret|secrets|credential|credentials|authorization"
+    r"|signature|sig|(?:api|access|private|secret|account|auth|encryption)[._-]?key)(?:[._-](?:id|value|key))?"
+)
+_LOOKS_LIKE_ONE = re.compile(_NAME, re.IGNORECASE)
+_CAPITALS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_IN_ADDRESS = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+_ASSIGNED = re.compile(rf"(?<![\w.-])({_NAME})=[^\s&,;'\"]+", re.IGNORECASE)
+
+
+def is_credential(name: str) -> bool:
+    """Whether a name looks like that of a credential."""
+    return _LOOKS_LIKE_ONE.fullmatch(_CAPITALS.sub("_", name)) is not None
+
+
+def masked(value: Any) -> Any:
+    """A value with credentials masked, at any depth: by their names, in addresses, and those of the environment.
+
+    Args:
+        value: Mappings, lists, texts and others, as parameters are.
+    """
+    if isinstance(value, Mapping):
+        return {
+            key: MASK if is_credential(str(key)) and one not in (None, "") else masked(one)
+            for key, one in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [masked(one) for one in value]
+    return masked_text(value) if isinstance(value, str) else value
+
+
+def masked_text(text: str) -> str:
+    """A text without the user and password of addresses, without what is assigned to a credential's name, and without
+    the values of the environment's variables that are named like credentials."""
+    for name, value in os.environ.items():
+        if len(value) >= SHORTEST and is_credential(name):
+            text = text.replace(value, MASK)
+    return _ASSIGNED.sub(rf"\1={MASK}", _IN_ADDRESS.sub(MASK, text))

@@ -1,0 +1,25 @@
+"""Questions to a reader, in files and over HTTP: each is answered or refused, and never the server's fault."""
+
+from random import Random
+
+import pytest
+from fuzz.mutations import mutated
+
+from fuzz import doors
+
+CHANGED = 4
+"""Inputs after changes, for each door: a reader answers to what is left of them."""
+
+
+@pytest.fixture(scope="module", params=doors.ASKED)
+def door(request):
+    return doors.door(request.param)
+
+
+def test_whole_broken_and_changed_inputs(door, tmp_path):
+    assert all(door.takes(content, tmp_path) for content in door.whole)
+    for file in door.broken_once():
+        door.takes(file.read_bytes(), tmp_path)
+    chance = Random(door.name)
+    for _ in range(CHANGED):
+        door.takes(mutated(chance.choice(door.whole), chance), tmp_path)
