@@ -11,7 +11,8 @@ from coattend.errors import CoattendError
 
 def test_a_run_ends_with_what_came_out(run_trained, trained_sample, caplog):
     caplog.set_level("INFO")
-    run_trained("training,evaluation,reporting", "sample.poi_net")
+    as_trained = {"sample": {"training": {"precision": "fp32"}}}
+    run_trained("training,evaluation", "sample.poi_net", benchmarks=as_trained)
     metrics = json.loads((trained_sample / "data/test/07_model_output/sample/poi_net/metrics.json").read_text())
     one = metrics["splits"]["dev"]["all"]["accuracy"]
     ended = [record.message for record in caplog.records if record.name == "coattend.hooks"]
