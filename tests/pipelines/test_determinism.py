@@ -4,12 +4,15 @@
 import shutil
 from multiprocessing import process
 
+import pytest
+
 from coattend.pipelines import shards
 
 STAGES = "ingestion,tagging,tokenization"
 FOLDERS = ("02_intermediate", "03_primary", "04_feature", "05_model_input")
 
 
+@pytest.mark.slow
 def test_two_processes_write_what_one_writes(kedro_run, project, monkeypatch):
     monkeypatch.setattr(shards, "_LITTLE", 0)  # The sample is so small that one process would do it all.
     data = project / "data" / "test"
