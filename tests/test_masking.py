@@ -121,7 +121,8 @@ def test_a_store_never_sees_a_credential(tmp_path):
         assert secret not in stored
 
 
-def test_the_parameters_of_a_run_are_masked_in_its_store(tmp_path):
+def test_the_parameters_of_a_run_are_masked_in_its_store(tmp_path, monkeypatch):
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     from kedro.pipeline import Pipeline, node
     from mlflow import MlflowClient
 

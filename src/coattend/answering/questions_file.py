@@ -55,7 +55,7 @@ def file_of(given: str | None, *, where: str = "prediction.input") -> Path:
     file = Path(given)
     if not file.is_file():
         near = sorted(str(one) for one in file.parent.glob("*") if one.suffix in (".csv", ".jsonl", ".parquet"))
-        cure = f"Beside it there are: {', '.join(near[:10])}" if near else "Check the path"
+        cure = did_you_mean(given, near) if near else "Check the path"
         raise CoattendError(f"there is no file {given!r}", where=where, cure=cure)
     return file
 

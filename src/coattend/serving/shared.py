@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from coattend.answering import recipe as recipes
 from coattend.answering.packing import pack
 from coattend.answering.recipe import Recipe
+from coattend.datasets.seals import seal_of
 from coattend.datasets.stored_tables import StoredTables
 from coattend.evaluation import answers, groups, scoring
 from coattend.parameters import BenchmarkParameters
@@ -52,6 +53,11 @@ def write(
         for file in recipes.weights_of(made).iterdir():
             file.rename(made / file.name)
         (made / "model").rmdir()
+        # Its files lie elsewhere now, and the Hub has digests of its own.
+        (made / recipes.FILE).write_text(
+            recipe.model_copy(update={"model_digest": None}).model_dump_json(indent=1) + "\n"
+        )
+        seal_of(made / recipes.FILE).unlink(missing_ok=True)
         (made / CONFIG).write_text(json.dumps(_config(recipe), indent=1) + "\n")
         (made / card.FILE).write_text(hub_card.front_matter(recipe, metrics, benchmark) + told)
         shutil.rmtree(target, ignore_errors=True)
