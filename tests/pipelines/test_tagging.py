@@ -15,6 +15,7 @@ from kedro.runner import SequentialRunner
 from stored_texts import BENCHMARK, KINDS, LEXICON, rewritten, save_tags, save_texts, shard_of, written
 
 from coattend.datasets.schema import SchemaValidator
+from coattend.datasets.seals import seal_of
 from coattend.datasets.sharded import ShardedTableDataset
 from coattend.datasets.sharded import shards as shards_of
 from coattend.datasets.stored_rows import StoredRows, StoredRowsDataset
@@ -139,6 +140,7 @@ def test_shards_follow_the_names_of_those_of_the_texts(tmp_path):
     for file in list(manifest.parent.glob("*.parquet")):
         file.rename(file.with_stem(f"{file.stem}-renamed"))
         manifest.write_text(manifest.read_text().replace(f'"{file.stem}"', f'"{file.stem}-renamed"'))
+    seal_of(manifest).unlink()
     texts = ShardedTableDataset(filepath=str(tmp_path / "texts"))
     stored = save_tags(tmp_path, texts)
     assert shards_of(stored.load()).keys() == shards_of(texts.load()).keys()
