@@ -86,11 +86,3 @@ def test_a_training_goes_on_when_its_store_is_locked_meanwhile(run_shared, share
         run for run in runs_of(shared_project) if run.data.tags["kind"] == "trial" and run.info.status == "FINISHED"
     )
     assert trial.data.metrics["dev.accuracy"] >= 0
-
-
-@pytest.mark.slow
-def test_a_store_that_was_removed_is_made_again(run_shared, shared_project):
-    run_shared("training", "sample.as_reader", **TINY)
-    (shared_project / "mlflow.db").rename(shared_project / "away.db")
-    run_shared("training,evaluation", "sample.as_reader", **TINY)
-    assert {run.data.tags["kind"] for run in runs_of(shared_project)} == {"kedro run", "trial"}

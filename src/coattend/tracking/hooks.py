@@ -3,8 +3,7 @@
 import json
 import logging
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -113,30 +112,29 @@ class Tracking:
         name = os.environ.get(EXPERIMENT, "")
         parent = _parents().get(name)
         if parent is not None:
-            with self._going_on(trial["trial_id"]):
-                client = client_of(self._project)
-                run = trials.create(client, trial, name, parent, self._project)
-                self._open[trial["trial_id"]] = trials.TrialRun(client, run)
+            self._try(trial["trial_id"], lambda: self._begin(trial, name, parent))
 
     def trial_logged(self, trial_id: str, step: int, values: dict[str, float]) -> None:
         """Add a point to its curves."""
         if trial_id in self._open:
-            with self._going_on(trial_id):
-                self._open[trial_id].log(step, values)
+            self._try(trial_id, lambda: self._open[trial_id].log(step, values))
 
     def trial_ended(self, trial_id: str, outcome: dict[str, Any]) -> None:
         """Close its run."""
         if trial_id in self._open:
-            with self._going_on(trial_id):
-                self._open[trial_id].end(outcome)
+            self._try(trial_id, lambda: self._open[trial_id].end(outcome))
             self._open.pop(trial_id, None)
 
-    @contextmanager
-    def _going_on(self, trial_id: str) -> Iterator[None]:
+    def _begin(self, trial: dict[str, Any], name: str, parent: str) -> None:
+        client = client_of(self._project)
+        run = trials.create(client, trial, name, parent, self._project)
+        self._open[trial["trial_id"]] = trials.TrialRun(client, run)
+
+    def _try(self, trial_id: str, write: Callable[[], None]) -> None:
         """A training does not end for a store that fails: evaluation writes the run of a trial that has none."""
         try:
             with asking(address_of(self._project)):
-                yield
+                write()
         except CoattendError as error:
             logger.warning("trial %s is no longer tracked and goes on; evaluation tracks it. %s", trial_id, error)
             if trial_id in self._open:

@@ -148,6 +148,7 @@ def _train(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet) 
         done = of_first(trial.outcome)
         if done is not None:
             logger.info("%s.%s seed %d: trial %s is done already", plan.benchmark, plan.name, done["seed"], trial.id)
+            shutil.rmtree(trial.checkpoints, ignore_errors=True)  # Of a run that was killed once it was done.
             return done
         checkpoint = first_first(lambda: last_checkpoint(trial.checkpoints))
         named = {"trial_id": trial.id, "name": plan.name} | trial.content
