@@ -79,6 +79,8 @@ class Endpoints(BaseHTTPRequestHandler):
             else:
                 siblings = [{"rfilename": path} for path in kept]
                 self.answer(200, {"id": f"{user}/{name}", "sha": COMMIT, "siblings": siblings})
+        elif "/resolve/" not in self.path:
+            self.answer(404, {"error": "Not found"})
         else:
             repository, _, place = self.path.lstrip("/").partition("/resolve/")
             content = self.server.files[repository][place.partition("/")[2]]

@@ -78,6 +78,17 @@ def test_a_tagger_travels_to_other_processes(nltk_folder):
     assert again("Wu is the Wu.") == tagger("Wu is the Wu.")
 
 
+def test_data_of_links_is_read(nltk_folder, tmp_path, monkeypatch):
+    """As in the cache of the Hugging Face Hub, whose files lie elsewhere, named by their digests."""
+    text = "Dr. Wu is singing. Wu is the Wu."
+    before = resolve(TaggingParameters(tagger="nltk"))(text)
+    linked = nltk_folder.rename(tmp_path / "linked")
+    for number, file in enumerate([file for file in linked.rglob("*") if file.is_file()]):
+        file.symlink_to(file.rename(tmp_path / f"blob_{number}"))
+    monkeypatch.setenv("NLTK_DATA", str(linked))
+    assert resolve(TaggingParameters(tagger="nltk"))(text) == before
+
+
 @pytest.mark.parametrize("damage", ["", "{", '{"bias": 3}'])
 def test_data_that_is_not_whole_is_named_with_its_cure(nltk_folder, damage):
     file = nltk_folder / "taggers/averaged_perceptron_tagger_eng/averaged_perceptron_tagger_eng.weights.json"

@@ -1,10 +1,13 @@
 """NLTK's punkt sentences and averaged perceptron tags."""
 
 import hashlib
-from collections.abc import Iterable
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from coattend.errors import CoattendError
@@ -49,14 +52,27 @@ class NltkTagger:
 def _punkt(folder: Path) -> Any:
     import nltk
 
-    # NLTK takes the first copy in its own list of folders, and reads nowhere else.
-    nltk.data.path.insert(0, str(folder))
-    try:
-        return nltk.tokenize.PunktTokenizer("english")
-    except (LookupError, OSError, ValueError) as error:
-        raise _broken(folder, nltk_data.PUNKT) from error
-    finally:
-        nltk.data.path.remove(str(folder))
+    with _without_links(folder) as plain:
+        # NLTK takes the first copy in its own list of folders, and reads nowhere else.
+        nltk.data.path.insert(0, str(plain))
+        try:
+            return nltk.tokenize.PunktTokenizer("english")
+        except (LookupError, OSError, ValueError) as error:
+            raise _broken(folder, nltk_data.PUNKT) from error
+        finally:
+            nltk.data.path.remove(str(plain))
+
+
+@contextmanager
+def _without_links(folder: Path) -> Iterator[Path]:
+    # The Hub's cache holds links to its blobs, and NLTK follows none that leaves its folder.
+    punkt = folder / nltk_data.PUNKT
+    if not any(file.is_symlink() for file in punkt.rglob("*")):
+        yield folder
+        return
+    with TemporaryDirectory() as copied:
+        shutil.copytree(punkt, Path(copied) / nltk_data.PUNKT)
+        yield Path(copied)
 
 
 @cache
