@@ -72,3 +72,10 @@ def test_what_no_reader_of_json_can_take_is_400():
         ]
     for body in (b"[" * 50, b'"' + b"[" * 500 + b'\\"' + b"9" * 5000 + b'"', b"[]" * 500):
         assert asyncio.run(ask(guard, body)) == (200, body)
+
+
+def test_strings_that_never_end_take_no_longer_than_others():
+    """Each quote that could begin one would be looked at to the end: half an hour for a megabyte."""
+    guard = guarded(echo, most_bytes=1_000_000)
+    for body in (b'"' + b'\\"' * 400_000, b'"' + b'\\"' * 400_000 + b"\\"):
+        assert asyncio.run(ask(guard, body)) == (200, body)

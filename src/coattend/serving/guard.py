@@ -14,12 +14,13 @@ Application = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None
 HEARD_OUT = 32
 """How many times the bytes that are allowed are read of a request that is too large."""
 
-
 DEEPEST = 50
 """Levels of a request: JSON's reader takes a level of Python's own stack for each, and would blame the server."""
+
 _BRACKET = re.compile(rb"[][{}]")
 _LONG_NUMBER = re.compile(rb"[0-9]{1000}")
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+"""A string, be it closed or not: what looked for the closing quote of each alone would take a square of time."""
 
 
 class Guard:
@@ -29,7 +30,7 @@ class Guard:
     Args:
         application: What it guards.
         most_bytes: Bytes of a request's body.
-        seconds: Time from the request's last byte to the answer.
+        seconds: Time from the request's first byte to the answer.
         most_at_once: Requests that may be worked on or wait.
     """
 
