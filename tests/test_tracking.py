@@ -1,5 +1,12 @@
+import pickle
 import subprocess
 import sys
+from threading import Barrier, Thread
+
+from kedro.pipeline import Pipeline, node
+
+from coattend.tracking.hooks import Tracking
+from coattend.tracking.store import client_of
 
 BEGIN = """
 import sys
@@ -11,6 +18,7 @@ sys.stdin.readline()
 project = Path(sys.argv[1])
 print(experiment_of(client_of(project), "sample", project))
 """
+RUN = {"run_id": "now", "pipeline_names": [], "namespaces": [], "env": "test", "runtime_params": {}}
 
 
 def test_runs_that_begin_at_once_share_a_new_store(tmp_path, monkeypatch):
@@ -23,3 +31,39 @@ def test_runs_that_begin_at_once_share_a_new_store(tmp_path, monkeypatch):
         run.stdin.flush()
     experiments = [run.communicate(timeout=120)[0] for run in runs]
     assert experiments == ["1\n"] * 3
+
+
+def trial_on(benchmark, seed):
+    named = {"trial_id": f"{benchmark}{seed}", "name": "plain", "reader": "plain", "benchmark": benchmark, "seed": seed}
+    return named | {"head": "options", "encoder": "embedded", "options": {}, "training": {}}
+
+
+def test_nodes_that_run_at_once_track_their_trials_each_in_its_experiment_and_so_do_their_workers(
+    tmp_path, monkeypatch
+):
+    """With ThreadRunner; a worker is sent its node's listener while the other's trial is open here."""
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    names = ("dream", "race")
+    nodes = {name: node(len, f"{name}.questions", f"{name}.plain.model", namespace=f"{name}.plain") for name in names}
+    tracking, both = Tracking(), Barrier(len(names))
+    tracking.before_pipeline_run(RUN | {"project_path": str(tmp_path)}, Pipeline(list(nodes.values())))
+
+    def train(name):
+        tracking.before_node_run(nodes[name])
+        both.wait()
+        tracking.trial_started(trial_on(name, 0))
+        both.wait()
+        sent = pickle.loads(pickle.dumps(tracking))
+        sent.trial_started(trial_on(name, 1))
+        sent.trial_ended(f"{name}1", {"failure": "cut off"})
+
+    threads = [Thread(target=train, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    tracking.after_pipeline_run()
+    client = client_of(tmp_path)
+    for name in names:
+        runs = client.search_runs([client.get_experiment_by_name(name).experiment_id], "tags.kind = 'trial'")
+        assert {run.data.tags["trial_id"] for run in runs} == {f"{name}0", f"{name}1"}

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,6 @@ from coattend.training import events
 
 PARENTS = "COATTEND_MLFLOW_PARENTS"
 """Environment variable that tells worker processes the parent runs: benchmark to run id, as JSON."""
-
-EXPERIMENT = "COATTEND_MLFLOW_EXPERIMENT"
-"""Environment variable that names the experiment of the node that runs."""
 
 STUDY = "study_"
 """What experiments of studies begin with; others are benchmarks."""
@@ -51,6 +49,21 @@ class Tracking:
     def __init__(self) -> None:
         self._project = Path.cwd()
         self._open: dict[str, trials.TrialRun] = {}
+        self._node = threading.local()
+        self._sent_by = ""
+
+    def __getstate__(self) -> tuple[Path, str]:
+        """What a worker process is sent: trials that are open here are trained here."""
+        return self._project, self._experiment
+
+    def __setstate__(self, sent: tuple[Path, str]) -> None:
+        self.__init__()  # type: ignore[misc]
+        self._project, self._sent_by = sent
+
+    @property
+    def _experiment(self) -> str:
+        """That of the node that this thread runs, since threads can run several at once, or that sent it here."""
+        return getattr(self._node, "experiment", self._sent_by)
 
     @hook_impl
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline) -> None:
@@ -69,7 +82,7 @@ class Tracking:
     def before_node_run(self, node: Any) -> None:
         """Listen to trials, in worker processes too."""
         if _parents() and _is_tracked(node):
-            os.environ[EXPERIMENT] = _experiment(node)
+            self._node.experiment = _experiment(node)
             if self not in events.listeners:
                 events.listeners.append(self)
 
@@ -109,7 +122,7 @@ class Tracking:
 
     def trial_started(self, trial: dict[str, Any]) -> None:
         """Open the run of a trial that is being trained."""
-        name = os.environ.get(EXPERIMENT, "")
+        name = self._experiment
         parent = _parents().get(name)
         if parent is not None:
             self._try(trial["trial_id"], lambda: self._begin(trial, name, parent))
