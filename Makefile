@@ -9,7 +9,7 @@ export PYTHONWARNINGS ?= ignore
 export TOKENIZERS_PARALLELISM ?= true
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow lint format viz mlflow demo bench clean
+.PHONY: help run test test-slow coverage mutation lint format viz mlflow demo bench clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -27,6 +27,13 @@ test: $(READY) ## Set up, then the tests (a quarter of an hour on two cores)
 
 test-slow: $(READY) ## The tests that kill processes, open browsers and read whole benchmarks
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m slow $(AT_ONCE)
+
+coverage: $(READY) ## The tests, and which lines they reach
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow" $(AT_ONCE) --cov --cov-report=term:skip-covered
+
+mutation: $(READY) ## Change what aligns and scores in every way that mutmut knows: do the tests notice? (half an hour)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[mutation]"
+	OMP_NUM_THREADS=1 $(BIN)/mutmut run
 
 lint: $(READY) ## Check style, formatting, the direction of imports and types
 	$(BIN)/ruff check .

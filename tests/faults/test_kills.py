@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import shutil
 from random import Random
 
@@ -10,8 +11,8 @@ import saving
 from kedro.io import DatasetError
 from warm import Warm
 
-KILLS = 20
-"""How often each stage is killed, at moments that are the same in every run of this test."""
+KILLS = int(os.environ.get("KILLS", "4"))
+"""How often each stage is killed, at moments that are the same in every run of this test; more are minutes."""
 
 TINY = {
     "readers": {"as_reader": {"vectors": "random", "hidden": 8}},

@@ -33,8 +33,6 @@ from coattend.text.identity import text_id
 NEEDED = ("passage", "question")
 KNOWN = (*NEEDED, "id", "subset", "options", "label", "answer", "answers", "start")
 _NUMBERED = re.compile(r"option_[1-9][0-9]{0,4}")
-
-
 _WHOLE = re.compile(r"[0-9]{1,9}")
 
 
