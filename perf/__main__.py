@@ -10,8 +10,11 @@ import platform
 import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from perf import commands, data_stages, frozen, inference, interactions, overhead, page, scale, training
 from perf.prepared import SAMPLE, Prepared, at_hand
@@ -90,9 +93,11 @@ def machine() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "threads": int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1)),
         "bf16": [flag for flag in flags if flag in ("avx512_bf16", "amx_bf16")],
+        "memory_gib": round(psutil.virtual_memory().total / 2**30),
         "python": platform.python_version(),
+        **{name: version(name) for name in ("torch", "transformers")},
         "code": subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+            ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
         ).stdout.strip(),
     }
 
