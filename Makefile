@@ -5,11 +5,12 @@ BIN := .venv/bin
 READY := .venv/.ready
 # A process a core, each with one thread.
 AT_ONCE := -n auto --dist worksteal
+TESTS ?= not slow and not long
 export PYTHONWARNINGS ?= ignore
 export TOKENIZERS_PARALLELISM ?= true
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow coverage mutation lint format viz mlflow demo bench clean
+.PHONY: help run test test-slow test-long coverage mutation lint format viz mlflow demo bench clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -22,14 +23,17 @@ $(READY): pyproject.toml constraints.txt
 run: $(READY) ## Set up, then the main job: the sample from raw text to a comparison of readers
 	$(BIN)/kedro run
 
-test: $(READY) ## Set up, then the tests (a quarter of an hour on two cores)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow" $(AT_ONCE)
+test: $(READY) ## Set up, then the tests (a quarter of an hour on two cores); TESTS="not long" for the slow ones, too
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "$(TESTS)" $(AT_ONCE)
 
-test-slow: $(READY) ## The tests that kill processes, open browsers and read whole benchmarks
+test-slow: $(READY) ## The tests that kill processes, open browsers and read whole benchmarks (ten minutes)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m slow $(AT_ONCE)
 
+test-long: $(READY) ## The tests that train for minutes: is the sample learned, is every row of the grid trained
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m long $(AT_ONCE)
+
 coverage: $(READY) ## The tests, and which lines they reach
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow" $(AT_ONCE) --cov --cov-report=term:skip-covered
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "$(TESTS)" $(AT_ONCE) --cov --cov-report=term:skip-covered
 
 mutation: $(READY) ## Change what aligns and scores in every way that mutmut knows: do the tests notice? (half an hour)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[mutation]"

@@ -18,7 +18,7 @@ from perf.prepared import Prepared
 from perf.recipes import of_each, ours
 
 QUESTIONS = 400
-OF_A_TRIAL = {"max_questions": 200, "epochs": 1, "evaluations": 1}
+OF_A_TRIAL = {"max_questions": 64, "epochs": 1, "evaluations": 1}
 
 
 def measure(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:

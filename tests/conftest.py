@@ -46,6 +46,12 @@ def empty_project(tmp_path_factory) -> Iterator[Path]:
         yield enter_new_project(tmp_path_factory.mktemp("empty") / "project", monkeypatch)
 
 
+@pytest.fixture(scope="module")
+def run_empty(empty_project) -> Callable[..., Any]:
+    """Runs pipelines in the project of all tests of one file."""
+    return runner_in(empty_project)
+
+
 @pytest.fixture
 def kedro_run(project) -> Callable[..., Any]:
     """Runs pipelines in this process, in the tiny test environment."""

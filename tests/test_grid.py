@@ -85,7 +85,7 @@ def sample_alone(project):
     studies.forget()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("task", LEFT_OUT)
 def test_every_row_is_trained_on_the_tiny_sample(task, sample_alone, kedro_run):
     few = {"sample": {"training": {"max_questions": 8, "evaluations": 1}}}

@@ -19,9 +19,9 @@ def as_run(command):
 
 
 def dialogues(project, split):
-    """The sample's, which have the format of DREAM."""
-    files = sorted(project.rglob(f"sample/dream/{split}-*.json"))
-    return [dialogue for file in files for dialogue in json.loads(file.read_text())]
+    """Some of the sample's, which have the format of DREAM."""
+    first, *_ = sorted(project.rglob(f"sample/dream/{split}-*.json"))
+    return json.loads(first.read_text())[:8]
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """Studies of a project of its own, and questions that they can be trained on beside the sample."""
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,8 +11,9 @@ from coattend import studies
 
 
 @pytest.fixture
-def write_study(project) -> Iterator[Callable[[str], Path]]:
-    """Writes the only file of studies, and tells where results lie."""
+def write_study(project, sample_tables) -> Iterator[Callable[[str], Path]]:
+    """Writes the only file of studies, and tells where results lie; the tiny sample's tables are there."""
+    shutil.copytree(sample_tables, project / "data" / "test")
 
     def write(text: str) -> Path:
         folder = project / "conf" / "base" / "studies"
