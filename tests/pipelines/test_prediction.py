@@ -157,6 +157,24 @@ def test_what_is_not_there_is_refused_with_what_is(run_trained, trials, runs, tr
             run_trained("prediction", prediction=given)
 
 
+def test_a_shard_is_answered_with_one_thread(trials, tmp_path):
+    """Sums of several threads have other last digits than those of one, and a worker process has but one."""
+    file = tmp_path / "asked.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    answerer, seen = Answerer.load(trials["poi_net"]), []
+    answerer.reader.register_forward_hook(lambda *_: seen.append(torch.get_num_threads()))
+    plan = plan_of(file, answerer, "digest", rows_per_shard=2)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        assert len(list(plan.make(list(plan.keys())))) == 2
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert len(seen) >= len(ROWS)
+    assert set(seen) == {1}
+
+
 def test_memory_does_not_follow_the_size_of_a_file(trials, tmp_path):
     """Passages that are too long are read and refused, which takes a reader no time."""
     file = tmp_path / "large.jsonl"
@@ -192,13 +210,8 @@ def test_two_processes_and_a_cluster_answer_what_one_answers(run_trained, trials
         made = {str(one.relative_to(folder)): one.read_bytes() for one in folder.rglob("*") if one.is_file()}
         return made, next(process._process_counter) - before - 1
 
-    threads = torch.get_num_threads()
-    torch.set_num_threads(2)  # A sum of two threads has other last digits.
-    try:
-        one, alone = run("alone", 1)
-        assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(threads)
+    caplog.set_level("INFO")
+    one, alone = run("alone", 1)
     caplog.clear()
     two, together = run("together", 2)
     assert (alone, together > 1) == (0, True)
