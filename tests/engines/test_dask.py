@@ -89,6 +89,24 @@ def test_every_item_is_done_once(address):
     assert sorted(map_shards(square, range(23), address=address)) == [(n, n * n) for n in range(23)]
 
 
+def test_items_whose_number_is_given_are_taken_a_few_ahead(address):
+    taken, results, ahead = [], [], 0
+    items = (taken.append(number) or number for number in range(60))
+    for result in map_shards(square, items, total=60, address=address):
+        results.append(result)
+        ahead = max(ahead, len(taken) - len(results))
+    assert sorted(results) == [(n, n * n) for n in range(60)]
+    assert ahead <= 4
+
+
+def test_an_item_that_cannot_be_had_is_no_fault_of_the_scheduler(address, tmp_path):
+    names = iter(["here", "not here", "here", "here", "here"])
+    (tmp_path / "here").write_text("4")
+    items = (int((tmp_path / name).read_text()) for name in names)
+    with pytest.raises(FileNotFoundError, match="not here"):
+        list(map_shards(square, items, total=5, address=address))
+
+
 def test_no_items_need_no_cluster():
     assert list(map_shards(square, [], address=NOBODY)) == []
 

@@ -45,6 +45,17 @@ def test_no_items_give_no_results():
     assert list(map_shards(square, [])) == []
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_items_whose_number_is_given_are_taken_a_few_ahead(workers):
+    taken, results, ahead = [], [], 0
+    items = (taken.append(number) or number for number in range(60))
+    for result in map_shards(square, items, total=60, workers=workers):
+        results.append(result)
+        ahead = max(ahead, len(taken) - len(results))
+    assert sorted(results) == [(n, n * n) for n in range(60)]
+    assert ahead < 4 * workers
+
+
 @pytest.mark.parametrize(("items", "workers"), [(range(4), 1), (range(1), 4)])
 def test_little_work_stays_in_this_process(items, workers):
     results = list(map_shards(in_a_worker, items, workers=workers, initializer=start, initargs=("yes",)))

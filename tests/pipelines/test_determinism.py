@@ -1,5 +1,5 @@
-"""The data stages write the same files, byte for byte, with one process and with two. (Predictions of two processes:
-``tests/engines/test_dask.py``.)"""
+"""The data stages write the same files, byte for byte, with one process and with two. (Predictions of two
+processes: files of questions in ``test_prediction.py``, trials in ``tests/engines/test_dask.py``.)"""
 
 import shutil
 from multiprocessing import process

@@ -7,11 +7,13 @@ import signal
 import subprocess
 import sys
 import tracemalloc
+from multiprocessing import process
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import torch
 
 from coattend.answering.answerer import Answerer
 from coattend.answering.asked import Asked
@@ -155,6 +157,24 @@ def test_what_is_not_there_is_refused_with_what_is(run_trained, trials, runs, tr
             run_trained("prediction", prediction=given)
 
 
+def test_a_shard_is_answered_with_one_thread(trials, tmp_path):
+    """Sums of several threads have other last digits than those of one, and a worker process has but one."""
+    file = tmp_path / "asked.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    answerer, seen = Answerer.load(trials["poi_net"]), []
+    answerer.reader.register_forward_hook(lambda *_: seen.append(torch.get_num_threads()))
+    plan = plan_of(file, answerer, "digest", rows_per_shard=2)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        assert len(list(plan.make(list(plan.keys())))) == 2
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert len(seen) >= len(ROWS)
+    assert set(seen) == {1}
+
+
 def test_memory_does_not_follow_the_size_of_a_file(trials, tmp_path):
     """Passages that are too long are read and refused, which takes a reader no time."""
     file = tmp_path / "large.jsonl"
@@ -175,15 +195,45 @@ def test_memory_does_not_follow_the_size_of_a_file(trials, tmp_path):
 
 
 @pytest.mark.slow
+def test_two_processes_and_a_cluster_answer_what_one_answers(run_trained, trials, trained_sample, caplog):
+    rows = [row | {"id": f"{turn}-{row['id']}"} for turn in range(3) for row in ROWS]
+    for number in range(1, 12, 2):
+        rows[number] = rows[number] | {"passage": ""}
+    file = trained_sample / "spread.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    given = {"model": trials["poi_net"].name, "input": file.name, "rows_per_shard": 2}
+
+    def run(name: str, workers: int, kind: str = "local") -> tuple[dict[str, bytes], int]:
+        before = next(process._process_counter)
+        run_trained("prediction", prediction=given | {"name": name, "workers": workers}, engine={"kind": kind})
+        folder = trained_sample / "data/test/07_model_output/predictions" / name
+        made = {str(one.relative_to(folder)): one.read_bytes() for one in folder.rglob("*") if one.is_file()}
+        return made, next(process._process_counter) - before - 1
+
+    caplog.set_level("INFO")
+    one, alone = run("alone", 1)
+    caplog.clear()
+    two, together = run("together", 2)
+    assert (alone, together > 1) == (0, True)
+    assert len([name for name in one if name.endswith(".parquet")]) == 6
+    assert two == one
+    told = [record.getMessage() for record in caplog.records if record.name.endswith("questions_file")]
+    assert told[:-1] == [f"spread.jsonl: {asked} questions asked" for asked in range(2, 13, 2)]
+    assert told[-1].endswith("The first: " + "; ".join(f"line {line}: the passage is empty" for line in (2, 4, 6)))
+    assert run("cluster", 2, "dask")[0] == one
+
+
+@pytest.mark.slow
 def test_a_killed_prediction_goes_on_where_it_stopped(trained_sample, trials, tmp_path):
-    rows = [row | {"id": f"{turn}-{row['id']}"} for turn in range(10) for row in ROWS]
+    rows = [row | {"id": f"{turn}-{row['id']}"} for turn in range(15) for row in ROWS]
     file = trained_sample / "killed.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     parameters = f"prediction.model={trials['poi_net'].name},prediction.input={file.name},prediction.rows_per_shard=2"
+    two = f"{parameters},prediction.workers=2"
     command = [Path(sys.executable).parent / "kedro", "run", "--env", "test", "--pipelines", "prediction", "--params"]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "200", "PYTHONUNBUFFERED": "1"}
     options = {"cwd": trained_sample, "env": environment, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    with subprocess.Popen([*command, parameters], text=True, **options) as answering:
+    with subprocess.Popen([*command, two], text=True, **options) as answering:
         told = 0
         for line in answering.stdout:
             told += "questions asked" in line
@@ -192,15 +242,15 @@ def test_a_killed_prediction_goes_on_where_it_stopped(trained_sample, trials, tm
                 break
     folder = trained_sample / "data/test/07_model_output/predictions/killed"
     before = {one.name: one.stat().st_mtime_ns for one in (folder / "answers").glob("*.parquet")}
-    assert 2 <= len(before) < 20
+    assert 2 <= len(before) < 30
     assert not (folder / "answers.jsonl").exists()
     assert not json.loads((folder / "answers/_manifest.json").read_text())["complete"]
 
-    subprocess.run([*command, parameters], check=True, **options)
+    subprocess.run([*command, two], check=True, **options)
     kept = json.loads((folder / "answers/_manifest.json").read_text())
     assert kept["complete"]
     after = {one.name: one.stat().st_mtime_ns for one in (folder / "answers").glob("*.parquet")}
-    assert len(after) == 20
+    assert len(after) == 30
     assert sum(after[name] == written for name, written in before.items()) >= 2
     resumed = (folder / "answers.jsonl").read_text()
 

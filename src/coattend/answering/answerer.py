@@ -27,12 +27,14 @@ class Answerer:
         reader: The reader.
         processing: What makes its tokens of texts.
         limits: What may be asked.
+        folder: Where it was loaded from; None: nowhere, and no other process can load it.
     """
 
     recipe: Recipe
     reader: Reader
     processing: Processing
     limits: Limits
+    folder: Path | None = None
 
     @classmethod
     def load(cls, folder: Path | str, *, limits: Limits | None = None, device: str | None = None) -> "Answerer":
@@ -55,7 +57,12 @@ class Answerer:
             raise CoattendError("is not the reader that was trained", where=str(folder / "model"), cure=cure)
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         reader = Reader.load(recipes.weights_of(folder)).to(device)
-        return cls(recipe, reader, Processing.of(recipe, folder), limits or Limits())
+        return cls(recipe, reader, Processing.of(recipe, folder), limits or Limits(), folder)
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether it answers on a GPU."""
+        return next(self.reader.parameters()).is_cuda
 
     def answers(self, questions: Sequence[Asked]) -> Iterator[dict[str, Any] | Refused]:
         """Answer questions, or say of each why it cannot be answered.

@@ -5,20 +5,22 @@ import json
 import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
 from coattend.answering.answerer import Answerer
 from coattend.answering.asked import Asked, Refused
+from coattend.answering.rows import Answering, Row, start_worker
 from coattend.benchmarks import custom
-from coattend.benchmarks.checks import Flaw, need, need_text, storable
+from coattend.benchmarks.checks import Flaw, need, need_text
 from coattend.datasets.sharded import ShardPlan
+from coattend.engines.choice import map_shards
 from coattend.errors import CoattendError, did_you_mean
-from coattend.tables import ANSWERS
+from coattend.parameters import LOCAL, EngineParameters
 from coattend.text.identity import file_digest, text_id
 
-VERSION = 1
+VERSION = 2
 """Raised whenever the same reader would answer the same question otherwise."""
 
 LONGEST_ID = 1_000
@@ -27,20 +29,6 @@ LONGEST_ID = 1_000
 _SHOWN = 3
 
 logger = logging.getLogger(__name__)
-
-
-class Row(NamedTuple):
-    """A row of the file.
-
-    Attributes:
-        id: The question's own id, or a hash of its texts.
-        place: Where it stands.
-        asked: The question, or what is wrong with the row.
-    """
-
-    id: str
-    place: str
-    asked: Asked | Refused
 
 
 def file_of(given: str | None, *, where: str = "prediction.input") -> Path:
@@ -60,7 +48,15 @@ def file_of(given: str | None, *, where: str = "prediction.input") -> Path:
     return file
 
 
-def plan_of(file: Path, answerer: Answerer, model: str, *, rows_per_shard: int) -> ShardPlan:
+def plan_of(
+    file: Path,
+    answerer: Answerer,
+    model: str,
+    *,
+    rows_per_shard: int,
+    workers: int | None = 1,
+    engine: EngineParameters = LOCAL,
+) -> ShardPlan:
     """Plan to answer a file; shards are runs of its rows, and one whose rows and reader are the same is not made again.
 
     Args:
@@ -68,29 +64,38 @@ def plan_of(file: Path, answerer: Answerer, model: str, *, rows_per_shard: int) 
         answerer: The reader.
         model: A digest of the reader.
         rows_per_shard: Rows of a shard.
+        workers: How many processes answer; None: one a core, on a GPU one. A cluster's address has its own.
+        engine: Where they are.
     """
+    workers = workers or (1 if answerer.on_gpu else None)
     settings = json.dumps([VERSION, model, answerer.limits.model_dump(), rows_per_shard])
 
     def keys() -> dict[str, str]:
         return {name: _key(rows, settings) for name, rows in _shards(file, rows_per_shard)}
 
     def make(names: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
-        wanted, answered, problems = set(names), 0, []
-        for name, rows in _shards(file, rows_per_shard):
-            if name not in wanted:
-                continue
-            table = _answered(rows, answerer)
-            problems += [f"{row['place']}: {row['problem']}" for row in table.to_pylist() if row["problem"]][:_SHOWN]
+        wanted = set(names)
+        asked = ((name, rows) for name, rows in _shards(file, rows_per_shard) if name in wanted)
+        how = {"total": len(wanted), "workers": workers, "initializer": start_worker}
+        answered, problems = 0, []
+        for name, table in map_shards(engine, Answering(answerer), asked, title=f"Answering {file.name}", **how):
+            problems = sorted([*problems, *_problems(name, table)])[:_SHOWN]
             answered += table.num_rows
             yield name, table
-            logger.info("%s: %d questions asked, up to %s", file.name, answered, rows[-1].place)
+            logger.info("%s: %d questions asked", file.name, answered)
         if problems:
-            shown = "; ".join(problems[:_SHOWN])
+            shown = "; ".join(told for _, _, told in problems)
             logger.warning("%s: what could not be answered says why in the column problem. The first: %s", file, shown)
 
     return ShardPlan(
         origin=hashlib.sha256(f"{settings} {file_digest(file)}".encode()).hexdigest(), keys=keys, make=make
     )
+
+
+def _problems(name: str, table: pa.Table) -> list[tuple[str, int, str]]:
+    """What is wrong with rows of a shard, sorted as they stand in the file."""
+    rows = enumerate(table.select(["place", "problem"]).to_pylist())
+    return [(name, number, f"{row['place']}: {row['problem']}") for number, row in rows if row["problem"]]
 
 
 def _shards(file: Path, size: int) -> Iterator[tuple[str, list[Row]]]:
@@ -144,15 +149,3 @@ def _key(rows: Sequence[Row], settings: str) -> str:
         told = [row.asked.problem] if isinstance(row.asked, Refused) else list(vars(row.asked).values())
         content.update(json.dumps([row.id, row.place, told]).encode())
     return content.hexdigest()
-
-
-def _answered(rows: Sequence[Row], answerer: Answerer) -> pa.Table:
-    given = answerer.answers([row.asked for row in rows if isinstance(row.asked, Asked)])
-    told = []
-    for row in rows:
-        one = row.asked if isinstance(row.asked, Refused) else next(given)
-        # A question that holds half a surrogate pair is refused, and no table can store it as it is.
-        question = None if isinstance(row.asked, Refused) else storable(row.asked.question)
-        result = {"problem": one.message} if isinstance(one, Refused) else one
-        told.append({"id": row.id, "place": row.place, "question": question} | result)
-    return pa.Table.from_pylist(told, schema=ANSWERS)

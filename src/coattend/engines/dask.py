@@ -42,6 +42,7 @@ def map_shards(
     items: Iterable[Item],
     *,
     address: str | None = None,
+    total: int | None = None,
     workers: int | None = None,
     initializer: Callable[..., None] | None = None,
     initargs: tuple[Any, ...] = (),
@@ -57,6 +58,8 @@ def map_shards(
         function: A picklable function. It runs in the folder that this process works in.
         items: Picklable items.
         address: The scheduler's, such as ``tcp://10.0.0.1:8786``; None: a cluster of processes of this machine.
+        total: How many items there are; None: they are listed. With it each is taken in this process when a worker is
+            about to have room for it, so there may be more of them than memory holds.
         workers: How many processes that one has, which share the cores; None: one a core. One item or one worker is
             done in this process. The cluster of an address has the workers that it has, and they may come and go.
         initializer: Called in each worker process before its first item, never in this process.
@@ -70,13 +73,15 @@ def map_shards(
         CoattendError: If the scheduler cannot be reached or goes away, the workers do not see this process's folder, or
             several workers die of one item. What ``function`` raises comes as it is.
     """
-    items = list(items)
-    workers = min(workers or local.cores(), len(items))
-    if not items or (address is None and workers < 2):
-        yield from local.map_shards(function, items, workers=1, title=title)
+    if total is None:
+        items = list(items)
+        total = len(items)
+    workers = min(workers or local.cores(), total)
+    if not total or (address is None and workers < 2):
+        yield from local.map_shards(function, items, total=total, workers=1, title=title)
         return
     results = _on_cluster(_Work(function, initializer, initargs), items, address, workers, title)
-    yield from shown(results, len(items), title)
+    yield from shown(results, total, title)
 
 
 class _Work(WorkerPlugin):
@@ -118,7 +123,7 @@ def _do(work: str, item: bytes) -> Any:
 
 
 def _on_cluster(
-    work: _Work, items: list[Any], address: str | None, workers: int, title: str
+    work: _Work, items: Iterable[Any], address: str | None, workers: int, title: str
 ) -> Generator[Any, None, None]:
     with _client(address, workers) as client, _handed_out(client, work) as name:
         waiting = iter(enumerate(items))
@@ -126,20 +131,21 @@ def _on_cluster(
         done = as_completed(loop=client.loop)
 
         def send() -> None:
-            room = 2 * max(1, len(client.nthreads())) - len(running)
-            for place, item in islice(waiting, max(0, room)):
-                future = client.submit(_do, name, dumps(item), key=f"{name}-{place}", pure=False)
-                running[future] = item
-                done.add(future)
+            with _told(address):
+                room = 2 * max(1, len(client.nthreads())) - len(running)
+            for place, item in islice(waiting, max(0, room)):  # An item that cannot be had is no fault of Dask's.
+                with _told(address):
+                    future = client.submit(_do, name, dumps(item), key=f"{name}-{place}", pure=False)
+                    running[future] = item
+                    done.add(future)
 
         try:
-            with _told(address):
-                send()
+            send()
             while running:
                 with _told(address):
                     future = next(done)
-                    item = running.pop(future)
-                    send()
+                item = running.pop(future)
+                send()
                 yield _result(future, item, title, address)
         finally:
             with suppress(Exception):  # The scheduler may be gone.

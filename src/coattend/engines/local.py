@@ -30,6 +30,7 @@ def map_shards(
     function: Callable[[Item], Result],
     items: Iterable[Item],
     *,
+    total: int | None = None,
     workers: int | None = None,
     initializer: Callable[..., None] | None = None,
     initargs: tuple[Any, ...] = (),
@@ -43,6 +44,8 @@ def map_shards(
     Args:
         function: A picklable function.
         items: Picklable items.
+        total: How many there are; None: they are listed. With it each is taken in this process when a worker is about
+            to have room for it, so there may be more of them than memory holds.
         workers: How many processes; None: one a core. One item or one worker is done in this process.
         initializer: Called in each worker process before its first item, never in this process.
         initargs: Its arguments.
@@ -54,17 +57,19 @@ def map_shards(
     Raises:
         CoattendError: If a worker process dies. What ``function`` raises comes as it is.
     """
-    items = list(items)
-    workers = min(workers or cores(), len(items))
+    if total is None:
+        items = list(items)
+        total = len(items)
+    workers = min(workers or cores(), total)
     if workers < 2:
         results = (function(item) for item in items)
     else:
         results = _pooled(function, items, workers, initializer, initargs)
-    yield from shown(results, len(items), title)
+    yield from shown(results, total, title)
 
 
 def _pooled(
-    function: Callable[[Item], Result], items: list[Item], workers: int, initializer: Any, initargs: tuple[Any, ...]
+    function: Callable[[Item], Result], items: Iterable[Item], workers: int, initializer: Any, initargs: tuple[Any, ...]
 ) -> Generator[Result, None, None]:
     with _pool(workers, (function, initializer, initargs)) as pool:
         waiting = iter(items)

@@ -20,4 +20,5 @@ class PredictionParameters(Parameters):
         None, pattern=r"^[\w.-]+$", description="Folder of the answers; null: that of the input's name."
     )
     rows_per_shard: int = Field(200, ge=1, description="Questions that are answered before their answers are written.")
+    workers: int | None = Field(None, ge=1, description="Processes that answer shards; null: one a core, on a GPU one.")
     limits: Limits = Field(Limits(), description="The largest question that is answered.")

@@ -5,18 +5,21 @@ from pathlib import Path
 
 from coattend.datasets.sharded import ShardPlan
 from coattend.errors import CoattendError
-from coattend.parameters import PredictionParameters
+from coattend.parameters import LOCAL, EngineParameters, PredictionParameters
 
 logger = logging.getLogger(__name__)
 
 
-def answer(prediction: PredictionParameters, trials: Path, mlflow_store: str) -> dict[str, ShardPlan]:
+def answer(
+    prediction: PredictionParameters, trials: Path, mlflow_store: str, engine: EngineParameters = LOCAL
+) -> dict[str, ShardPlan]:
     """Plan what a trained reader answers to a file of questions.
 
     Args:
         prediction: Who answers what.
         trials: The folder of all trials.
         mlflow_store: Address of the MLflow store.
+        engine: Where shards are answered.
 
     Returns:
         The plan for its answers, under the name of their folder.
@@ -37,7 +40,8 @@ def answer(prediction: PredictionParameters, trials: Path, mlflow_store: str) ->
     file = file_of(prediction.input)
     answerer = Answerer.load(folder, limits=prediction.limits)
     digest = f"{digest_of_files(weights_of(folder))} {answerer.recipe.model_dump_json()}"
-    plan = plan_of(file, answerer, digest, rows_per_shard=prediction.rows_per_shard)
+    how = {"rows_per_shard": prediction.rows_per_shard, "workers": prediction.workers}
+    plan = plan_of(file, answerer, digest, engine=engine, **how)
     name = prediction.name or file.stem
     recipe = answerer.recipe
     logger.info(
