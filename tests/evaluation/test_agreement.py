@@ -1,6 +1,7 @@
 """Agreement of attention with occlusion, against ranks counted by hand."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -36,17 +37,24 @@ def test_only_the_order_counts_and_words_without_a_number_do_not():
     drops = [0.1, math.nan, 0.2, 0.3, 0.9]
     assert agreement.rank_correlation([1, -50, 10, 100, 1000], drops) == pytest.approx(1)
     assert agreement.rank_correlation([4, 99, 3, 2, 1], drops) == pytest.approx(-1)
+    assert agreement.rank_correlation([1, 2, 3], [2, 9, 4]) == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("pairs", [([1, 2], [1, 2]), ([1, 1, 1], [1, 2, 3]), ([1, 2, 3], [math.nan, 2, 3])])
+@pytest.mark.parametrize(
+    "pairs",
+    [([1, 2], [1, 2]), ([1, 1, 1], [1, 2, 3]), ([1, 2, 3], [1, 1, 1]), ([1, 2, 3], [math.nan, 2, 3]), ([], [])],
+)
 def test_what_cannot_be_told_is_not_told(pairs):
     assert agreement.rank_correlation(*pairs) is None
 
 
 def test_tokens_become_words():
     values, words = [0.5, 0.1, 0.2, 0.2, 9.0], [0, 1, 1, 3, -1]
-    np.testing.assert_allclose(agreement.of_words(values, words, count=4, how="sum"), [0.5, 0.3, np.nan, 0.2])
-    np.testing.assert_allclose(agreement.of_words(values, words, count=4, how="mean"), [0.5, 0.15, np.nan, 0.2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sums, means = [agreement.of_words(values, words, count=5, how=how) for how in ("sum", "mean")]
+    np.testing.assert_allclose(sums, [0.5, 0.3, np.nan, 0.2, np.nan])
+    np.testing.assert_allclose(means, [0.5, 0.15, np.nan, 0.2, np.nan])
 
 
 def test_the_mean_is_over_questions_that_have_one():

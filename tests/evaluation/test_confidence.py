@@ -23,14 +23,19 @@ def test_options_are_chosen_with_the_softmax_of_their_scores():
     right = {"a1": 1, "a2": 0, "b1": 1, "b2": 0}
     of_split = found["calibration"]["dev"]
     error = sum(abs(sure[name] - right[name]) for name in sure) / 4
-    assert of_split["ece"]["mean"] == pytest.approx(100 * error)
+    expected = pytest.approx(100 * error)
+    assert of_split["ece"] == {"mean": expected, "low": None, "high": None, "spread": None, "seeds": {"0": expected}}
+    by_chance = sum(math.sqrt(2 / math.pi * one * (1 - one)) for one in sure.values()) / 4
+    assert of_split["ece_by_chance"]["mean"] == pytest.approx(100 * by_chance)
     assert of_split["confidence"]["mean"] == pytest.approx(25 * sum(sure.values()))
     # From the surest: b2 wrong, b1 right, a1 right, a2 wrong.
     assert of_split["aurc"]["mean"] == pytest.approx(25 * (1 + 1 / 2 + 1 / 3 + 2 / 4))
     assert of_split["aurc_at_best"]["mean"] == pytest.approx(25 * (0 + 0 + 1 / 3 + 2 / 4))
     curve = of_split["risk_coverage"]["0"]
-    assert dict(zip(curve["coverage"], curve["risk"], strict=True))[75.0] == pytest.approx(100 / 3, abs=1e-3)
-    assert [one["questions"] for one in of_split["reliability"]["0"]] == [1, 1, 1, 1]
+    assert curve["coverage"] == list(range(1, 101))
+    assert [curve["risk"][percent - 1] for percent in (1, 25, 50, 75, 100)] == [100, 100, 50, 33.3333, 50]
+    bins = [(one["questions"], one["confidence"], one["accuracy"]) for one in of_split["reliability"]["0"]]
+    assert bins == [(1, 73.1059, 0), (1, 88.0797, 100), (1, 95.2574, 100), (1, 98.2014, 0)]
     assert found["splits"]["dev"]["all"]["ece"] == of_split["ece"]
 
 

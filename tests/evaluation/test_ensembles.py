@@ -9,6 +9,7 @@ from hypothesis.extra.numpy import arrays
 
 from coattend.evaluation import ensembles, squad
 from coattend.evaluation.answers import Answers
+from coattend.tables import PREDICTIONS
 
 SHARES = arrays(float, (4, 6, 3), elements=st.integers(1, 9).map(lambda tenth: tenth / 10))
 
@@ -43,6 +44,19 @@ def test_spans_are_chosen_by_most_votes_and_among_equals_by_the_best_trial(texts
         assert right[question] == (chosen != "dog")
 
 
+def test_a_vote_takes_both_marks_of_whom_it_follows_and_compares_as_it_is_told():
+    nothing = np.zeros((3, 1))
+    f1 = np.array([[0.2], [0.4], [0.9]])
+    marks = Answers(correct=f1 > 0.5, f1=f1, empty=nothing > 0, null_score=nothing, missing=nothing > 0)
+    texts = [["a dog"], ["the cat"], ["cat"]]
+    right, overlap = ensembles.by_vote(texts, marks)([2, 0, 1])
+    assert (right.tolist(), overlap.tolist()) == ([True], [0.9])
+    right, overlap = ensembles.by_vote(texts, marks)([0, 1, 2])
+    assert (right.tolist(), overlap.tolist()) == ([False], [0.4])
+    right, overlap = ensembles.by_vote(texts, marks, alike=str)([0, 1, 2])
+    assert (right.tolist(), overlap.tolist()) == ([False], [0.2])
+
+
 def test_a_question_without_an_answer_has_no_vote():
     marks = marks_of([[0], [0], [1]])
     right, _ = ensembles.by_vote([[None], [None], ["cat"]], marks)([0, 1, 2])
@@ -55,18 +69,25 @@ def test_the_greedy_choice_keeps_only_what_makes_the_others_better():
     probabilities[1] = [0.5, 0.5]
     probabilities[2, 2:] = [0.99, 0.01]
     probabilities[2, :2] = [0.49, 0.51]
-    found = {
-        one.how: one
-        for one in ensembles.ensembles(
-            ensembles.by_probability(probabilities, np.zeros(4, int)), [0.9, 0.5, 0.7], np.ones(4, bool)
-        )
-    }
-    assert found["greedy"].trials == (0, 2)
-    assert found["greedy"].correct.tolist() == [1, 1, 1, 1]
-    assert found["average"].trials == (0, 2, 1)
-    assert len(found["best share"].trials) == 3
-    unjudged = ensembles.ensembles(ensembles.by_probability(probabilities, np.zeros(4, int)), [0.9, 0.5, 0.7], None)
-    assert [one.how for one in unjudged] == ["average", "best share"]
+    joint, held_out = ensembles.by_probability(probabilities, np.zeros(4, int)), [0.9, 0.5, 0.7]
+    average, greedy = ensembles.ensembles(joint, held_out, np.ones(4, bool))
+    assert (average.how, average.trials) == ("average", (0, 2, 1))
+    assert (greedy.how, greedy.trials) == ("greedy", (0, 2))
+    assert greedy.correct.tolist() == greedy.f1.tolist() == [1, 1, 1, 1]
+    judged_by_two = ensembles.ensembles(joint, held_out, np.array([True, True, False, False]))
+    assert judged_by_two[-1].trials == (0,)
+    assert [one.how for one in ensembles.ensembles(joint, held_out, None)] == ["average"]
+
+
+@pytest.mark.parametrize(("count", "share"), [(1, None), (2, None), (3, None), (4, 3), (5, 4), (10, 7)])
+def test_the_best_share_is_shown_where_it_leaves_a_trial_out(count, share):
+    held_out = [0.1 * place for place in range(count)]
+    found = ensembles.ensembles(lambda members: (np.array(members), np.array(members) / 10), held_out, None)
+    ranked = list(range(count))[::-1]
+    expected = [("average", ranked)] + ([] if share is None else [("best share", ranked[:share])])
+    assert [(one.how, list(one.trials)) for one in found] == expected
+    assert [one.correct.tolist() for one in found] == [trials for _, trials in expected]
+    assert found[-1].f1.tolist() == [place / 10 for place in found[-1].trials]
 
 
 def test_a_tie_is_wrong():
@@ -89,3 +110,9 @@ def test_candidates_without_any_mass_tie_and_the_least_of_mass_wins():
     table = pa.table({"question_id": ["a", "b"], "trial_id": ["t", "t"], "scores": [[0.0, 0.0], [1e-9, 0.0]]})
     joint = ensembles.by_probability(ensembles.of_options(table, ["a", "b"], ["t"], "word"), np.array([0, 0]))
     assert joint([0])[0].tolist() == [0, 1]
+
+
+def test_without_an_answer_there_is_no_probability_and_nothing_is_right():
+    found = ensembles.of_options(PREDICTIONS.empty_table(), ["a", "b"], ["t", "s"], "options")
+    assert found.tolist() == [[[0], [0]], [[0], [0]]]
+    assert ensembles.by_probability(found, np.array([0, 0]))([0, 1])[0].tolist() == [0, 0]

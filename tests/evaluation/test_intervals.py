@@ -51,6 +51,39 @@ def test_the_same_seed_gives_the_same_interval():
     assert interval(values, passages) != interval(values, passages, seed=1)
 
 
+def test_the_ends_are_quantiles_of_the_resampled_means():
+    values, passages = clustered(np.random.default_rng(0), 12, 3, 0.3)
+    (means,) = resampled_means([values], passages, resamples=50, seed=7)
+    found = interval(values, passages, resamples=50, level=0.5, seed=7)
+    assert [found.low, found.high] == pytest.approx(np.quantile(means, [0.25, 0.75]).tolist())
+    assert intervals([values], passages, resamples=50, level=0.5, seed=7) == [found]
+
+
+def test_what_is_not_said_is_2000_resamples_and_a_level_of_95_percent():
+    values, passages = clustered(np.random.default_rng(0), 40, 3, 0.3)
+    said = interval(values, passages, resamples=2000, level=0.95, seed=0)
+    assert interval(values, passages) == said
+    assert intervals([values], passages) == [said]
+
+
+def test_seeds_are_drawn_for_each_reader_behind_the_passages():
+    random = np.random.default_rng(2)
+    readers = [random.random((3, 20)), random.random((2, 20))]
+    found = resampled_means(readers, np.repeat(np.arange(5), 4), resamples=6, seed=4)
+    random = np.random.default_rng(4)
+    passages = random.integers(5, size=(6, 5))
+    for values, means in zip(readers, found, strict=True):
+        seeds = random.integers(len(values), size=(6, len(values)))
+        by_passage = values.reshape(len(values), 5, 4)
+        slow = [by_passage[mine][:, drawn].mean() for mine, drawn in zip(seeds, passages, strict=True)]
+        assert means == pytest.approx(slow)
+
+
+def test_two_passages_have_an_interval():
+    found = interval(np.array([[1.0, 0.0, 1.0]]), np.array([0, 0, 1]))
+    assert (found.mean, found.low, found.high) == pytest.approx((2 / 3, 0.5, 1))
+
+
 def test_covers_the_truth_where_questions_hang_together_and_single_draws_would_not():
     by_passage = by_question = 0
     random = np.random.default_rng(5)
@@ -86,20 +119,26 @@ def test_all_right_is_not_certain():
     assert found.low**20 == pytest.approx(0.025)
     none = interval(np.zeros((1, 20)), np.arange(20))
     assert (none.low, 1 - none.high) == (0, pytest.approx(found.low))
+    two = interval(np.ones((3, 2)), np.arange(2), level=0.5)
+    assert (two.mean, two.low, two.high) == (1, pytest.approx(0.5), 1)
+    assert interval(np.zeros((1, 2)), np.arange(2), level=0.5).high == pytest.approx(0.5)
+    assert interval(np.ones((1, 1)), np.arange(1)).low is None
 
 
 def test_nothing_is_refused():
-    with pytest.raises(ValueError, match="at least one question"):
-        interval(np.zeros((1, 0)), np.zeros(0, dtype=int))
+    for shape in ((1, 0), (0, 3)):
+        with pytest.raises(ValueError, match=r"^an interval needs at least one question and one seed$"):
+            interval(np.zeros(shape), np.zeros(shape[1], dtype=int))
 
 
-def test_blocks_of_draws_do_not_change_the_result_much(monkeypatch):
+@pytest.mark.parametrize("cells", [500, 1])
+def test_blocks_of_draws_do_not_change_what_is_drawn(monkeypatch, cells):
     values, passages = clustered(np.random.default_rng(0), 50, 2, 0.2)
-    whole = interval(values, passages)
-    monkeypatch.setattr("coattend.evaluation.intervals._CELLS", 500)
-    blocks = interval(values, passages)
-    assert blocks.low == pytest.approx(whole.low, abs=0.03)
-    assert blocks.high == pytest.approx(whole.high, abs=0.03)
+    (whole,) = resampled_means([values], passages, resamples=25, seed=0)
+    monkeypatch.setattr("coattend.evaluation.intervals._CELLS", cells)
+    (blocks,) = resampled_means([values], passages, resamples=25, seed=0)
+    assert whole.shape == (25,)
+    assert blocks == pytest.approx(whole)
 
 
 @given(

@@ -1,9 +1,13 @@
 """Metrics of a reader against counting them by hand."""
 
+import numpy as np
 import pytest
 from scored import metrics, model, prediction, question
 
 from coattend.errors import CoattendError
+from coattend.evaluation.answers import Answers
+from coattend.evaluation.intervals import interval
+from coattend.evaluation.scoring import METRICS, answerability, marks
 
 QUESTIONS_OF_TWO_SUBSETS = [
     question("a1", subset="high"),
@@ -24,8 +28,15 @@ def test_accuracy_by_split_and_subset():
     assert means == {"all": pytest.approx(200 / 3), "high": 50, "middle": 100}
     counts = found["splits"]["dev"]["all"]
     assert (counts["questions"], counts["passages"], counts["missing"]) == (3, 2, 0)
-    assert counts["accuracy"]["low"] < counts["accuracy"]["mean"] < counts["accuracy"]["high"]
+    expected = interval(np.array([[0.0, 1.0, 1.0]]), np.array([0, 0, 1]))
+    assert (counts["accuracy"]["low"], counts["accuracy"]["high"]) == (100 * expected.low, 100 * expected.high)
     assert counts["accuracy"]["spread"] is None
+    assert list(found["splits"]["test"]) == ["all", "middle"]
+    alone = found["splits"]["dev"]["middle"]["accuracy"]
+    assert (alone["low"], alone["high"], alone["seeds"]) == (None, None, {"0": 100})
+    assert found["question_types"] == {}
+    method = "percentile bootstrap over passages, and over seeds where there are several"
+    assert found["interval"] == {"method": method, "level": 0.95, "resamples": 2000}
 
 
 def test_seeds_have_their_own_numbers_a_mean_and_a_spread():
@@ -93,6 +104,34 @@ def test_spans():
     assert group["no_answer_share"] == pytest.approx(100 / 3)
     assert group["answerable"] == 2
     assert group["answerability_auroc"] == 50
+
+
+def test_where_all_questions_have_an_answer_there_is_nothing_to_tell_apart():
+    span = {"task": "span", "options": None, "label": None, "answers": [{"text": "x", "start": 0}]}
+    answered = [prediction(name, "t0", True, null_score=0.0, start=0, end=1) for name in ("a1", "b1")]
+    asked = [question("a1", **span), question("b1", **span)]
+    group = metrics(answered, asked, model(0, task="span"))["splits"]["dev"]["all"]
+    assert not [name for name in group if name.startswith(("has_answer", "no_answer_exact", "no_answer_f1"))]
+    assert (group["answerable"], group["no_answer_share"], group["answerability_auroc"]) == (2, 0, None)
+
+
+def answers(null_scores, correct=0.0, f1=0.0):
+    scores = np.array(null_scores)
+    nothing = np.zeros(scores.shape)
+    return Answers(nothing + correct, nothing + f1, nothing > 0, scores, nothing > 0)
+
+
+def test_answerability_is_the_mean_over_seeds_of_what_has_a_score():
+    given = answers([[0.0, 1.0, 2.0, np.nan], [2.0, 1.0, 1.0, 0.0]])
+    assert answerability(given, np.array([True, True, False, False])) == pytest.approx((100 + 12.5) / 2)
+    assert answerability(given, np.array([True, True, True, True])) is None
+    assert answerability(given, np.array([True, True, True, False])) is None
+
+
+def test_each_metric_is_the_mean_of_its_own_marks():
+    given = answers([[0.0]], correct=1.0, f1=0.5)
+    named = {task: [marks(given, metric).item() for metric in metrics] for task, metrics in METRICS.items()}
+    assert named == {"options": [1.0], "word": [1.0], "span": [1.0, 0.5]}
 
 
 def test_a_failed_trial_has_no_part_but_stays_in_the_list():

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coattend.evaluation.significance import mcnemar, paired_bootstrap, paired_bootstraps
+from coattend.evaluation.intervals import resampled_means
+from coattend.evaluation.significance import Difference, mcnemar, paired_bootstrap, paired_bootstraps
 from coattend.evaluation.variants import expected_resolution
 
 ANSWERS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40)
@@ -27,6 +28,32 @@ def test_mcnemar_of_many_questions():
     first = np.arange(200_000) < 101_000
     assert mcnemar(first, ~first) == pytest.approx(7.8e-6, rel=0.05)
     assert mcnemar(first, first) == 1
+
+
+@pytest.mark.parametrize("seeds", [(1, 1), (2, 3)])
+def test_the_interval_and_p_are_those_of_the_resampled_differences(seeds):
+    random, passages = np.random.default_rng(6), np.repeat(np.arange(30), 2)
+    first, second = ((random.random((count, 60)) < share) * 1.0 for count, share in zip(seeds, (0.6, 0.5), strict=True))
+    better, worse = resampled_means([first, second], passages, resamples=200, seed=5)
+    differences = better - worse
+    fewer = min(sum(differences < 1e-9), sum(differences > -1e-9))
+    expected = (first.mean() - second.mean(), *np.quantile(differences, [0.025, 0.975]), 2 * (1 + fewer) / 201)
+    found = paired_bootstrap(first, second, passages, resamples=200, seed=5)
+    assert tuple(vars(found).values()) == pytest.approx(expected)
+    assert 2 / 201 < found.p < 1
+    assert paired_bootstraps([(first, second)], passages, resamples=200, seed=5) == [found]
+
+
+def test_what_is_not_said_is_10000_resamples_of_seed_0():
+    first, second = np.eye(2, 20), np.eye(2, 20, 5)
+    said = paired_bootstrap(first, second, np.arange(20), resamples=10_000, seed=0)
+    assert paired_bootstrap(first, second, np.arange(20)) == said
+    assert paired_bootstraps([(first, second)], np.arange(20)) == [said]
+
+
+def test_two_passages_are_enough_for_an_interval():
+    found = paired_bootstrap(np.array([[1.0, 1.0]]), np.array([[0.0, 0.5]]), np.arange(2))
+    assert found == Difference(0.75, 0.5, 1.0, 2 / 10_001)
 
 
 def test_a_real_difference_is_found_and_its_sign_is_right():

@@ -12,6 +12,7 @@ from coattend.evaluation import squad
 
 WORDS = st.lists(st.sampled_from(["a", "The", "an", "cat", "Cat,", "dog", "-", "theatre", "é", "2 %", ""]), max_size=5)
 TEXTS = WORDS.map(" ".join)
+NOTHING = "there is no question to score. Give predictions for the dataset's question ids"
 
 
 def dataset(*questions):
@@ -105,6 +106,12 @@ def test_one_question_by_the_official_rules(version, prediction, golds, exact, f
     assert found["total"] == 1
 
 
+def test_two_empty_answers_are_alike_by_the_rules_of_v2_unless_others_are_named():
+    assert squad.f1("", "the") == squad.f1("", "the", version="v2.0") == 1
+    assert squad.f1("", "the", version="v1.1") == 0
+    assert squad.f1("", "cat") == squad.f1("cat", "") == squad.f1("cat", "dog") == 0
+
+
 def test_a_missing_prediction_scores_nothing_in_one_version_and_is_left_out_in_the_other():
     data = dataset(("q1", "cat"), ("q2", "dog"))
     assert squad.score({"q1": "cat"}, data, version="v1.1") == {"exact": 50.0, "f1": 50.0, "total": 2}
@@ -124,15 +131,21 @@ def test_predictions_of_other_questions_are_ignored():
 @pytest.mark.parametrize(
     ("predictions", "data", "version", "problem"),
     [
-        ({}, dataset(("q", "cat")), "v2.0", "no question to score"),
-        ({}, [], "v1.1", "no question to score"),
-        ({"q": ""}, dataset(("q",)), "v1.1", "no gold answer"),
-        ({"q": ""}, dataset(("q",)), "2.0", "Did you mean 'v2.0'"),
+        ({}, dataset(("q", "cat")), "v2.0", NOTHING),
+        ({}, [], "v1.1", NOTHING),
+        (
+            {"q": ""},
+            dataset(("q",)),
+            "v1.1",
+            'a question has no gold answer, but v1.1 has no such questions. Use version="v2.0"',
+        ),
+        ({"q": ""}, dataset(("q",)), "2.0", "no SQuAD scorer is called '2.0'. Did you mean 'v2.0'?"),
     ],
 )
 def test_what_cannot_be_scored_is_told(predictions, data, version, problem):
-    with pytest.raises(CoattendError, match=problem):
+    with pytest.raises(CoattendError) as refused:
         squad.score(predictions, data, version=version)
+    assert str(refused.value) == problem
 
 
 @given(

@@ -30,6 +30,7 @@ studies:
 """
 OTHER = STUDY.partition("studies:\n")[2].replace("  turns:", "  other:")
 BROKEN = "      broken: { title: Broken, change: { training: { learning_rate: 1.0e+30 } } }\n"
+TOO_LONG = "      long: { title: Too long, change: { training: { max_length: 100000 } } }\n"
 
 
 def results_in(folder):
@@ -145,6 +146,26 @@ def test_a_trial_that_fails_does_not_stop_the_others_and_is_tried_again(study, k
     assert before.items() <= after.items()
     assert len(after) == len(before) + 2
     assert not results_in(folder)["failures"]
+
+
+def test_a_variant_that_cannot_be_built_or_asked_leaves_the_others_alone(study, kedro_run):
+    folder = study(STUDY.replace("    printed:", f"{TOO_LONG}    printed:").replace("[0, 1]", "[0]"))
+    with pytest.raises(CoattendError, match=r"1 trials failed .long on sample, seed 0: .*is 100000"):
+        kedro_run("study_mine_turns")
+    costs = json.loads((folder / "costs.json").read_text())["costs"]["sample"]
+    assert costs["long"]["known_from"].startswith("cannot be timed: CoattendError: training.max_length")
+    assert costs["long"]["seconds"] == 0 < costs["plain"]["seconds"]
+    assert {row["variant"] for row in results_in(folder)["rows"]} == {"plain", "poi_net"}
+
+    # What one answered is lost, and cannot be kept again.
+    (trained,) = results_in(folder)["trials"]["sample"]["poi_net"]
+    (answers,) = (folder.parents[2] / "06_models/trials" / trained["trial_id"]).glob("predictions-*.parquet")
+    answers.unlink()
+    answers.mkdir()
+    failed = r"2 trials failed .poi_net on sample, seed 0: cannot be asked: .*long on sample, seed 0: "
+    with pytest.raises(CoattendError, match=failed):
+        kedro_run("study_mine_turns")
+    assert {row["variant"] for row in results_in(folder)["rows"]} == {"plain"}
 
 
 def test_a_budget_leaves_out_variants_by_name_and_never_the_baseline(study, kedro_run):

@@ -49,6 +49,12 @@ def test_between_words_there_is_no_word_and_the_first_of_equals_wins():
     words = [[(0, 3), (3, 6), (8, 9)]]
     subwords = [[(0, 6), (2, 6), (6, 8), (4, 4), (5, 9)]]
     assert word_index(spans(subwords), spans(words)).tolist() == [0, 1, -1, -1, 1]
+    assert word_index(spans(subwords), spans(words)).dtype == np.int32
+
+
+def test_a_text_that_ends_with_a_word_leaves_the_next_ones_beginning_alone():
+    words, subwords = [[(0, 3)], [(0, 1)], [(1, 3)]], [[(0, 3)], [(0, 3)], [(0, 1), (0, 3)]]
+    assert word_index(spans(subwords), spans(words)).tolist() == [0, 0, -1, 0]
 
 
 def test_tags_come_from_the_words_of_the_same_text():
@@ -62,7 +68,10 @@ def test_tags_come_from_the_words_of_the_same_text():
 
 def test_nothing_aligns_with_nothing():
     assert word_index(spans([]), spans([])).tolist() == []
-    assert word_index(spans([[(0, 1)]]), spans([[]])).tolist() == [-1]
+    assert word_index(spans([[]]), spans([[(0, 1)]])).tolist() == []
+    found = word_index(spans([[(0, 1), (1, 2)]]), spans([[]]))
+    assert found.tolist() == [-1, -1]
+    assert found.dtype == np.int32
 
 
 TAGGER, SUBWORDS = resolve(TaggingParameters(tagger="textblob")), load_tokenizer(TokenizerParameters())

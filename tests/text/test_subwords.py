@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import os
 import pickle
@@ -14,7 +15,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 
 from coattend.errors import CoattendError
 from coattend.parameters import TokenizerParameters
-from coattend.text.subwords import SpecialLayout, load_tokenizer, special_layout
+from coattend.text.subwords import SpecialLayout, load_tokenizer, mask_id, special_layout
 
 CORPUS = [
     "What colour is it? It is dark red.", "Where does she go at 2 o'clock? She goes home.", 'He said "No", later.',
@@ -102,6 +103,19 @@ def test_byte_level_bpe_reads_options_with_the_space_before_them(loaded):
     spaced, places = subwords.encode(["red"], [True])
     assert bare.tolist() != spaced.tolist()
     assert (places.starts.min(), places.ends.max()) == (0, 3)
+    both, _ = subwords.encode(["red", "red"], [True, False])
+    assert both.tolist() == spaced.tolist() + bare.tolist()
+
+
+def test_every_text_is_an_option_or_not(loaded):
+    with pytest.raises(ValueError, match="argument 2 is longer"):
+        loaded["wordpiece"].encode(["red", "blue"], [True])
+
+
+def test_no_text_has_no_tokens(loaded):
+    ids, places = loaded["wordpiece"].encode([], [])
+    assert (ids.tolist(), places.starts.tolist(), places.offsets.tolist()) == ([], [], [0])
+    assert ids.dtype == places.starts.dtype == np.int32
 
 
 words = st.text(alphabet=st.characters(codec="utf-8", exclude_categories=("Cc", "Z")), min_size=1, max_size=6)
@@ -143,6 +157,7 @@ def test_the_digest_is_the_tokenizers_content(loaded, tmp_path):
     again = load_tokenizer(TokenizerParameters(source=byte_level(tmp_path / "elsewhere")))
     assert again.digest == loaded["bpe"].digest
     assert len({subwords.digest for subwords in loaded.values()}) == 3
+    assert dataclasses.replace(again, leading_space=False).digest != again.digest
     assert pickle.loads(pickle.dumps(again)).digest == again.digest
 
 
@@ -150,14 +165,55 @@ def test_a_tokenizer_without_special_tokens_has_no_layout(tmp_path):
     tokenizer = Tokenizer(models.WordLevel({"a": 0, "?": 1}, unk_token="?"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     subwords = load_tokenizer(TokenizerParameters(source=save(tokenizer, tmp_path / "plain")))
-    with pytest.raises(CoattendError, match="no special tokens"):
+    with pytest.raises(CoattendError) as refused:
         special_layout(subwords)
+    problem = "sets no special tokens before, between and behind passage and question"
+    cure = "Choose an encoder whose tokenizer has them, such as BERT's"
+    assert str(refused.value) == f"tokenizer {subwords.source!r}: {problem}. {cure}"
+
+
+def of_words(folder, *names, pad=None, **config):
+    """A tokenizer of single words, numbered in their order."""
+    vocabulary = {name: number for number, name in enumerate(("a", "?", *names))}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="?"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    if pad is not None:
+        tokenizer.enable_padding(pad_id=vocabulary[pad], pad_token=pad)
+    return load_tokenizer(TokenizerParameters(source=save(tokenizer, folder, **config)))
+
+
+@pytest.mark.parametrize(
+    ("names", "config", "pad_id"),
+    [
+        ((), {}, 0),
+        (("<pad>",), {}, 2),
+        (("<pad>", "[PAD]"), {}, 3),
+        (("<pad>", "[PAD]", "blank"), {"pad_token": "blank"}, 4),
+        (("[PAD]", "<pad>"), {"pad_token": {"content": "<pad>"}}, 3),
+        (("[PAD]", "<pad>"), {"pad_token": "absent"}, 2),
+        (("[PAD]", "blank"), {"pad": "blank"}, 3),
+    ],
+)
+def test_padding_is_what_the_tokenizer_pads_with_or_names(tmp_path, names, config, pad_id):
+    assert of_words(tmp_path / "words", *names, **config).pad_id == pad_id
+
+
+def test_a_hidden_token_is_the_mask_or_an_unknown_one_or_padding(loaded, tmp_path):
+    names = ("[PAD]", "<unk>", "[UNK]", "<mask>", "[MASK]")
+    known = [names[:count] for count in range(1, 6)]
+    found = [mask_id(of_words(tmp_path / str(len(one)), *one)) for one in known]
+    assert found == [2, 3, 4, 5, 6]
+    assert mask_id(loaded["wordpiece"]) == 103
 
 
 def test_a_tokenizer_under_which_options_cannot_be_joined_is_refused(tmp_path):
     whole_text_is_one_token = Tokenizer(models.WordLevel({"a": 0, "?": 1}, unk_token="?"))
-    with pytest.raises(CoattendError, match="other tokens to a question and an option"):
-        load_tokenizer(TokenizerParameters(source=save(whole_text_is_one_token, tmp_path / "odd")))
+    source = save(whole_text_is_one_token, tmp_path / "odd")
+    with pytest.raises(CoattendError) as refused:
+        load_tokenizer(TokenizerParameters(source=source))
+    problem = "gives other tokens to a question and an option than to both together"
+    cure = "Choose an encoder with a WordPiece, SentencePiece or byte-level BPE tokenizer"
+    assert str(refused.value) == f"tokenizer {source!r}: {problem}. {cure}"
 
 
 def test_a_broken_file_is_named(tmp_path):

@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from strategies import texts
 
 from coattend.text.textblob_tagger import TextblobTagger
-from coattend.text.words import sentences
+from coattend.text.words import _by_space, _locate, sentences
 
 
 def whole_line(line):
@@ -43,6 +43,49 @@ def test_double_quotes_keep_their_place_though_nltk_rewrites_them():
     assert written(text) == [["He", "said", '"', "no", '"', ",", "''", "yes", "''", "and", "``", "so", "''", "."]]
     assert sentence.forms[2] == "``"
     assert sentence.forms[4] == "''"
+    assert (sentence.starts[2:5], sentence.ends[2:5]) == ([8, 9, 11], [9, 11, 12])
+
+
+def test_places_are_those_in_the_whole_text():
+    def halves(line):
+        return [(0, len(line) // 2), (len(line) // 2, len(line))]
+
+    text = "One two.\r\n\nThree. Four. "
+    found = list(sentences(text, halves))
+    assert [(one.forms, one.starts, one.ends) for one in found] == [
+        (["One"], [0], [3]),
+        (["two", "."], [4, 7], [7, 8]),
+        (["Three", "."], [11, 16], [16, 17]),
+        (["Four", "."], [18, 22], [22, 23]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("forms", "sentence", "expected"),
+    [
+        (["a", "b"], " a  b ", [(1, 2), (4, 5)]),
+        (["a", "b"], "ab", [(0, 1), (1, 2)]),
+        (["``", "a", "''"], '"a"', [(0, 1), (1, 2), (2, 3)]),
+        (["''", "``"], '""', [(0, 1), (1, 2)]),
+        (["``", "a"], "''a", [(0, 2), (2, 3)]),
+        (["''", "a"], "''a", [(0, 2), (2, 3)]),
+        (["''", "a"], "``a", None),
+        (["'", "a"], '"a', None),
+        (["a", "c"], "a b", None),
+        (["a", "b"], "a", None),
+        (["a"], "a b", None),
+        ([], "", []),
+        ([], " ", []),
+        ([], "a", None),
+    ],
+)
+def test_forms_are_found_where_only_spaces_and_double_quotes_were_changed(forms, sentence, expected):
+    assert _locate(forms, sentence) == expected
+
+
+def test_where_more_was_changed_words_are_what_stands_between_spaces():
+    assert _by_space(" it's 5 \u2009so. ") == (["it's", "5", "so."], [(1, 5), (6, 7), (9, 12)])
+    assert _by_space(" ") == ([], [])
 
 
 def test_contractions_are_split_and_lines_are_kept_apart():

@@ -36,7 +36,7 @@ class Ensemble:
 
 
 def ensembles(joint: Joint, held_out: Sequence[float], chosen_on: np.ndarray | None) -> list[Ensemble]:
-    """All trials together, the best share of them, and those that a greedy search keeps.
+    """All trials together, the best share of them where that leaves one out, and those that a greedy search keeps.
 
     The search goes through the trials from the best to the worst and keeps each with which the others score higher.
     It is judged by the questions that it is then scored on, so its gain there is too good.
@@ -47,10 +47,10 @@ def ensembles(joint: Joint, held_out: Sequence[float], chosen_on: np.ndarray | N
         chosen_on: The questions that the greedy search is judged by [questions], bool; None: there is no such search.
     """
     ranked = sorted(range(len(held_out)), key=lambda place: -held_out[place])
-    groups = {
-        "average": ranked,
-        "best share": ranked[: math.ceil(SHARE * len(ranked))],
-    }
+    groups = {"average": ranked}
+    share = math.ceil(SHARE * len(ranked))
+    if share < len(ranked):
+        groups["best share"] = ranked[:share]
     if chosen_on is not None:
         groups["greedy"] = _greedy(ranked, lambda members: float(joint(members)[1][chosen_on].sum()))
     return [Ensemble(how, tuple(members), *joint(members)) for how, members in groups.items()]

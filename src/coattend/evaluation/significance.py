@@ -42,11 +42,11 @@ def mcnemar(first: np.ndarray, second: np.ndarray) -> float:
     Returns:
         The two-sided p value; 1 where the readers never differ.
     """
+    from scipy.stats import binomtest
+
     only_first, only_second = int(np.sum(first & ~second)), int(np.sum(second & ~first))
-    count, fewer = only_first + only_second, min(only_first, only_second)
-    chosen = np.arange(fewer)
-    log_ways = np.concatenate([[0.0], np.cumsum(np.log(count - chosen) - np.log(chosen + 1))])
-    return min(1.0, float(2 * np.exp(np.logaddexp.reduce(log_ways) - count * np.log(2))))
+    count = only_first + only_second
+    return float(binomtest(only_first, count).pvalue) if count else 1.0
 
 
 def paired_bootstrap(

@@ -13,9 +13,9 @@ Shown = tuple[tuple[str, ...], list[Table]]
 def ensembles(results: Mapping[str, Any]) -> Shown:
     """Trials of one variant that answer together."""
     text = (
-        "All trials together, the best 70 % of them by their held-out scores, and a greedy choice. Options and words "
-        "are chosen by the mean of probabilities, spans by the most votes. The greedy choice is made on dev, so that "
-        "its gain there is too good.",
+        "All trials together, the best 70 % of them by their held-out scores, from four trials on, and a greedy "
+        "choice. Options and words are chosen by the mean of probabilities, spans by the most votes. The greedy choice "
+        "is made on dev, so that its gain there is too good.",
     )
     tables = []
     for benchmark, by_variant in _of(results, "ensemble"):

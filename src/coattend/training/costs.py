@@ -1,11 +1,16 @@
 """What trials will cost, before they are trained."""
 
+import json
+import logging
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
+from coattend.masking import masked_text
 from coattend.parameters import SearchParameters
 from coattend.readers.batch import Batch
 from coattend.training.batching import LengthBuckets
@@ -22,6 +27,12 @@ ASKED_FASTER = 3.0
 TIMED, WARM = 3, 1
 """Batches that are timed, and those before them that are not."""
 
+ALIKE = ("benchmark", "reader", "head", "options", "encoder")
+ALIKE_IN_TRAINING = ("tokens_per_batch", "max_length", "frozen", "precision")
+"""What another trial must have in common with one to be as fast, of its content and of its training."""
+
+logger = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True)
 class Cost:
@@ -29,7 +40,7 @@ class Cost:
 
     Attributes:
         trials: How many there are.
-        seconds: Of one processor or GPU as it is, for all of them.
+        seconds: Of one processor or GPU as it is, for all of them; 0 where they cannot be timed.
         known_from: What the estimate comes from.
     """
 
@@ -61,9 +72,14 @@ def cost_of(
     missing = _to_train(work, search, begun=begun)
     if not missing:
         return Cost(0, 0.0, "all trials are there")
-    rate, known_from = _earlier(plan, store), "earlier trials"
+    rate, known_from = _earlier(work), "earlier trials"
     if rate is None:
-        rate, known_from = _timed(work), f"{TIMED} batches"
+        try:
+            rate, known_from = _timed(work), f"{TIMED} batches"
+        except Exception as error:  # Of any kind: its trials will fail alike and say so, and the others go on.
+            problem = f"cannot be timed: {masked_text(f'{type(error).__name__}: {error}')}"
+            logger.warning("%s on %s %s", plan.name, plan.benchmark, problem)
+            return Cost(0 if counted else len(missing), 0.0, problem)
     learned = len(work.train.examples) * sum(job.values.get("epochs", plan.training.epochs) for job in missing)
     marked = len(missing) * len(work.held_out.examples) * plan.training.evaluations
     asked = asked or plan
@@ -90,18 +106,27 @@ def _to_train(work: Work, search: SearchParameters | None, *, begun: bool) -> li
     return missing([Job(seed, chosen.values) for seed in others])
 
 
-def _earlier(plan: Plan, store: Path) -> float | None:
-    """Questions a second of the last trial of the same reader, with the same benchmark, settings and device."""
-    wanted = {"benchmark": plan.benchmark, "reader": plan.reader, "head": plan.head}
-    same = ("tokens_per_batch", "max_length", "frozen")
-    device = device_name(plan.precision()[0]).rpartition(",")[0]
+def _earlier(work: Work) -> float | None:
+    """Questions a second of the last trial of the same reader of the same sizes, with the same encoder, benchmark,
+    settings and device."""
+    wanted = _speed(json.loads(json.dumps(work.trial(work.plan.training.seeds[0]).content)))
+    device = _machine(device_name(work.plan.precision()[0]))
     found = []
-    for trial in finished(store):
-        alike = all(trial.content["training"].get(name) == getattr(plan.training, name) for name in same)
-        if alike and wanted.items() <= trial.content.items() and trial.outcome["device"].startswith(device):
+    for trial in finished(work.store):
+        if _speed(trial.content) == wanted and _machine(trial.outcome["device"]) == device:
             age = (trial.folder / "outcome.json").stat().st_mtime
             found.append((age, trial.outcome["questions_per_second"]))
     return max(found)[1] if found else None
+
+
+def _machine(device: str) -> str:
+    """A device without the number of its threads."""
+    return device.partition(",")[0]
+
+
+def _speed(content: Mapping[str, Any]) -> list[Any]:
+    """What of a trial's content decides how fast it is."""
+    return [*(content.get(name) for name in ALIKE), *(content["training"].get(name) for name in ALIKE_IN_TRAINING)]
 
 
 def _timed(work: Work) -> float:

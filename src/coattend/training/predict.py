@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from coattend.datasets.seals import is_whole, sealed
 from coattend.engines.choice import map_shards
 from coattend.errors import CoattendError
+from coattend.masking import masked_text
 from coattend.parameters import LOCAL, EngineParameters
 from coattend.readers.reader import Reader
 from coattend.tables import PREDICTIONS, REJECTED
@@ -47,6 +48,29 @@ def predict_all(
         _ask_on(engine, plan, finished, asked, store)
     tables = [predict(plan, trial, asked, store) for trial in finished]
     return pa.concat_tables(tables) if tables else PREDICTIONS.empty_table(), _rejected(plan, finished, asked)
+
+
+def predict_each(
+    plan: Plan, model: dict[str, Any], store: Path, *, engine: EngineParameters = LOCAL
+) -> tuple[pa.Table, list[dict[str, Any]]]:
+    """As `predict_all`, but a trial that cannot be asked does not keep the others from it.
+
+    Returns:
+        The predictions of the trials that can be asked, and what all came to; one that cannot has a ``failure``.
+    """
+    try:
+        return predict_all(plan, model, store, engine=engine)[0], model["trials"]
+    except Exception as error:
+        logger.warning("%s on %s: each trial is asked alone, since one cannot be: %s", plan.name, plan.benchmark, error)
+    tables, outcomes = [PREDICTIONS.empty_table()], []
+    for trial in model["trials"]:
+        try:
+            tables.append(predict_all(plan, model | {"trials": [trial]}, store, engine=engine)[0])
+            outcomes.append(trial)
+        except Exception as error:
+            outcomes.append(trial | {"failure": masked_text(f"cannot be asked: {type(error).__name__}: {error}")})
+            logger.error("trial %s (seed %d) cannot be asked: %s", trial["trial_id"], trial["seed"], error)
+    return pa.concat_tables(tables), outcomes
 
 
 def _ask_on(

@@ -78,6 +78,10 @@ def _over_budget(about: StudyParameters, costs: Mapping[str, Mapping[str, Any]],
         if _seconds(costs, left_out) <= 3600 * hours:
             break
         left_out.append(name)
+    rest = _seconds(costs, left_out) / 3600
+    if rest > hours:
+        told = "%s: baselines alone take about %.1f hours, more than its budget of %g, and are trained all the same"
+        logger.warning(told, about.name, rest, hours)
     return left_out
 
 

@@ -111,8 +111,8 @@ def run_variant(
         others: Tables of other benchmarks that it is trained on, as ``<benchmark>.<table>``.
 
     Returns:
-        What each trial came to, failures among them, and what the search found, if there is one; and what the trials
-        that did not fail answered.
+        What each trial came to, failures among them, to be asked as well as to be trained, and what the search found,
+        if there is one; and what the trials that did not fail answered.
 
     Raises:
         CoattendError: If it starts from a variant that was not run, or a search would choose on dev.
@@ -120,7 +120,7 @@ def run_variant(
     from coattend.answering.recipe import keep_recipes
     from coattend.training.fan_out import train_seeds
     from coattend.training.plans import BenchmarkTables, plans_of
-    from coattend.training.predict import predict_all
+    from coattend.training.predict import predict_each
     from coattend.training.search import tune
 
     named = {"benchmark": benchmark.name, "variant": variant.name, "trained_on": variant.trained_on(benchmark.name)}
@@ -144,8 +144,8 @@ def run_variant(
     outcome = named | {"task": asked.source.task, "trials": outcomes} | found
     if trained.benchmark == benchmark.name:
         keep_recipes(trained, outcome, trials, benchmark, tagging)
-    answers, _ = predict_all(asked, outcome, trials, engine=engine)
-    return outcome, answers
+    answers, outcomes = predict_each(asked, outcome, trials, engine=engine)
+    return outcome | {"trials": outcomes}, answers
 
 
 def analyse(

@@ -1,0 +1,64 @@
+"""Which questions are scored, and in which groups: subsets, types, splits."""
+
+import numpy as np
+import pyarrow as pa
+
+from coattend.evaluation import groups
+
+QUESTIONS = pa.table(
+    {
+        "question_id": list("abcdef"),
+        "passage_id": ["p", "q", "p", "r", "q", "p"],
+        "split": ["test", "dev", "train", "test", "dev", "dev"],
+        "subset": ["middle", None, "high", "middle", "high", "high"],
+        "task": ["options", "options", "options", "options", "span", "options"],
+        "label": [0, None, 1, 1, None, 2],
+        "answers": [None, None, None, None, [{"text": "x"}], None],
+        "question_types": [["s", "l"], [], ["s"], None, ["l"], ["m"]],
+    }
+)
+
+
+def of(masks):
+    """The questions of each group."""
+    names = QUESTIONS["question_id"].to_pylist()
+    return {group: "".join(name for name, one in zip(names, mask, strict=True) if one) for group, mask in masks.items()}
+
+
+def ids(table):
+    return "".join(table["question_id"].to_pylist())
+
+
+def test_questions_of_a_task_are_scored_that_are_not_trained_on_and_whose_answer_is_known():
+    assert [ids(table) for table in groups.scored_questions(QUESTIONS, "options")] == ["adf", "b"]
+    assert [ids(table) for table in groups.scored_questions(QUESTIONS, "span")] == ["e", ""]
+    assert [ids(table) for table in groups.scored_questions(QUESTIONS, "word")] == ["", ""]
+
+
+def test_members_stand_in_alphabetical_order_and_what_has_no_name_is_in_none():
+    found = groups.members(QUESTIONS["split"])
+    assert list(found) == ["dev", "test", "train"]
+    assert of(found) == {"dev": "bef", "test": "ad", "train": "c"}
+    assert of(groups.members(QUESTIONS["subset"])) == {"high": "cef", "middle": "ad"}
+
+
+def test_subsets_stand_behind_all_questions():
+    found = groups.subsets(QUESTIONS)
+    assert list(found) == ["all", "high", "middle"]
+    assert of(found) == {"all": "abcdef", "high": "cef", "middle": "ad"}
+    assert {mask.dtype for mask in found.values()} == {np.dtype(bool)}
+    assert list(groups.subsets(QUESTIONS, "NE")) == ["NE", "high", "middle"]
+
+
+def test_a_question_is_in_each_of_its_types():
+    assert of(groups.types(QUESTIONS)) == {"l": "ae", "m": "f", "s": "ac"}
+
+
+def test_within_a_split_there_are_its_own_groups_alone():
+    splits, subsets = groups.members(QUESTIONS["split"]), groups.subsets(QUESTIONS)
+    assert of(dict(groups.within(splits["dev"], subsets))) == {"all": "bef", "high": "ef"}
+    assert of(dict(groups.within(splits["test"], subsets))) == {"all": "ad", "middle": "ad"}
+
+
+def test_each_passage_has_a_number():
+    assert groups.passage_numbers(QUESTIONS).tolist() == [0, 1, 0, 2, 1, 0]
