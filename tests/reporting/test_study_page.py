@@ -58,6 +58,16 @@ def test_trials_of_one_subset_are_put_together_on_its_questions():
     assert "Drawn on the HTML page: By part of speech of the answer: exams, dev, NE." in markdown
 
 
+def test_differences_seed_by_seed_are_those_of_the_questions_that_the_study_asks():
+    results, _, markdown = found(showing(benchmarks=["exams"]), training={"train_on": {"exams": "NE"}})
+    by_seed = markdown.partition("**Seed by seed**")[2].partition("## ")[0]
+    row = next(row for row in results["rows"] if row["group"] == "NE" and row["by_seed"])
+    for one in row["by_seed"]:
+        assert f"| POI-Net | exams, dev, NE, Accuracy | {one['seed']} | {one['mean']:+.1f}" in by_seed
+    assert "exams, dev, Accuracy" not in by_seed
+    assert "| POI-Net | exams, dev, Accuracy | 0 |" in found()[2].partition("**Seed by seed**")[2]
+
+
 def test_a_question_of_one_benchmark_is_not_missed_on_another():
     _, _, markdown = found(question="articles-1")
     assert "Who slept 1? Gold: Ann." in markdown
