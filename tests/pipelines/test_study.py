@@ -63,6 +63,12 @@ def test_a_study_trains_what_is_missing_and_prints_measured_beside_printed(study
     children = client.search_runs([experiment], "tags.kind = 'trial'")
     seeds = {(run.data.tags["reader"], run.data.tags["seed"]): run.data.metrics["dev.accuracy"] for run in children}
     assert seeds == {(row["variant"], seed): score for row in rows for seed, score in row["seeds"].items()}
+    curve = results["trials"]["sample"]["poi_net"][0]["curve"]
+    losses = [point["held_out_loss"] for point in curve if point["held_out"] is not None]
+    assert losses
+    assert all(0 < loss < 10 for loss in losses)
+    run = next(run for run in children if (run.data.tags["reader"], run.data.tags["seed"]) == ("poi_net", "0"))
+    assert [point.value for point in client.get_metric_history(run.info.run_id, "held_out_loss")] == losses
     (parent,) = client.search_runs([experiment], "tags.study = 'mine_turns'")
     assert parent.data.metrics["sample.poi_net.dev.accuracy"] == pytest.approx(poi_net["mean"])
     attached = {file.path for file in client.list_artifacts(parent.info.run_id, "results")}

@@ -99,6 +99,28 @@ def test_attention_pages_are_linked_to_from_the_studys_page_and_from_the_page_of
     assert "(studies/mine_turns/exams_attention.html)" in everything
 
 
+@pytest.mark.parametrize(
+    ("held_out", "told"),
+    [
+        ({"held_out_loss": 1.25}, "score and loss by step"),
+        ({"held_out_loss": None}, "score and training loss by step"),
+        ({}, "score and training loss by step"),  # As trials were kept before there was one.
+    ],
+)
+def test_the_loss_by_step_is_that_of_questions_held_out_where_there_is_one(held_out, told):
+    curve = [
+        {"step": 10, "epoch": 1.0, "loss": 0.5, "held_out": None} | dict.fromkeys(held_out),
+        {"step": 10, "epoch": 1.0, "loss": None, "held_out": 0.4} | held_out,
+    ]
+    blocks = [
+        {"encoder": "ALBERT", "numbers": {"plain": {"exams": {"dev": {10: {"accuracy": 76.94, "loss": 0.6223}}}}}}
+    ]
+    about = showing("curve", benchmarks=["exams"], printed=blocks)
+    by_step = found(about, curve=curve)[2].partition(f"**Held-out {told}**")[2].partition("## ")[0]
+    loss = "1.250" if held_out.get("held_out_loss") else "0.500"
+    assert f"| 10 | 40.0 (loss {loss}) | 40.0 (loss {loss}) | 76.94, loss 0.6223 |" in by_step
+
+
 def test_options_that_every_variant_has_are_told():
     told = "Every variant has other options here than in its paper: hidden 16."
     assert told in found(showing(options={"hidden": 16}))[2]
