@@ -121,6 +121,14 @@ def test_the_loss_by_step_is_that_of_questions_held_out_where_there_is_one(held_
     assert f"| 10 | 40.0 (loss {loss}) | 40.0 (loss {loss}) | 76.94, loss 0.6223 |" in by_step
 
 
+def test_systems_that_are_only_cited_stand_back():
+    page = found(showing(cited=[{"name": "BERT", "numbers": {"exams": {"dev": 3.0}}}]))[1]
+    cited = page.partition("Only cited")[2].partition("</section>")[0]
+    assert '<table class="quiet">' in cited
+    assert "BERT" in cited
+    assert page.count('<table class="quiet">') == 1
+
+
 def test_options_that_every_variant_has_are_told():
     told = "Every variant has other options here than in its paper: hidden 16."
     assert told in found(showing(options={"hidden": 16}))[2]

@@ -125,7 +125,7 @@ def _cited(results: dict[str, Any]) -> Table:
         )
         for one in results["cited"]
     )
-    return Table("Systems", tuple(map(Cell, heads)), rows, aligned=False)
+    return Table("Systems", tuple(map(Cell, heads)), rows, aligned=False, quiet=True)
 
 
 def _printed(numbers: Any, path: str = "") -> Iterator[str]:
