@@ -68,6 +68,15 @@ def test_differences_seed_by_seed_are_those_of_the_questions_that_the_study_asks
     assert "| POI-Net | exams, dev, Accuracy | 0 |" in found()[2].partition("**Seed by seed**")[2]
 
 
+def test_a_difference_that_is_no_question_of_the_study_is_told_as_not_corrected():
+    rows = [row for row in found()[0]["rows"] if row["verdict"] and row["verdict"].startswith(("better", "worse"))]
+    leading = [row for row in rows if row["group"] == "all" and row["metric"] in ("accuracy", "f1")]
+    assert leading
+    assert len(leading) < len(rows)
+    for row in rows:
+        assert row["verdict"].endswith(", not corrected") == (row not in leading)
+
+
 def test_a_question_of_one_benchmark_is_not_missed_on_another():
     _, _, markdown = found(question="articles-1")
     assert "Who slept 1? Gold: Ann." in markdown

@@ -198,7 +198,9 @@ def _verdict(row: Mapping[str, Any], comparisons: int) -> str:
         resolved = f"{row['questions']:,} questions resolve differences above {row['resolves']:.1f} points"
         return f"not distinguishable at these sizes: {resolved}"
     found = f"{'better' if low > 0 else 'worse'}{'' if row['over_seeds'] else ', with these seeds'}"
-    if row["p_corrected"] is not None and row["p_corrected"] >= ALPHA:
+    if row["p_corrected"] is None:
+        return f"{found}, not corrected"
+    if row["p_corrected"] >= ALPHA:
         return f"{found}, before a correction for {comparisons} comparisons"
     return found
 
