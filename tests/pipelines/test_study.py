@@ -232,8 +232,12 @@ def test_a_benchmark_without_known_answers_makes_a_study_without_scores(study, k
             (raw / f"Task_{task}_{split}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
     base = "reader: poi_net, training: { epochs: 1, evaluations: 1, max_questions: 8 }"
     text = STUDY.replace("sample", "recam").replace("[0, 1]", "[0]").replace("reader: poi_net, head: options", base)
-    folder = study(text.replace("    printed:", "    shows: [by_answer_pos, ensemble, attention]\n    printed:"))
+    shown = "    shows: [by_answer_pos, ensemble, attention]\n"
+    shown += f"    examples: [{{ benchmark: recam, question: {row['question']!r} }}]\n"
+    folder = study(text.replace("    printed:", f"{shown}    printed:"))
     kedro_run("study_mine_turns")
     assert json.loads((folder / "costs.json").read_text())["resolves"] == {"recam": None}
     assert results_in(folder)["rows"] == []
     assert "POI-Net (poi_net)" in (folder / "recam_attention.html").read_text()
+    looked_at = json.loads((folder / "recam_attention.json").read_text())["questions"]
+    assert [one["question"] for one in looked_at] == [row["question"]]  # The example alone, of many.
