@@ -5,7 +5,7 @@ from statistics import mean
 from typing import Any
 
 from coattend.evaluation.runs import finished, side_by_side
-from coattend.reporting import study_breakdowns, study_search
+from coattend.reporting import study_breakdowns, study_lines, study_search
 from coattend.reporting.figures import curves
 from coattend.reporting.page import Section
 from coattend.reporting.study_breakdowns import TITLES
@@ -21,6 +21,8 @@ def sections(results: Mapping[str, Any]) -> list[Section]:
     """
     shows = results["shows"]
     parts = list(study_search.sections(results))
+    if "lines" in shows:
+        parts += study_lines.sections(results)
     if {"parameters", "seconds_per_epoch"} & set(shows):
         parts.append(Section("What variants cost", tuple(_about_costs(results)), tuple(_costs(results))))
     if "curve" in shows:
