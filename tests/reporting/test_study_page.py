@@ -44,6 +44,16 @@ def test_scores_are_broken_down_by_the_answers_part_of_speech(studied):
     assert "its first word that is no article" in markdown
 
 
+def test_scores_are_broken_down_by_subset():
+    results, page, markdown = found(showing("by_subset", benchmarks=["exams"]))
+    by_subset = markdown.partition("## By subset: exams, dev")[2].partition("## ")[0]
+    for row in results["rows"]:
+        if row["group"] != "all":
+            assert f"{row['group']} ({row['questions']} questions) | " in by_subset
+            assert f" {row['mean']:.1f} [{row['low']:.1f}, {row['high']:.1f}] |" in by_subset
+    assert "By subset: exams, dev. Bars hold" in page
+
+
 def test_trials_of_one_subset_are_put_together_on_its_questions():
     results, _, markdown = found(
         showing("ensemble", "by_answer_pos", benchmarks=["exams"]), training={"train_on": {"exams": "NE"}}

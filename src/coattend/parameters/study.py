@@ -17,6 +17,7 @@ Shown = Literal[
     "by_document_length",
     "by_question_length",
     "by_question_type",
+    "by_subset",
     "curve",
     "ensemble",
     "lines",
