@@ -34,6 +34,15 @@ def test_the_first_question_word_is_what_is_asked_for(question, group):
     assert list(breakdowns.by_question_type(table(question=[question]), PASSAGES)) == [group]
 
 
+def test_subsets_are_the_benchmarks_own_and_a_question_may_have_none():
+    found = breakdowns.by_subset(table(subset=["high", "middle", None, "high"]), PASSAGES)
+    assert {name: rows.tolist() for name, rows in found.items()} == {
+        "high": [True, False, False, True],
+        "middle": [False, True, False, False],
+    }
+    assert breakdowns.by_subset(table(subset=pa.nulls(2, pa.string())), PASSAGES) == {}
+
+
 def test_the_right_candidates_rank_is_that_of_its_frequency():
     asked = table(options=[["Ann", "Bob", "Cid"]] * 3, label=[0, 1, 2])
     groups = breakdowns.by_answer_frequency(asked, PASSAGES)

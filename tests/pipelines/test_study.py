@@ -64,6 +64,12 @@ def test_a_study_trains_what_is_missing_and_prints_measured_beside_printed(study
     children = client.search_runs([experiment], "tags.kind = 'trial'")
     seeds = {(run.data.tags["reader"], run.data.tags["seed"]): run.data.metrics["dev.accuracy"] for run in children}
     assert seeds == {(row["variant"], seed): score for row in rows for seed, score in row["seeds"].items()}
+    curve = results["trials"]["sample"]["poi_net"][0]["curve"]
+    losses = [point["held_out_loss"] for point in curve if point["held_out"] is not None]
+    assert losses
+    assert all(0 < loss < 10 for loss in losses)
+    run = next(run for run in children if (run.data.tags["reader"], run.data.tags["seed"]) == ("poi_net", "0"))
+    assert [point.value for point in client.get_metric_history(run.info.run_id, "held_out_loss")] == losses
     (parent,) = client.search_runs([experiment], "tags.study = 'mine_turns'")
     assert parent.data.metrics["sample.poi_net.dev.accuracy"] == pytest.approx(poi_net["mean"])
     attached = {file.path for file in client.list_artifacts(parent.info.run_id, "results")}
@@ -247,8 +253,12 @@ def test_a_benchmark_without_known_answers_makes_a_study_without_scores(study, k
             (raw / f"Task_{task}_{split}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
     base = "reader: poi_net, training: { epochs: 1, evaluations: 1, max_questions: 8 }"
     text = STUDY.replace("sample", "recam").replace("[0, 1]", "[0]").replace("reader: poi_net, head: options", base)
-    folder = study(text.replace("    printed:", "    shows: [by_answer_pos, ensemble, attention]\n    printed:"))
+    shown = "    shows: [by_answer_pos, ensemble, attention]\n"
+    shown += f"    examples: [{{ benchmark: recam, question: {row['question']!r} }}]\n"
+    folder = study(text.replace("    printed:", f"{shown}    printed:"))
     kedro_run("study_mine_turns")
     assert json.loads((folder / "costs.json").read_text())["resolves"] == {"recam": None}
     assert results_in(folder)["rows"] == []
     assert "POI-Net (poi_net)" in (folder / "recam_attention.html").read_text()
+    looked_at = json.loads((folder / "recam_attention.json").read_text())["questions"]
+    assert [one["question"] for one in looked_at] == [row["question"]]  # The example alone, of many.

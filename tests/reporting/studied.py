@@ -1,6 +1,6 @@
 """A study of two readers on two benchmarks, from what its trials answered to its findings."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,11 +65,13 @@ def answered(variant: str, asked: Iterable[Mapping[str, Any]]) -> list[dict[str,
     return rows
 
 
-def outcome(variant: str, task: str, **training: Any) -> dict[str, Any]:
+def outcome(
+    variant: str, task: str, *, curve: Sequence[Mapping[str, Any]] = (), training: Mapping[str, Any]
+) -> dict[str, Any]:
     """What its trials came to."""
     trials = [
-        {"trial_id": f"{variant}{seed}", "seed": seed, "head": task, "training": training, "held_out": 0.5}
-        | {"failure": None, "questions": 100, "questions_per_second": 10.0, "device": "x86_64", "curve": []}
+        {"trial_id": f"{variant}{seed}", "seed": seed, "head": task, "training": dict(training), "held_out": 0.5}
+        | {"failure": None, "questions": 100, "questions_per_second": 10.0, "device": "x86_64", "curve": list(curve)}
         for seed in SEEDS
     ]
     return {"variant": variant, "task": task, "trials": trials}
@@ -81,6 +83,7 @@ def found(
     question: str | None = None,
     asked: Mapping[str, list[dict[str, Any]]] | None = None,
     training: Mapping[str, Any] | None = None,
+    curve: Sequence[Mapping[str, Any]] = (),
 ) -> tuple[dict[str, Any], str, str]:
     """What the study's own nodes make of it: findings, HTML and Markdown.
 
@@ -89,13 +92,15 @@ def found(
         question: One more whose answers are shown.
         asked: Questions of benchmarks that have others.
         training: How all trials were trained.
+        curve: How the training of each went.
     """
     parts: dict[str, Any] = {}
     for benchmark in about.benchmarks:
         rows = (asked or {}).get(benchmark, questions(benchmark))
-        own = {f"{name}.outcome": outcome(name, TASKS[benchmark], **(training or {})) for name in about.variants} | {
-            f"{name}.answers": _table(answered(name, rows), PREDICTIONS) for name in about.variants
-        }
+        own = {
+            f"{name}.outcome": outcome(name, TASKS[benchmark], curve=curve, training=training or {})
+            for name in about.variants
+        } | {f"{name}.answers": _table(answered(name, rows), PREDICTIONS) for name in about.variants}
         table = _table(rows, QUESTIONS)
         source = {"format": "dream", "folder": "x", "files": {}}
         parameters = BenchmarkParameters(name=benchmark, title=benchmark, tasks=(TASKS[benchmark],), sources=(source,))

@@ -44,6 +44,16 @@ def test_scores_are_broken_down_by_the_answers_part_of_speech(studied):
     assert "its first word that is no article" in markdown
 
 
+def test_scores_are_broken_down_by_subset():
+    results, page, markdown = found(showing("by_subset", benchmarks=["exams"]))
+    by_subset = markdown.partition("## By subset: exams, dev")[2].partition("## ")[0]
+    for row in results["rows"]:
+        if row["group"] != "all":
+            assert f"{row['group']} ({row['questions']} questions) | " in by_subset
+            assert f" {row['mean']:.1f} [{row['low']:.1f}, {row['high']:.1f}] |" in by_subset
+    assert "By subset: exams, dev. Bars hold" in page
+
+
 def test_trials_of_one_subset_are_put_together_on_its_questions():
     results, _, markdown = found(
         showing("ensemble", "by_answer_pos", benchmarks=["exams"]), training={"train_on": {"exams": "NE"}}
@@ -56,6 +66,25 @@ def test_trials_of_one_subset_are_put_together_on_its_questions():
     assert f"| Baseline | {single['mean']:.1f} |" in ensembles
     assert "**Calibration: exams, dev, NE**" in markdown
     assert "Drawn on the HTML page: By part of speech of the answer: exams, dev, NE." in markdown
+
+
+def test_differences_seed_by_seed_are_those_of_the_questions_that_the_study_asks():
+    results, _, markdown = found(showing(benchmarks=["exams"]), training={"train_on": {"exams": "NE"}})
+    by_seed = markdown.partition("**Seed by seed**")[2].partition("## ")[0]
+    row = next(row for row in results["rows"] if row["group"] == "NE" and row["by_seed"])
+    for one in row["by_seed"]:
+        assert f"| POI-Net | exams, dev, NE, Accuracy | {one['seed']} | {one['mean']:+.1f}" in by_seed
+    assert "exams, dev, Accuracy" not in by_seed
+    assert "| POI-Net | exams, dev, Accuracy | 0 |" in found()[2].partition("**Seed by seed**")[2]
+
+
+def test_a_difference_that_is_no_question_of_the_study_is_told_as_not_corrected():
+    rows = [row for row in found()[0]["rows"] if row["verdict"] and row["verdict"].startswith(("better", "worse"))]
+    leading = [row for row in rows if row["group"] == "all" and row["metric"] in ("accuracy", "f1")]
+    assert leading
+    assert len(leading) < len(rows)
+    for row in rows:
+        assert row["verdict"].endswith(", not corrected") == (row not in leading)
 
 
 def test_a_question_of_one_benchmark_is_not_missed_on_another():
@@ -87,6 +116,36 @@ def test_attention_pages_are_linked_to_from_the_studys_page_and_from_the_page_of
     assert "[articles: Baseline beside POI-Net](articles_attention.html)" in markdown
     everything = markdown_page.write("Results", results_page.sections({"mine_turns": results}))
     assert "(studies/mine_turns/exams_attention.html)" in everything
+
+
+@pytest.mark.parametrize(
+    ("held_out", "told"),
+    [
+        ({"held_out_loss": 1.25}, "score and loss by step"),
+        ({"held_out_loss": None}, "score and training loss by step"),
+        ({}, "score and training loss by step"),  # As trials were kept before there was one.
+    ],
+)
+def test_the_loss_by_step_is_that_of_questions_held_out_where_there_is_one(held_out, told):
+    curve = [
+        {"step": 10, "epoch": 1.0, "loss": 0.5, "held_out": None} | dict.fromkeys(held_out),
+        {"step": 10, "epoch": 1.0, "loss": None, "held_out": 0.4} | held_out,
+    ]
+    blocks = [
+        {"encoder": "ALBERT", "numbers": {"plain": {"exams": {"dev": {10: {"accuracy": 76.94, "loss": 0.6223}}}}}}
+    ]
+    about = showing("curve", benchmarks=["exams"], printed=blocks)
+    by_step = found(about, curve=curve)[2].partition(f"**Held-out {told}**")[2].partition("## ")[0]
+    loss = "1.250" if held_out.get("held_out_loss") else "0.500"
+    assert f"| 10 | 40.0 (loss {loss}) | 40.0 (loss {loss}) | 76.94, loss 0.6223 |" in by_step
+
+
+def test_systems_that_are_only_cited_stand_back():
+    page = found(showing(cited=[{"name": "BERT", "numbers": {"exams": {"dev": 3.0}}}]))[1]
+    cited = page.partition("Only cited")[2].partition("</section>")[0]
+    assert '<table class="quiet">' in cited
+    assert "BERT" in cited
+    assert page.count('<table class="quiet">') == 1
 
 
 def test_options_that_every_variant_has_are_told():

@@ -1,13 +1,25 @@
-"""Ties: a word that is no better than another is not found."""
+"""Ties: a word that is no better than another is not found; and the loss on questions held out."""
 
 import pyarrow as pa
 import pytest
+import torch
 
 from coattend.tables import QUESTIONS
 from coattend.training.answers import Answer
 from coattend.training.data import QuestionSet
 from coattend.training.examples import Example
-from coattend.training.marking import mark
+from coattend.training.marking import held_out_loss, mark
+
+
+def questions(task, options, labels=(0,)):
+    rows, examples = [], []
+    for number, label in enumerate(labels):
+        row = dict.fromkeys(QUESTIONS.names) | {"question_id": str(number), "passage_id": "p", "split": "dev"}
+        row |= {"task": task, "question": "_ ?", "options": options, "label": label, "answerable": True}
+        rows.append(row)
+        examples.append(Example(str(number), 0, ((0,),), (1,), ((0, 1),), 0, ()))
+    texts = {row["question_id"]: "a b c" for row in rows}
+    return QuestionSet(pa.Table.from_pylist(rows, QUESTIONS), texts, None, examples, [])
 
 
 @pytest.mark.parametrize(
@@ -21,18 +33,28 @@ from coattend.training.marking import mark
     ],
 )
 def test_a_tie_is_wrong_for_words_and_the_first_for_options(task, options, scores, correct):
-    row = dict.fromkeys(QUESTIONS.names) | {
-        "question_id": "1",
-        "passage_id": "p",
-        "split": "dev",
-        "task": task,
-        "question": "_ ?",
-        "options": options,
-        "label": 0,
-        "answerable": True,
-    }
-    example = Example("1", 0, ((0,),), (1,), ((0, 1),), 0, ())
-    asked = QuestionSet(pa.Table.from_pylist([row], QUESTIONS), {"1": "a b c"}, None, [example], [])
-    table = mark([Answer(example, scores)], asked, trial_id="t", seed=0, threshold=None)
+    asked = questions(task, options)
+    given = Answer(asked.examples[0], scores)
+    table = mark([given], asked, trial_id="t", seed=0, threshold=None)
     assert table.column("correct").to_pylist() == [correct]
     assert table.column("f1").to_pylist() == [float(correct)]
+
+
+def test_the_loss_on_questions_held_out_is_their_cross_entropy():
+    asked = questions("options", ["a", "b", "c"], labels=(2, 0, 1))
+    scores = torch.tensor([[0.3, -1.0, 2.0], [5.0, 1.0, 0.0], [0.1, 0.2, 0.3]], dtype=torch.float64)
+    answers = [Answer(one, tuple(given)) for one, given in zip(asked.examples, scores.tolist(), strict=True)]
+    expected = torch.nn.functional.cross_entropy(scores, torch.tensor([2, 0, 1])).item()
+    # Answers come in the order of batches, and a question that was not answered has no part.
+    assert held_out_loss(answers[::-1], asked, "options") == pytest.approx(expected)
+    without = torch.nn.functional.cross_entropy(scores[:2], torch.tensor([2, 0])).item()
+    assert held_out_loss(answers[:2], asked, "options") == pytest.approx(without)
+
+
+def test_masses_of_candidates_are_probabilities_among_these_and_spans_have_none():
+    asked = questions("word", ["a", "b", "c"], labels=(2, 0))
+    answers = [Answer(asked.examples[0], (0.1, 0.1, 0.2)), Answer(asked.examples[1], (0.0, 0.3, 0.2))]
+    # The passage of the second does not hold its right word.
+    assert held_out_loss(answers, asked, "word") == pytest.approx(torch.tensor(2.0).log().item())
+    spans = [Answer(one, start=0, end=1, span_score=1.0, null_score=0.0) for one in asked.examples]
+    assert held_out_loss(spans, asked, "span") is None

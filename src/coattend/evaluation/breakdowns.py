@@ -72,6 +72,11 @@ def by_annotation(questions: pa.Table, passages: Mapping[str, str]) -> Groups:
     return groups.types(questions)
 
 
+def by_subset(questions: pa.Table, passages: Mapping[str, str]) -> Groups:
+    """By the benchmark's own subset, such as RACE's middle and high schools; none where it has none."""
+    return groups.members(questions["subset"])
+
+
 def gold_answers(questions: pa.Table) -> list[list[str]]:
     """The texts of each question's gold answers: one for options and words, any number for spans."""
     rows = zip(*(questions[key].to_pylist() for key in ("options", "label", "answers")), strict=True)
@@ -89,6 +94,7 @@ BREAKDOWNS: dict[str, Callable[[pa.Table, Mapping[str, str]], Groups]] = {
     "by_answer_frequency": by_answer_frequency,
     "by_answer_pos": by_answer_pos,
     "by_annotation": by_annotation,
+    "by_subset": by_subset,
 }
 """Breakdowns by the name that a study asks for them with."""
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator
 
 from coattend.parameters.search import SearchParameters
 from coattend.parameters.strict import Parameters
@@ -17,8 +17,10 @@ Shown = Literal[
     "by_document_length",
     "by_question_length",
     "by_question_type",
+    "by_subset",
     "curve",
     "ensemble",
+    "lines",
     "parameters",
     "predictions",
     "reranking",
@@ -42,6 +44,9 @@ Entry = Annotated[dict[str, Any], AfterValidator(_of_mappings)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_+-]+$")]
 """What files, folders and datasets are called by: no dots, no slashes, no blanks."""
 
+Series = Annotated[tuple[str, ...], BeforeValidator(lambda given: (given,) if isinstance(given, str) else given)]
+"""One or several lines of a figure."""
+
 
 class PaperParameters(Parameters):
     """What a study file's studies come from."""
@@ -63,6 +68,10 @@ class VariantParameters(Parameters):
     )  # fmt: skip
     benchmarks: tuple[str, ...] | None = Field(None, description="Where it is run; null: on all of the study's.")
     against: str | None = Field(None, description="The variant that it is compared with; null: the study's baseline.")
+    series: Series = Field((), description="The lines of the study's figure that it is a point of.")
+    at: float | Literal["questions"] | None = Field(
+        None, description="Where on its axis; questions: at as many as its trials were trained on."
+    )
 
 
 class PrintedParameters(Parameters):
@@ -115,6 +124,7 @@ class StudyParameters(Parameters):
     baseline: str = Field(description="The variant that the others are compared with.")
     variants: dict[Name, VariantParameters] = Field(min_length=1, description="The rows.")
     shows: tuple[Shown, ...] = Field((), description="What is shown beside the table of scores.")
+    axis: str | None = Field(None, description="What points of lines stand at, in the plural, such as turns.")
     examples: tuple[ExampleParameters, ...] = Field((), description="Questions that are always shown.")
     printed: tuple[PrintedParameters, ...] = Field((), description="The paper's numbers.")
     cited: tuple[CitedParameters, ...] = Field((), description="Systems that the paper only quotes.")

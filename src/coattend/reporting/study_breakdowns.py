@@ -15,6 +15,7 @@ TITLES = {
     "by_answer_frequency": "By rank of the answer among the candidates, the most frequent first",
     "by_answer_pos": "By part of speech of the answer",
     "by_annotation": "By annotated type",
+    "by_subset": "By subset",
 }
 """What breakdowns are called."""
 

@@ -50,6 +50,46 @@ def breakdown(rows: Sequence[Mapping[str, Any]]) -> "Figure":
     return finished(figure, 120 + 240 * len(metrics))
 
 
+def lines(points: Sequence[Mapping[str, Any]], axis: str) -> "Figure":
+    """Scores along an axis with their intervals, a line for each series.
+
+    Args:
+        points: Rows of one benchmark and split, as in `coattend.tables.STUDY_ROWS`, with ``series`` and ``at``.
+        axis: What they stand at.
+
+    Returns:
+        A panel for each metric.
+    """
+    from plotly.graph_objects import Scatter
+    from plotly.subplots import make_subplots
+
+    metrics, series = (list(dict.fromkeys(point[key] for point in points)) for key in ("metric", "series"))
+    titles = [LABELS[metric] for metric in metrics]
+    figure = make_subplots(rows=len(metrics), shared_xaxes=True, vertical_spacing=0.1, subplot_titles=titles)
+    for place, name in enumerate(series):
+        for panel, metric in enumerate(metrics, start=1):
+            own = [point for point in points if (point["series"], point["metric"]) == (name, metric)]
+            own.sort(key=lambda point: point["at"])
+            line = Scatter(
+                x=[point["at"] for point in own],
+                y=[point["mean"] for point in own],
+                name=escape(name),
+                legendgroup=name,
+                showlegend=panel == 1,
+                mode="lines+markers",
+                error_y=_reach(own),
+                customdata=[escape(point["title"]) for point in own],
+                hovertemplate="%{customdata}: %{y:.1f} %",
+                **style_of(place),
+            )
+            figure.add_trace(line, row=panel, col=1)
+    figure.update_xaxes(zeroline=False, gridcolor=GREY, griddash="dot").update_xaxes(
+        title={"text": escape(axis.capitalize()), "font": {"size": 13}}, row=len(metrics)
+    )
+    figure.update_yaxes(ticksuffix=" %", gridcolor=GREY, griddash="dot", zeroline=False)
+    return finished(figure, 120 + 280 * len(metrics))
+
+
 def counts(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Group to how many questions it has; variants that read other tags may group otherwise by parts of speech."""
     found: dict[str, set[int]] = {}

@@ -6,10 +6,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from coattend.evaluation.groups import EVERYTHING
 from coattend.reporting import study_calibration, study_shown
 from coattend.reporting.page import Section
-from coattend.reporting.study_table import ALPHA
+from coattend.reporting.study_table import ALPHA, leading_group
 from coattend.reporting.tables import LABELS, NONE, Cell, Table, measured, place
 from coattend.reporting.warnings import study_warnings
 
@@ -102,14 +101,14 @@ def _by_seed(results: dict[str, Any]) -> Iterator[Table]:
     rows = tuple(
         (
             Cell(row["title"]),
-            Cell(f"{row['benchmark']}, {row['split']}, {LABELS[row['metric']]}"),
+            Cell(f"{row['benchmark']}, {place(row['split'], row['group'])}, {LABELS[row['metric']]}"),
             Cell(str(one["seed"])),
             measured(one, sign="+"),
             Cell(NONE if one["mcnemar_p"] is None else f"{one['mcnemar_p']:.3f}"),
         )
         for row in results["rows"]
         for one in row["by_seed"]
-        if row["group"] == EVERYTHING
+        if row["group"] == leading_group(results["homes"][row["benchmark"]])
     )
     if rows:
         yield Table("Seed by seed", tuple(map(Cell, heads)), rows)
@@ -126,7 +125,7 @@ def _cited(results: dict[str, Any]) -> Table:
         )
         for one in results["cited"]
     )
-    return Table("Systems", tuple(map(Cell, heads)), rows, aligned=False)
+    return Table("Systems", tuple(map(Cell, heads)), rows, aligned=False, quiet=True)
 
 
 def _printed(numbers: Any, path: str = "") -> Iterator[str]:

@@ -5,7 +5,7 @@ from statistics import mean
 from typing import Any
 
 from coattend.evaluation.runs import finished, side_by_side
-from coattend.reporting import study_breakdowns, study_search
+from coattend.reporting import study_breakdowns, study_lines, study_search
 from coattend.reporting.figures import curves
 from coattend.reporting.page import Section
 from coattend.reporting.study_breakdowns import TITLES
@@ -21,6 +21,8 @@ def sections(results: Mapping[str, Any]) -> list[Section]:
     """
     shows = results["shows"]
     parts = list(study_search.sections(results))
+    if "lines" in shows:
+        parts += study_lines.sections(results)
     if {"parameters", "seconds_per_epoch"} & set(shows):
         parts.append(Section("What variants cost", tuple(_about_costs(results)), tuple(_costs(results))))
     if "curve" in shows:
@@ -123,20 +125,32 @@ def _by_step(results: Mapping[str, Any], benchmark: str, by_variant: Mapping[str
     steps = sorted({step for _, step in [*scored, *printed]})
     heads = ["Step", *(results["variants"][name]["title"] for name in names)]
     heads += [f"{results['variants'][name]['title']}, printed" for name in names if printed]
+    key, loss = _loss_of([one for name in names for one in finished(by_variant[name])])
     rows = tuple(
         (
             Cell(str(step)),
-            *(_point(points.get((name, step), [])) for name in names),
+            *(_point(points.get((name, step), []), key) for name in names),
             *(Cell(printed.get((name, step), NONE)) for name in names if printed),
         )
         for step in steps
     )
-    return Table("Held-out score and loss by step", tuple(map(Cell, heads)), rows)
+    return Table(f"Held-out score and {loss} by step", tuple(map(Cell, heads)), rows)
 
 
-def _point(points: Sequence[Mapping[str, Any]]) -> Cell:
+def _loss_of(trials: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+    """The loss that all trials have beside their held-out score, and what it is called.
+
+    Those of spans have none on held-out questions, and those of early trials were not kept.
+    """
+    curves_drawn = [one["curve"] for one in trials if one["curve"]]
+    if all(any(point.get("held_out_loss") is not None for point in curve) for curve in curves_drawn):
+        return "held_out_loss", "loss"
+    return "loss", "training loss"
+
+
+def _point(points: Sequence[Mapping[str, Any]], loss: str) -> Cell:
     scores = [100 * one["held_out"] for one in points if one.get("held_out") is not None]
-    losses = [one["loss"] for one in points if one.get("loss") is not None]
+    losses = [one[loss] for one in points if one.get(loss) is not None]
     return Cell(_of(scores, "{:.1f}"), (f"loss {mean(losses):.3f}",) if losses else ())
 
 

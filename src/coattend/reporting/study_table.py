@@ -83,6 +83,15 @@ def rows_of(results: Mapping[str, Any]) -> pa.Table:
     return pa.Table.from_pylist([{name: row[name] for name in STUDY_ROWS.names} for row in flat], STUDY_ROWS)
 
 
+def leading_group(home: Sequence[str]) -> str:
+    """The group of a benchmark's questions that a study asks about: all, or the one subset that all were trained on.
+
+    Args:
+        home: The subsets of the benchmark that analyses look at, as in `results_of`.
+    """
+    return home[0] if len(home) == 1 else groups.EVERYTHING
+
+
 def _of(parts: Mapping[str, Any], benchmark: str, variant: str) -> tuple[dict[str, Any], pads.Dataset] | None:
     outcome, given = (parts.get(f"{benchmark}.{variant}.{part}") for part in ("outcome", "answers"))
     return None if outcome is None or given is None else (outcome, given)
@@ -166,8 +175,11 @@ def _correct(rows: list[dict[str, Any]], homes: Mapping[str, Sequence[str]]) -> 
     A table asks one question of each variant, benchmark and split: what subsets and further metrics show is only told.
     Where all variants were trained on one subset, it is that subset's question.
     """
-    asked = {benchmark: home[0] if len(home) == 1 else groups.EVERYTHING for benchmark, home in homes.items()}
-    leading = [row for row in rows if row["group"] == asked[row["benchmark"]] and row["metric"] in ("accuracy", "f1")]
+    leading = [
+        row
+        for row in rows
+        if row["group"] == leading_group(homes[row["benchmark"]]) and row["metric"] in ("accuracy", "f1")
+    ]
     for row in rows:
         row["p_corrected"] = None
     for row, p in zip(leading, variants.corrected([row["p"] for row in leading]), strict=True):
@@ -186,7 +198,9 @@ def _verdict(row: Mapping[str, Any], comparisons: int) -> str:
         resolved = f"{row['questions']:,} questions resolve differences above {row['resolves']:.1f} points"
         return f"not distinguishable at these sizes: {resolved}"
     found = f"{'better' if low > 0 else 'worse'}{'' if row['over_seeds'] else ', with these seeds'}"
-    if row["p_corrected"] is not None and row["p_corrected"] >= ALPHA:
+    if row["p_corrected"] is None:
+        return f"{found}, not corrected"
+    if row["p_corrected"] >= ALPHA:
         return f"{found}, before a correction for {comparisons} comparisons"
     return found
 

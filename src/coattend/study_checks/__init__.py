@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from coattend import configuration
 from coattend.study import Study
+from coattend.study_checks.lines import of_lines
 from coattend.study_checks.numbers import of_numbers
 from coattend.study_checks.problem import Problem, of_training, unknown
 from coattend.study_checks.search import of_search
@@ -22,6 +23,7 @@ def problems(study: Study) -> Iterator[Problem]:
         yield from of_variant(study, name)
     yield from of_titles(study)
     yield from of_tasks(study)
+    yield from of_lines(study)
     if asked.search is not None:
         yield from of_search(asked.search)
     for name, training in asked.training.items():

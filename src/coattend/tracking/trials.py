@@ -127,7 +127,8 @@ def find_or_write(
     content = {"benchmark": benchmark, "name": name, "reader": trial["variant"]}
     run = create(client, trial | content, experiment, parent, project)
     for point in trial["curve"]:
-        values = {key: point[key] for key in ("loss", "held_out") if point[key] is not None}
+        # Curves of early trials have no loss on held-out questions.
+        values = {key: point[key] for key in ("loss", "held_out", "held_out_loss") if point.get(key) is not None}
         log_values(client, run, values, point["step"])
     write_outcome(client, run, trial)
     client.set_terminated(run, "FINISHED")

@@ -14,6 +14,15 @@ from coattend.parameters import TrainingParameters
 from coattend.training.devices import PeakMemory
 from coattend.training.events import announce
 
+CURVES = {
+    "loss": "loss",
+    "eval_score": "held_out",
+    "eval_loss": "held_out_loss",
+    "learning_rate": "learning_rate",
+    "grad_norm": "grad_norm",
+}
+"""What is passed on of a log of the trainer, and what it is called there."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -138,8 +147,7 @@ class Measure(TrainerCallback):
         loss = logs.get("loss", 0.0)
         if not math.isfinite(loss):
             raise self._diverged(f"the loss became {loss} at step {state.global_step}")
-        known = {"loss": "loss", "eval_score": "held_out", "learning_rate": "learning_rate", "grad_norm": "grad_norm"}
-        values = {known[name]: float(value) for name, value in logs.items() if name in known}
+        values = {CURVES[name]: float(value) for name, value in logs.items() if name in CURVES}
         if values:
             announce("trial_logged", self._trial_id, state.global_step, values | logs.get("readings", {}))
 

@@ -25,7 +25,7 @@ from coattend.training.callbacks import Measure, callbacks_of
 from coattend.training.data import QuestionSet
 from coattend.training.encoders import encoder_digest
 from coattend.training.examples import digest
-from coattend.training.marking import held_out_score, mark, null_threshold
+from coattend.training.marking import held_out_loss, held_out_score, mark, null_threshold
 from coattend.training.outcome import outcome_of
 from coattend.training.plan import Plan
 from coattend.training.signs import signs_of
@@ -191,12 +191,17 @@ def _fit(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet, ch
     length, budget = plan.collator(reader, train).sequence_length, training.tokens_per_batch
     buckets = LengthBuckets.of(train.examples, length, tokens_per_batch=budget, seed=seed)
     measure = Measure(trial.id, device)
+
+    def score() -> tuple[float, float | None]:
+        answers = plan.ask(reader, held_out, kept=choosing)
+        return held_out_score(answers, held_out), held_out_loss(answers, held_out, plan.head)
+
     trainer = ReaderTrainer(
         reader,
         train.examples,
         buckets=buckets,
         collator=plan.collator(reader, train, permute=plan.permutation(seed, lambda: buckets.epoch), kept=kept),
-        score=lambda: held_out_score(plan.ask(reader, held_out, kept=choosing), held_out),
+        score=score,
         arguments=arguments,
         callbacks=callbacks_of(training, f"{plan.benchmark}.{plan.name} seed {seed}"),
         measure=measure,

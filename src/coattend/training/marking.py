@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from coattend.evaluation import squad
+from coattend.evaluation.probabilities import MASSES, log_probabilities
 from coattend.evaluation.thresholds import best_threshold
 from coattend.tables import PREDICTIONS
 from coattend.training.answers import Answer
@@ -57,6 +58,27 @@ def held_out_score(answers: Iterable[Answer], asked: QuestionSet) -> float:
     always = all(asked.questions.column("answerable").to_pylist())
     table = mark(answers, asked, trial_id="", seed=0, threshold=None if always else 0.0)
     return float(pa.compute.sum(table.column("f1")).as_py() or 0.0) / asked.questions.num_rows
+
+
+def held_out_loss(answers: Iterable[Answer], asked: QuestionSet, head: str) -> float | None:
+    """The mean of -log p of the right option or candidate, among these alone, as printed tables have it by step.
+
+    A question that has no answer, or whose right candidate is not in the passage as far as it is read, has no part in
+    it, as in training.
+
+    Args:
+        answers: A reader's answers.
+        asked: The questions.
+        head: What gave the scores.
+
+    Returns:
+        None where answers have no such scores: for spans, and for words that are chosen from the whole passage.
+    """
+    labels = dict(zip(*(asked.questions.column(name).to_pylist() for name in ("question_id", "label")), strict=True))
+    scored = [(one.scores, labels[one.example.question_id]) for one in answers if one.scores is not None]
+    held = [(scores, label) for scores, label in scored if head not in MASSES or scores[label] > 0]
+    losses = [-log_probabilities(scores, head)[label] for scores, label in held]
+    return float(np.mean(losses)) if losses else None
 
 
 def null_threshold(answers: Sequence[Answer], asked: QuestionSet, train: QuestionSet) -> float | None:

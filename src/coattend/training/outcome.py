@@ -26,7 +26,13 @@ def outcome_of(
     """
     device, bf16 = plan.precision()
     curve = [
-        {"step": entry["step"], "epoch": entry["epoch"], "loss": entry.get("loss"), "held_out": entry.get("eval_score")}
+        {
+            "step": entry["step"],
+            "epoch": entry["epoch"],
+            "loss": entry.get("loss"),
+            "held_out": entry.get("eval_score"),
+            "held_out_loss": entry.get("eval_loss"),
+        }
         | entry.get("readings", {})
         for entry in state.log_history
         if "loss" in entry or "eval_score" in entry

@@ -46,7 +46,7 @@ class ReaderTrainer(Trainer):
         examples: Training examples.
         buckets: Which examples make a batch.
         collator: Makes a batch's tensors.
-        score: Scores the reader on the held-out questions, from 0 to 1.
+        score: The reader's score on the held-out questions, from 0 to 1, and its loss there, None where it has none.
         arguments: The trainer's arguments.
         callbacks: Its callbacks.
         measure: Counts seconds and memory.
@@ -59,7 +59,7 @@ class ReaderTrainer(Trainer):
         *,
         buckets: LengthBuckets,
         collator: Collator,
-        score: Callable[[], float],
+        score: Callable[[], tuple[float, float | None]],
         arguments: TrainingArguments,
         callbacks: list[TrainerCallback],
         measure: Measure,
@@ -96,7 +96,8 @@ class ReaderTrainer(Trainer):
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
         """Score the held-out questions."""
-        metrics = {"eval_score": of_first(self._score)}
+        score, loss = of_first(self._score)
+        metrics = {"eval_score": score} | ({} if loss is None else {"eval_loss": loss})
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         return metrics
