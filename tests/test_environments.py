@@ -1,9 +1,11 @@
 """What an environment may change, the wiring of pipelines included."""
 
+from pathlib import Path
+
 import pytest
 from kedro.framework.project import pipelines
 
-from coattend import configuration, environment, studies
+from coattend import configuration, environment, readers, studies
 from coattend.errors import CoattendError
 from coattend.parameters import BenchmarkParameters, EncoderParameters, ReaderParameters, training_of
 
@@ -51,17 +53,28 @@ def test_the_papers_environment_wires_every_study_to_its_papers_encoder(paramete
     }
 
 
-def test_every_variant_of_the_papers_environment_can_be_trained_as_it_says(parameters):
-    loaded = parameters("paper")
+ENVIRONMENTS = sorted(path.name for path in Path("conf").iterdir() if path.is_dir() and path.name not in ("base", "local"))
+
+
+@pytest.mark.parametrize("env", ENVIRONMENTS)
+def test_every_variant_of_an_environment_can_be_trained_as_it_says(parameters, env):
+    loaded, resolved = parameters(env), set()
     for name in studies.study_names():
-        about = studies.study(name).parameters
-        for key, entry in loaded["studies"][name]["variants"].items():
+        about, given = studies.study(name).parameters, loaded["studies"][name]
+        for key, entry in given["variants"].items():
             variant = ReaderParameters.model_validate(entry)
             encoder = EncoderParameters.model_validate(loaded["encoders"][variant.encoder])
             assert encoder.tokenizer in loaded["tokenizers"]
+            recurrent = readers.encoder_of(variant.reader) == "recurrent"
             for benchmark in about.benchmarks_of(key):
-                asked = BenchmarkParameters.model_validate(loaded["studies"][name]["benchmarks"][benchmark])
-                training_of(asked, variant, recurrent=False)
+                asked = BenchmarkParameters.model_validate(given["benchmarks"][benchmark])
+                training = training_of(asked, variant, recurrent=recurrent)
+                assert training.seeds == given["about"].seeds
+                assert about.search is None or training.selection == "held_out"
+                head = readers.head_for(variant.reader, asked.answerable, variant.head)
+                if (variant.reader, head, repr(variant.options)) not in resolved:
+                    readers.resolve(variant.reader, head=head, **variant.options)
+                resolved.add((variant.reader, head, repr(variant.options)))
 
 
 def test_hyper_parameters_are_those_that_the_papers_print(parameters):

@@ -78,6 +78,13 @@ def test_a_variant_may_be_a_reader_that_is_called_by_its_parts(tmp_path):
     assert ReaderParameters.model_validate(one.entry("turns_1", changed)).options == {"hops": 2, "hop_dropout": 0.5}
 
 
+def test_seeds_are_the_studys_whatever_an_environment_trains_a_reader_with(tmp_path):
+    (one,) = studies.read(written(tmp_path, GOOD))
+    known = {"poi_net": {"reader": "poi_net", "training": {"seeds": [0, 1, 2, 3], "epochs": 5}}}
+    training = one.entry("poi_net", known)["training"]
+    assert (training["seeds"], training["epochs"]) == ([0, 1], 5)
+
+
 MISTAKES = {
     "a reader": ("reader: plain }", "reader: plane }", 11, "plain"),
     "a joined reader's encoder": ("reader: plain }", "reader: recurent+coattention }", 11, "recurrent"),
