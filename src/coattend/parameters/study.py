@@ -114,6 +114,9 @@ class StudyParameters(Parameters):
     base: Entry = Field(description="A reader's entry that variants differ from.")
     baseline: str = Field(description="The variant that the others are compared with.")
     variants: dict[Name, VariantParameters] = Field(min_length=1, description="The rows.")
+    metric: Literal["accuracy", "exact", "f1"] | None = Field(
+        None, description="What variants are judged by where a benchmark is scored by it; null: the task's own."
+    )
     shows: tuple[Shown, ...] = Field((), description="What is shown beside the table of scores.")
     examples: tuple[ExampleParameters, ...] = Field((), description="Questions that are always shown.")
     printed: tuple[PrintedParameters, ...] = Field((), description="The paper's numbers.")

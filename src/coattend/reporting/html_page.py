@@ -114,8 +114,9 @@ def _table(table: Table, title: str) -> str:
     )
     body = "\n".join(_row(row, numeric) for row in table.rows)
     caption = f"<caption>{escape(table.caption)}</caption>\n" if table.caption else ""
+    opening = '<table class="quiet">' if table.quiet else "<table>"
     return (
-        f'<div class="table" tabindex="0" role="region" aria-label="{escape(table.caption or title)}"><table>\n'
+        f'<div class="table" tabindex="0" role="region" aria-label="{escape(table.caption or title)}">{opening}\n'
         f"{caption}<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
     )
 

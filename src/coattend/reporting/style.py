@@ -27,6 +27,7 @@ th { font-weight: 500; }
 tbody th { min-width: 7rem; }
 thead th { vertical-align: bottom; color: var(--quiet); }
 th:first-child { position: sticky; left: 0; background: var(--paper); }
+.quiet td, .quiet th { color: var(--quiet); }
 .number { text-align: right; }
 td.number { white-space: nowrap; }
 small { display: block; color: var(--quiet); font-size: 0.8rem; font-weight: 400; max-width: 15rem; }

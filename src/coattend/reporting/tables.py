@@ -38,12 +38,14 @@ class Table:
         columns: The heads.
         rows: As many cells as heads each.
         aligned: Whether columns of numbers stand to the right.
+        quiet: Whether it stands back behind the others: what was not measured here.
     """
 
     caption: str
     columns: tuple[Cell, ...]
     rows: tuple[tuple[Cell, ...], ...]
     aligned: bool = True
+    quiet: bool = False
 
 
 def scores(results: dict[str, Any]) -> list[Table]:
