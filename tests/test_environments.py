@@ -53,7 +53,9 @@ def test_the_papers_environment_wires_every_study_to_its_papers_encoder(paramete
     }
 
 
-ENVIRONMENTS = sorted(path.name for path in Path("conf").iterdir() if path.is_dir() and path.name not in ("base", "local"))
+ENVIRONMENTS = sorted(
+    path.name for path in Path("conf").iterdir() if path.is_dir() and path.name not in ("base", "local")
+)
 
 
 @pytest.mark.parametrize("env", ENVIRONMENTS)
@@ -122,6 +124,14 @@ def test_an_environment_may_give_every_variant_of_a_study_other_sizes(project, p
     after = parameters("quick")["studies"]["aoa_results_cbt_ne"]["variants"]
     assert {entry.options["hidden"] for entry in before.values()} == {384, 128}
     assert {entry.options["hidden"] for entry in after.values()} == {16}
+
+
+def test_an_environment_freezes_no_study_of_tags(project, parameters):
+    file = project / "conf" / "quick" / "parameters.yml"
+    file.write_text(file.read_text() + "studies: { poi_net_table4: { protocol: frozen } }\n")
+    with pytest.raises(CoattendError, match="reads other tags") as raised:
+        parameters("quick")
+    assert raised.value.where == "studies.poi_net_table4"
 
 
 def test_an_unknown_encoder_of_an_environment_is_refused(project, parameters):

@@ -5,7 +5,7 @@ Nothing here imports torch.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -26,7 +26,7 @@ from coattend.parameters.study import (
     VariantParameters,
 )
 from coattend.study import Study
-from coattend.study_checks import problems
+from coattend.study_checks import of_frozen, problems
 from coattend.yaml_lines import Lines
 
 _NAME = re.compile(r"[A-Za-z0-9_]+")
@@ -64,6 +64,18 @@ def study(name: str) -> Study:
     if name not in known:
         raise CoattendError(f"no study is called {name!r}", cure=did_you_mean(name, list(known)))
     return known[name]
+
+
+def changed(name: str, values: Mapping[str, Any]) -> Study:
+    """A study with what an environment changes in it.
+
+    Raises:
+        CoattendError: As `study`, or if its variants can no longer be compared.
+    """
+    one = study(name).changed(values)
+    for problem in of_frozen(one) if values else ():
+        raise CoattendError(problem.what, where=f"studies.{name}", cure=problem.cure)
+    return one
 
 
 @contextmanager
@@ -136,5 +148,7 @@ def _checked(kind: type[Checked], content: Any, lines: Lines, path: tuple[Any, .
         above = first["loc"][:-1]
         inner = next((model for place, model in _INNER.items() if above[: len(place)] == place), kind)
         cure = did_you_mean(field, list(inner.model_fields)) if first["type"] == "extra_forbidden" else None
+        if first["type"] == "literal_error":
+            cure = did_you_mean(str(first["input"]), re.findall("'([^']*)'", first["ctx"]["expected"]))
         message = first["msg"].removeprefix("Value error, ")
         raise CoattendError(message, where=lines.where((*path, *first["loc"])), cure=cure) from None
