@@ -19,12 +19,13 @@ def of_frozen(study: Study) -> Iterator[Problem]:
     (``hidden_tag_embedding``) is learned.
     """
     asked = study.parameters
-    if asked.baseline not in asked.variants:
+    frozen = [name for name in asked.variants if _is_frozen(study, name)]
+    if not frozen or asked.baseline not in asked.variants:
         return
-    baseline = _tags(study, asked.baseline)
-    for name in asked.variants:
-        own = _tags(study, name)
-        if own["frozen"] and not (own["learned"] or baseline["learned"]) and own["read"] != baseline["read"]:
+    learned, read = _tags(study, asked.baseline)
+    for name in frozen:
+        own_learned, own_read = _tags(study, name)
+        if own_read != read and not (learned or own_learned):
             what = (
                 f"{name!r} reads other tags than {asked.baseline!r}, whose embedding stays at zero where it is frozen"
             )
@@ -32,11 +33,19 @@ def of_frozen(study: Study) -> Iterator[Problem]:
             yield Problem(("variants", name, "change"), what, cure)
 
 
-def _tags(study: Study, variant: str) -> dict[str, Any]:
-    """Whether a variant's encoder is frozen, whether its tags are learned all the same, and which ones it reads."""
+def _is_frozen(study: Study, variant: str) -> bool:
+    asked = study.parameters
+    for entry in (asked.variants[variant].change, asked.base):
+        if "frozen" in entry.get("training", {}):
+            return bool(entry["training"]["frozen"])
+    return asked.protocol == "frozen" or any(one.get("frozen") for one in asked.training.values())
+
+
+def _tags(study: Study, variant: str) -> tuple[bool, Any]:
+    """Whether a variant learns of tags all the same, and which ones it embeds."""
     reader = ReaderParameters.model_validate(study.entry(variant))
-    options = {name: reader.options.get(name, readers.default_of(reader.reader, name)) or False for name in _EMBEDDINGS}
+    embedded, learned = (
+        bool(reader.options.get(option, readers.default_of(reader.reader, option))) for option in _EMBEDDINGS
+    )
     noise = {field: reader.training.get(field) for field in _NOISE} if reader.training.get("tag_noise") else {}
-    embedded, learned = options.values()
-    frozen = reader.training.get("frozen", any(one.get("frozen") for one in study.parameters.training.values()))
-    return {"frozen": frozen, "learned": learned, "read": (reader.tagging, noise) if embedded else None}
+    return learned, (reader.tagging, noise) if embedded else None
