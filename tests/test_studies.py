@@ -258,6 +258,20 @@ def test_the_same_tags_over_a_frozen_encoder_are_not(tmp_path, right, wrong):
     assert studies.read(written(tmp_path, FROZEN.replace(right, wrong)))
 
 
+def test_studies_that_belong_together_are_one_pipeline_too():
+    from coattend.pipeline_registry import register_pipelines
+
+    pipelines = register_pipelines()
+    own = ["aoa_results_cbt_cn", "aoa_results_cbt_ne", "aoa_results_cnn"]
+    assert studies.groups()["aoa_results"] == own
+    nodes = {node.name for node in pipelines["study_aoa_results"].nodes}
+    assert nodes == {node.name for name in own for node in pipelines[f"study_{name}"].nodes}
+    with studies.only(["study_aoa_results"]):
+        assert [name for name in studies.study_names() if studies.is_run(name)] == own
+    # Table 4's additions begin with its name, which is its own.
+    assert "poi_net_table4" not in studies.groups()
+
+
 def test_an_unknown_study_is_told_the_nearest_one():
     with pytest.raises(CoattendError, match="poi_net_table4"):
         studies.study("poinet_table4")

@@ -54,6 +54,19 @@ def study_names() -> list[str]:
     return sorted(_studies(_folder()))
 
 
+def groups() -> dict[str, list[str]]:
+    """Studies of one file whose names begin with the same words, by these: ``aoa_results`` are those of three sets."""
+    found: dict[str, list[str]] = {}
+    for name in study_names():
+        stem = f"{study(name).file.stem}_"
+        words = name.removeprefix(stem).split("_")
+        for count in range(1, len(words)):
+            found.setdefault(stem + "_".join(words[:count]), []).append(name)
+    # Of two names for the same studies the shorter one is enough, and a study's own name is its own.
+    different = {tuple(own): name for name, own in reversed(found.items()) if len(own) > 1}
+    return {name: list(own) for own, name in different.items() if name not in _studies(_folder())}
+
+
 def study(name: str) -> Study:
     """A study.
 
@@ -81,8 +94,9 @@ def changed(name: str, values: Mapping[str, Any]) -> Study:
 @contextmanager
 def only(pipeline_names: Sequence[str]) -> Iterator[None]:
     """Say that no other studies are run than those among some pipelines, so that no other's parameters are needed."""
-    names = frozenset(name.removeprefix(PREFIX) for name in pipeline_names if name.startswith(PREFIX))
-    token = _run.set(names)
+    names = [name.removeprefix(PREFIX) for name in pipeline_names if name.startswith(PREFIX)]
+    together = groups() if names else {}
+    token = _run.set(frozenset(one for name in names for one in together.get(name, (name,))))
     try:
         yield
     finally:
