@@ -3,11 +3,14 @@
 from pathlib import Path
 
 import pytest
+import yaml
 from kedro.framework.project import pipelines
 
 from coattend import configuration, environment, readers, studies
+from coattend.config_loader import ConfigLoader
 from coattend.errors import CoattendError
 from coattend.parameters import BenchmarkParameters, EncoderParameters, ReaderParameters, training_of
+from coattend.settings import CONFIG_LOADER_ARGS
 
 OWN = {"poi_net": "albert_base", "duma": "albert_base", "recam": "albert_xxlarge", "multi_task": "albert_xxlarge"}
 """Paper to the encoder of its studies, but for one of DUMA's."""
@@ -27,6 +30,14 @@ def parameters(project):
 
     yield load
     environment.enter(project / "conf", "test")
+
+
+@pytest.fixture(scope="module")
+def quick():
+    """The parameters of a quick look."""
+    loader = ConfigLoader("conf", env="quick", **CONFIG_LOADER_ARGS)
+    yield loader["parameters"]
+    environment.enter(Path("conf").resolve(), "test")
 
 
 def tokens_read(pipeline, namespace):
@@ -98,6 +109,27 @@ def test_hyper_parameters_are_those_that_the_papers_print(parameters):
     assert trained("multi_task_coarse_to_fine", "coarse", "dream").epochs == 1
     found = trained("recam_steps", "recam_duma", "recam")
     assert (found.learning_rate, found.epochs, found.clip, found.max_length) == (5e-6, 3, 10, 150)
+
+
+@pytest.mark.parametrize("name", [name for name in configuration.benchmark_names() if name != "sample"])
+def test_a_quick_look_is_quick_for_readers_of_words_and_on_large_benchmarks_too(quick, name):
+    asked = BenchmarkParameters.model_validate(quick["benchmarks"][name])
+    for recurrent in (False, True) if asked.trained_on is None else ():
+        training = training_of(asked, ReaderParameters(name="any", reader="any"), recurrent=recurrent)
+        assert (training.seeds, training.epochs, training.max_questions) == ((0,), 1, 600)
+    splits = dict.fromkeys((place.partition("/")[0] for place in asked.published), 0.0)
+    for place, numbers in asked.published.items():
+        # What a whole split has counts, or else what its subsets have together.
+        if "/" not in place or place.partition("/")[0] not in asked.published:
+            splits[place.partition("/")[0]] += asked.scored * numbers.get("questions", 0)
+    assert all(count < 2100 for split, count in splits.items() if split in ("dev", "test"))
+
+
+def test_an_environment_that_asks_a_share_has_tables_of_its_own():
+    for env in ENVIRONMENTS:
+        file = Path("conf") / env / "parameters.yml"
+        if any("scored" in entry for entry in (yaml.safe_load(file.read_text()).get("benchmarks") or {}).values()):
+            assert yaml.safe_load(file.with_name("globals.yml").read_text())["tables"] == f"data/{env}", env
 
 
 def test_a_readers_encoder_can_be_an_environments(parameters):
