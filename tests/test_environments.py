@@ -107,6 +107,8 @@ def test_hyper_parameters_are_those_that_the_papers_print(parameters):
         assert (found.learning_rate, found.epochs, found.selection) == (1e-5, epochs, "dev")
     assert trained("duma_table9", "p_to_q", "dream").patience == 3
     assert trained("multi_task_coarse_to_fine", "coarse", "dream").epochs == 1
+    assert trained("aoa_results_cbt_ne", "aoa_reader", "cbt").embedding_l2 == 1e-4
+    assert trained("aoa_results_cbt_ne", "as_reader", "cbt").embedding_l2 == 0
     found = trained("recam_steps", "recam_duma", "recam")
     assert (found.learning_rate, found.epochs, found.clip, found.max_length) == (5e-6, 3, 10, 150)
 
