@@ -1,11 +1,16 @@
 """What an environment may change, the wiring of pipelines included."""
 
+from pathlib import Path
+
 import pytest
+import yaml
 from kedro.framework.project import pipelines
 
-from coattend import configuration, environment, studies
+from coattend import configuration, environment, readers, studies
+from coattend.config_loader import ConfigLoader
 from coattend.errors import CoattendError
 from coattend.parameters import BenchmarkParameters, EncoderParameters, ReaderParameters, training_of
+from coattend.settings import CONFIG_LOADER_ARGS
 
 OWN = {"poi_net": "albert_base", "duma": "albert_base", "recam": "albert_xxlarge", "multi_task": "albert_xxlarge"}
 """Paper to the encoder of its studies, but for one of DUMA's."""
@@ -25,6 +30,14 @@ def parameters(project):
 
     yield load
     environment.enter(project / "conf", "test")
+
+
+@pytest.fixture(scope="module")
+def quick():
+    """The parameters of a quick look."""
+    loader = ConfigLoader("conf", env="quick", **CONFIG_LOADER_ARGS)
+    yield loader["parameters"]
+    environment.enter(Path("conf").resolve(), "test")
 
 
 def tokens_read(pipeline, namespace):
@@ -51,17 +64,30 @@ def test_the_papers_environment_wires_every_study_to_its_papers_encoder(paramete
     }
 
 
-def test_every_variant_of_the_papers_environment_can_be_trained_as_it_says(parameters):
-    loaded = parameters("paper")
+ENVIRONMENTS = sorted(
+    path.name for path in Path("conf").iterdir() if path.is_dir() and path.name not in ("base", "local")
+)
+
+
+@pytest.mark.parametrize("env", ENVIRONMENTS)
+def test_every_variant_of_an_environment_can_be_trained_as_it_says(parameters, env):
+    loaded, resolved = parameters(env), set()
     for name in studies.study_names():
-        about = studies.study(name).parameters
-        for key, entry in loaded["studies"][name]["variants"].items():
+        about, given = studies.study(name).parameters, loaded["studies"][name]
+        for key, entry in given["variants"].items():
             variant = ReaderParameters.model_validate(entry)
             encoder = EncoderParameters.model_validate(loaded["encoders"][variant.encoder])
             assert encoder.tokenizer in loaded["tokenizers"]
+            recurrent = readers.encoder_of(variant.reader) == "recurrent"
             for benchmark in about.benchmarks_of(key):
-                asked = BenchmarkParameters.model_validate(loaded["studies"][name]["benchmarks"][benchmark])
-                training_of(asked, variant, recurrent=False)
+                asked = BenchmarkParameters.model_validate(given["benchmarks"][benchmark])
+                training = training_of(asked, variant, recurrent=recurrent)
+                assert training.seeds == given["about"].seeds
+                assert about.search is None or training.selection == "held_out"
+                head = readers.head_for(variant.reader, asked.answerable, variant.head)
+                if (variant.reader, head, repr(variant.options)) not in resolved:
+                    readers.resolve(variant.reader, head=head, **variant.options)
+                resolved.add((variant.reader, head, repr(variant.options)))
 
 
 def test_hyper_parameters_are_those_that_the_papers_print(parameters):
@@ -81,8 +107,31 @@ def test_hyper_parameters_are_those_that_the_papers_print(parameters):
         assert (found.learning_rate, found.epochs, found.selection) == (1e-5, epochs, "dev")
     assert trained("duma_table9", "p_to_q", "dream").patience == 3
     assert trained("multi_task_coarse_to_fine", "coarse", "dream").epochs == 1
+    assert trained("aoa_results_cbt_ne", "aoa_reader", "cbt").embedding_l2 == 1e-4
+    assert trained("aoa_results_cbt_ne", "as_reader", "cbt").embedding_l2 == 0
     found = trained("recam_steps", "recam_duma", "recam")
     assert (found.learning_rate, found.epochs, found.clip, found.max_length) == (5e-6, 3, 10, 150)
+
+
+@pytest.mark.parametrize("name", [name for name in configuration.benchmark_names() if name != "sample"])
+def test_a_quick_look_is_quick_for_readers_of_words_and_on_large_benchmarks_too(quick, name):
+    asked = BenchmarkParameters.model_validate(quick["benchmarks"][name])
+    for recurrent in (False, True) if asked.trained_on is None else ():
+        training = training_of(asked, ReaderParameters(name="any", reader="any"), recurrent=recurrent)
+        assert (training.seeds, training.epochs, training.max_questions) == ((0,), 1, 600)
+    splits = dict.fromkeys((place.partition("/")[0] for place in asked.published), 0.0)
+    for place, numbers in asked.published.items():
+        # What a whole split has counts, or else what its subsets have together.
+        if "/" not in place or place.partition("/")[0] not in asked.published:
+            splits[place.partition("/")[0]] += asked.scored * numbers.get("questions", 0)
+    assert all(count < 2100 for split, count in splits.items() if split in ("dev", "test"))
+
+
+def test_an_environment_that_asks_a_share_has_tables_of_its_own():
+    for env in ENVIRONMENTS:
+        file = Path("conf") / env / "parameters.yml"
+        if any("scored" in entry for entry in (yaml.safe_load(file.read_text()).get("benchmarks") or {}).values()):
+            assert yaml.safe_load(file.with_name("globals.yml").read_text())["tables"] == f"data/{env}", env
 
 
 def test_a_readers_encoder_can_be_an_environments(parameters):
@@ -109,6 +158,14 @@ def test_an_environment_may_give_every_variant_of_a_study_other_sizes(project, p
     after = parameters("quick")["studies"]["aoa_results_cbt_ne"]["variants"]
     assert {entry.options["hidden"] for entry in before.values()} == {384, 128}
     assert {entry.options["hidden"] for entry in after.values()} == {16}
+
+
+def test_an_environment_freezes_no_study_of_tags(project, parameters):
+    file = project / "conf" / "quick" / "parameters.yml"
+    file.write_text(file.read_text() + "studies: { poi_net_table4: { protocol: frozen } }\n")
+    with pytest.raises(CoattendError, match="reads other tags") as raised:
+        parameters("quick")
+    assert raised.value.where == "studies.poi_net_table4"
 
 
 def test_an_unknown_encoder_of_an_environment_is_refused(project, parameters):

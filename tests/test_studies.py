@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from coattend import studies
+from coattend import configuration, studies
 from coattend.errors import CoattendError
 from coattend.parameters import ReaderParameters
 
@@ -50,7 +50,9 @@ def test_every_variant_is_a_readers_entry(name):
     for variant in one.parameters.variants:
         entry = ReaderParameters.model_validate(one.entry(variant))
         assert entry.training["seeds"] == list(one.parameters.seeds)
-        assert set(entry.options) <= set(readers.option_names(entry.reader))
+        for benchmark in one.parameters.benchmarks_of(variant):
+            head = readers.head_for(entry.reader, configuration.answerable_tasks(benchmark), entry.head)
+            assert readers.resolve(entry.reader, head=head, **entry.options)
 
 
 def test_every_paper_can_be_cited():
@@ -78,12 +80,21 @@ def test_a_variant_may_be_a_reader_that_is_called_by_its_parts(tmp_path):
     assert ReaderParameters.model_validate(one.entry("turns_1", changed)).options == {"hops": 2, "hop_dropout": 0.5}
 
 
+def test_seeds_are_the_studys_whatever_an_environment_trains_a_reader_with(tmp_path):
+    (one,) = studies.read(written(tmp_path, GOOD))
+    known = {"poi_net": {"reader": "poi_net", "training": {"seeds": [0, 1, 2, 3], "epochs": 5}}}
+    training = one.entry("poi_net", known)["training"]
+    assert (training["seeds"], training["epochs"]) == ([0, 1], 5)
+
+
 MISTAKES = {
     "a reader": ("reader: plain }", "reader: plane }", 11, "plain"),
     "a joined reader's encoder": ("reader: plain }", "reader: recurent+coattention }", 11, "recurrent"),
     "a joined reader's interaction": ("reader: plain }", "reader: recurrent+coatention }", 11, "coattention"),
     "a joined reader's option": ("{ turns: 1 }", "{ reader: transformer+gated, hop: 2 }", 13, "hops"),
     "an option": ("{ turns: 1 }", "{ turnz: 1 }", 13, "turns"),
+    "a subset that is trained on": ("{ turns: 1 }", "{ training: { train_on: { race: hihg } } }", 13, "high"),
+    "a metric to judge by": ("seeds: [0, 1]", "seeds: [0, 1]\n    metric: acuracy", 8, "accuracy"),
     "a training field": ("{ turns: 1 }", "{ training: { epoch: 1 } }", 13, "epochs"),
     "a benchmark": ("[dream]", "[draem]", 6, "dream"),
     "a benchmark's training": ("[0, 1]", "[0, 1]\n    training: { draem: { epochs: 1 } }", 8, "dream"),
@@ -117,6 +128,14 @@ def test_a_misspelt_name_is_told_with_its_line_and_the_nearest_one(tmp_path, mis
         ("poi_net: { title: POI-Net }", "plain: { title: POI-Net }", 12, "'plain' is there twice"),
         ("[0, 1]", "[0, 1, 0]", 7, "the seed 0 is there twice"),
         ("{ turns: 1 }", "{ reader: plain }", 13, "is what its baseline 'plain' is"),
+        ("{ turns: 1 }", "{ reader: plain, head: options }", 13, "is what its baseline 'plain' is"),
+        ("{ turns: 1 }", "{ reader: plain, training: { reads: all } }", 13, "is what its baseline 'plain' is"),
+        ("{ turns: 1 }", "{ reader: plain, training: { train_on: { dream: [] } } }", 13, "is what its baseline"),
+        ("{ turns: 1 }", "{ training: { seeds: [5, 5] } }", 13, "seeds are the study's"),
+        ("{ turns: 1 }", "{ training: { epochs: -1 } }", 13, "epochs cannot be -1: Input should be greater than 0"),
+        ("{ reader: poi_net }", "{ reader: poi_net, training: { seeds: [5] } }", 8, "seeds are the study's"),
+        ("[0, 1]", "[0, 1]\n    training: { dream: { warmup: 2 } }", 8, "warmup cannot be 2"),
+        ("[0, 1]", "[0, 1]\n    metric: f1", 8, "no benchmark of the study is scored by 'f1'. Known: accuracy"),
         ("    source: A paper, table 1\n", "", 3, "Field required"),
         ("{ title: 1 turn,", "{ title: POI-Net,", 13, "'poi_net' has the title 'POI-Net' too"),
         ("title: Turns", "title: [", None, "is not YAML"),
@@ -192,6 +211,65 @@ def test_variants_that_answer_different_questions_of_a_benchmark_are_refused(tmp
     # Without a head of its own it answers what it is asked for, and candidates for a word are options, too.
     assert studies.read(written(tmp_path, heads))
     assert studies.read(written(tmp_path, text.replace("sample", "cbt").replace("{ turns: 1 }", "{ head: word }")))
+
+
+def test_a_printed_subset_is_one_that_the_benchmark_has(tmp_path):
+    text = GOOD.replace("[dream]", "[race]").replace("{ dream: { dev:", "{ race: { dev/high:")
+    assert studies.read(written(tmp_path, text))
+    with pytest.raises(CoattendError, match=r"line 15.*no subset of race 'hihg'.*Did you mean 'high'\?"):
+        studies.read(written(tmp_path, text.replace("dev/high", "dev/hihg")))
+
+
+def test_a_study_says_by_which_metric_its_variants_are_judged(tmp_path):
+    text = GOOD.replace("[dream]", "[dream, squad_v1]").replace("    base:", "    metric: exact\n    base:")
+    assert studies.read(written(tmp_path, text))[0].parameters.metric == "exact"
+
+
+FROZEN = GOOD.replace("    base:", "    protocol: frozen\n    base:")
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("", ""),
+        ("{ reader: plain }", "{ tag_embedding: false }"),
+        ("{ reader: plain }", "{ tagging: nltk_penn_lowercase }"),
+        ("{ reader: plain }", "{ training: { tag_noise: 0.1 } }"),
+        ("{ reader: plain }", "{ reader: poi_net_no_pos }"),
+    ],
+)
+def test_other_tags_over_a_frozen_encoder_are_refused(tmp_path, right, wrong):
+    file = written(tmp_path, FROZEN.replace(right, wrong))
+    with pytest.raises(CoattendError, match=r"reads other tags than 'plain'.*tag_embedding: false") as told:
+        studies.read(file)
+    assert f"{file}, line 13" in told.value.message
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("{ reader: plain }", "{ reader: poi_net_no_co_attention }"),
+        ("{ reader: plain }", "{ reader: multi_head_block }"),
+        ("    base:", "    options: { tag_embedding: false }\n    base:"),
+        ("protocol: frozen", "protocol: finetuned"),
+    ],
+)
+def test_the_same_tags_over_a_frozen_encoder_are_not(tmp_path, right, wrong):
+    assert studies.read(written(tmp_path, FROZEN.replace(right, wrong)))
+
+
+def test_studies_that_belong_together_are_one_pipeline_too():
+    from coattend.pipeline_registry import register_pipelines
+
+    pipelines = register_pipelines()
+    own = ["aoa_results_cbt_cn", "aoa_results_cbt_ne", "aoa_results_cnn"]
+    assert studies.groups()["aoa_results"] == own
+    nodes = {node.name for node in pipelines["study_aoa_results"].nodes}
+    assert nodes == {node.name for name in own for node in pipelines[f"study_{name}"].nodes}
+    with studies.only(["study_aoa_results"]):
+        assert [name for name in studies.study_names() if studies.is_run(name)] == own
+    # Table 4's additions begin with its name, which is its own.
+    assert "poi_net_table4" not in studies.groups()
 
 
 def test_an_unknown_study_is_told_the_nearest_one():

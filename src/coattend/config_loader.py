@@ -46,7 +46,7 @@ def _studies(given: dict[str, Any], readers: dict[str, Any], benchmarks: dict[st
     _check_known("studies", given, studies.study_names())
     found = {}
     for name in studies.study_names():
-        one = studies.study(name).changed(given.get(name) or {})
+        one = studies.changed(name, given.get(name) or {})
         if not studies.is_run(name):
             found[name] = {}
             continue

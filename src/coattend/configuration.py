@@ -40,22 +40,31 @@ def benchmark_entry(name: str) -> dict[str, Any]:
     return _entry("benchmarks", name)
 
 
-def answerable_tasks(benchmark: str) -> tuple[str, ...]:
+def answerable_tasks(name: str) -> tuple[str, ...]:
     """The tasks of the heads that can answer a benchmark's questions.
 
     Raises:
         CoattendError: If there is no such benchmark, or its file does not say what it asks for.
     """
-    return _answerable_tasks(project_folder(), benchmark)
+    return benchmark(name).answerable
+
+
+def benchmark(name: str) -> BenchmarkParameters:
+    """A benchmark as the base environment has it.
+
+    Raises:
+        CoattendError: If there is no such benchmark, or its file is wrong.
+    """
+    return _benchmark(project_folder(), name)
 
 
 @cache
-def _answerable_tasks(_project: Path, benchmark: str) -> tuple[str, ...]:
+def _benchmark(_project: Path, name: str) -> BenchmarkParameters:
     try:
-        return BenchmarkParameters.model_validate(benchmark_entry(benchmark)).answerable
+        return BenchmarkParameters.model_validate({**benchmark_entry(name), "name": name})
     except ValidationError as error:
         first = error.errors()[0]
-        where = f"conf/base/parameters/benchmarks/{benchmark}.yml, {'.'.join(map(str, first['loc']))}"
+        where = f"conf/base/parameters/benchmarks/{name}.yml, {'.'.join(map(str, first['loc']))}"
         raise CoattendError(first["msg"], where=where, cure="The fields are in coattend/parameters") from None
 
 

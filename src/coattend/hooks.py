@@ -8,6 +8,7 @@ from typing import Any
 from kedro.framework.hooks import hook_impl
 from kedro.pipeline import Pipeline
 
+from coattend.errors import CoattendError
 from coattend.parameters import BenchmarkParameters, ReaderParameters, training_of
 from coattend.run_checks import check_overrides, check_tables, check_trained_on, check_wiring
 
@@ -51,7 +52,10 @@ class Checks:
             if node.outputs[0].endswith(TRAINS):
                 check_trained_on(node, training.train_on)
             head = readers.head_for(reader.reader, benchmark.answerable, reader.head)
-            readers.resolve(reader.reader, head=head, **reader.options)
+            try:
+                readers.resolve(reader.reader, head=head, **reader.options)
+            except CoattendError as error:
+                raise CoattendError(error.problem, where=f"{node.name}, {error.where}", cure=error.cure) from None
         check_tables(pipeline, catalog)
         self._began, self._process = time.time(), os.getpid()
         self._nodes, self._begun = len(pipeline.nodes), 0

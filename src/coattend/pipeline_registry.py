@@ -38,9 +38,9 @@ DEFAULT_READERS = ("plain", "plain_span", "poi_net", "poi_net_span", "aoa_reader
 
 def register_pipelines() -> dict[str, Pipeline]:
     """The stages (all benchmarks), the benchmarks (all stages but those on request), the studies (with the data stages
-    of their benchmarks), ``results`` (a page of them all), ``compare`` and ``attention`` for two trials of any
-    benchmark, ``prediction`` for one and a file of questions, and ``__default__``: the sample with some readers of
-    every task."""
+    of their benchmarks) and those that belong together, ``results`` (a page of them all), ``compare`` and ``attention``
+    for two trials of any benchmark, ``prediction`` for one and a file of questions, and ``__default__``: the sample
+    with some readers of every task."""
     parts = cache(_pipelines_of)
     benchmarks, known = configuration.benchmark_names(), studies.study_names()
 
@@ -54,6 +54,7 @@ def register_pipelines() -> dict[str, Pipeline]:
     makers |= {name: partial(benchmark, name) for name in benchmarks}
     makers |= {name: partial(_of_trials, name) for name in OF_TRIALS}
     makers |= {f"{studies.PREFIX}{name}": partial(_study, name) for name in known}
+    makers |= {f"{studies.PREFIX}{name}": partial(_studies, own) for name, own in studies.groups().items()}
     makers["results"] = partial(_results, known)
     makers["__default__"] = lambda: _of_readers(benchmark(DEFAULT_BENCHMARK), DEFAULT_BENCHMARK, DEFAULT_READERS)
     return {name: _Later(make) for name, make in makers.items()}
@@ -161,6 +162,12 @@ def _data_of(benchmark: str, texts: Sequence[tuple[str, str]]) -> list[tuple[str
 
 def _study(name: str) -> Pipeline:
     return of_study(studies.study(name).changed(environment.of_study(name)))
+
+
+def _studies(names: Sequence[str]) -> Pipeline:
+    """Several studies in one, the data stages that they share once."""
+    nodes = {node.name: node for name in names for node in _study(name).nodes}
+    return Pipeline(list(nodes.values()))
 
 
 def of_study(one: Study) -> Pipeline:

@@ -5,7 +5,7 @@ Nothing here imports torch.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -26,7 +26,7 @@ from coattend.parameters.study import (
     VariantParameters,
 )
 from coattend.study import Study
-from coattend.study_checks import problems
+from coattend.study_checks import of_frozen, problems
 from coattend.yaml_lines import Lines
 
 _NAME = re.compile(r"[A-Za-z0-9_]+")
@@ -54,6 +54,19 @@ def study_names() -> list[str]:
     return sorted(_studies(_folder()))
 
 
+def groups() -> dict[str, list[str]]:
+    """Studies of one file whose names begin with the same words, by these: ``aoa_results`` are those of three sets."""
+    found: dict[str, list[str]] = {}
+    for name in study_names():
+        stem = f"{study(name).file.stem}_"
+        words = name.removeprefix(stem).split("_")
+        for count in range(1, len(words)):
+            found.setdefault(stem + "_".join(words[:count]), []).append(name)
+    # Of two names for the same studies the shorter one is enough, and a study's own name is its own.
+    different = {tuple(own): name for name, own in reversed(found.items()) if len(own) > 1}
+    return {name: list(own) for own, name in different.items() if name not in _studies(_folder())}
+
+
 def study(name: str) -> Study:
     """A study.
 
@@ -66,11 +79,24 @@ def study(name: str) -> Study:
     return known[name]
 
 
+def changed(name: str, values: Mapping[str, Any]) -> Study:
+    """A study with what an environment changes in it.
+
+    Raises:
+        CoattendError: As `study`, or if its variants can no longer be compared.
+    """
+    one = study(name).changed(values)
+    for problem in of_frozen(one) if values else ():
+        raise CoattendError(problem.what, where=f"studies.{name}", cure=problem.cure)
+    return one
+
+
 @contextmanager
 def only(pipeline_names: Sequence[str]) -> Iterator[None]:
     """Say that no other studies are run than those among some pipelines, so that no other's parameters are needed."""
-    names = frozenset(name.removeprefix(PREFIX) for name in pipeline_names if name.startswith(PREFIX))
-    token = _run.set(names)
+    names = [name.removeprefix(PREFIX) for name in pipeline_names if name.startswith(PREFIX)]
+    together = groups() if names else {}
+    token = _run.set(frozenset(one for name in names for one in together.get(name, (name,))))
     try:
         yield
     finally:
@@ -136,5 +162,7 @@ def _checked(kind: type[Checked], content: Any, lines: Lines, path: tuple[Any, .
         above = first["loc"][:-1]
         inner = next((model for place, model in _INNER.items() if above[: len(place)] == place), kind)
         cure = did_you_mean(field, list(inner.model_fields)) if first["type"] == "extra_forbidden" else None
+        if first["type"] == "literal_error":
+            cure = did_you_mean(str(first["input"]), re.findall("'([^']*)'", first["ctx"]["expected"]))
         message = first["msg"].removeprefix("Value error, ")
         raise CoattendError(message, where=lines.where((*path, *first["loc"])), cure=cure) from None

@@ -92,8 +92,9 @@ class Study:
         own = base if reader == base["reader"] else wiring
         training = start.get("training", {}) | base.get("training", {}) | change.get("training", {})
         training.pop("start_from", None)  # A variant's trials are found when they are there.
-        seeds: dict[str, Any] = {"seeds": list(self.parameters.seeds)}
+        # Seeds are the study's for all its variants, whatever an environment has a reader trained with.
+        training["seeds"] = list(self.parameters.seeds)
         if self.parameters.protocol == "frozen":
-            seeds["frozen"] = True
+            training.setdefault("frozen", True)
         named = {"name": variant, "reader": start["reader"], "benchmarks": None}
-        return {**start, **own, **change, **self.parameters.options, **named, "training": seeds | training}
+        return {**start, **own, **change, **self.parameters.options, **named, "training": training}

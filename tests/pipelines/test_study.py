@@ -185,7 +185,8 @@ def test_a_budget_leaves_out_variants_by_name_and_never_the_baseline(study, kedr
 def test_a_frozen_study_trains_interaction_and_head_alone(study, kedro_run):
     from safetensors.torch import load_file
 
-    folder = study(STUDY.replace("    seeds:", "    protocol: frozen\n    seeds:"))
+    frozen = "    protocol: frozen\n    options: { tag_embedding: false }\n"
+    folder = study(STUDY.replace("    seeds:", f"{frozen}    seeds:"))
     kedro_run("study_mine_turns")
     results = results_in(folder)
     weights = [
@@ -232,6 +233,17 @@ def test_a_study_changes_training_and_an_environment_a_reader_that_is_called_by_
     (plain,), (gated,) = (results_in(folder)["trials"]["sample"][name] for name in ("plain", "gated"))
     assert (gated["variant"], gated["head"], gated["options"]["hops"]) == ("transformer+gated", "options", 2)
     assert plain["training"]["learning_rate"] == gated["training"]["learning_rate"] == 1e-3
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [("{ turns: -4 }", r"option 'turns' .*greater than"), ("{ strategy: foo }", r"option 'strategy' .*'forgetting'")],
+)
+def test_an_options_value_is_refused_with_its_variant_before_any_is_trained(study, kedro_run, change, told):
+    folder = study(STUDY.replace("    printed:", f"      odd: {{ title: Odd, change: {change} }}\n    printed:"))
+    with pytest.raises(CoattendError, match=rf"^study\.mine_turns\.sample\.odd, {told}"):
+        kedro_run("study_mine_turns")
+    assert not (folder / "costs.json").exists()
 
 
 def test_variants_that_turn_out_to_answer_different_questions_are_refused_before_any_is_trained(study, kedro_run):

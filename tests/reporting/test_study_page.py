@@ -140,15 +140,27 @@ def test_the_loss_by_step_is_that_of_questions_held_out_where_there_is_one(held_
     assert f"| 10 | 40.0 (loss {loss}) | 40.0 (loss {loss}) | 76.94, loss 0.6223 |" in by_step
 
 
-def test_systems_that_are_only_cited_stand_back():
-    page = found(showing(cited=[{"name": "BERT", "numbers": {"exams": {"dev": 3.0}}}]))[1]
-    cited = page.partition("Only cited")[2].partition("</section>")[0]
-    assert '<table class="quiet">' in cited
-    assert "BERT" in cited
-    assert page.count('<table class="quiet">') == 1
-
-
 def test_options_that_every_variant_has_are_told():
     told = "Every variant has other options here than in its paper: hidden 16."
     assert told in found(showing(options={"hidden": 16}))[2]
     assert "Every variant has other options" not in found(showing())[2]
+
+
+def test_systems_that_are_only_cited_stand_back():
+    cited = [{"name": "Their reader", "numbers": {"exams": {"dev": 61.0}}}]
+    page = found(showing(cited=cited))[1]
+    quiet = page.partition('<table class="quiet">')[2].partition("</table>")[0]
+    assert "Their reader" in quiet
+    assert page.count('<table class="quiet">') == 1
+    assert ".quiet td, .quiet th { color: var(--quiet); }" in page
+    assert 'class="quiet"' not in found(showing())[1]
+
+
+def test_the_metric_that_a_study_asks_for_is_the_one_that_is_corrected():
+    def corrected(about):
+        rows = found(about)[0]["rows"]
+        return {(row["benchmark"], row["metric"]) for row in rows if row["p_corrected"] is not None}
+
+    assert corrected(showing()) == {("exams", "accuracy"), ("articles", "f1")}
+    # The exams' questions are not scored by it, so that theirs stays.
+    assert corrected(showing(metric="exact")) == {("exams", "accuracy"), ("articles", "exact")}

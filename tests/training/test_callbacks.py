@@ -1,12 +1,15 @@
 """When a training stops, what it costs, and which checkpoints count."""
 
 import pytest
+import torch
 from transformers import TrainerControl, TrainerState
 
+from coattend import readers
 from coattend.errors import CoattendError
-from coattend.training.callbacks import Patience
+from coattend.readers.encoders.words import Words
+from coattend.training.callbacks import Patience, Shrink
 from coattend.training.devices import PeakMemory
-from coattend.training.fit import train_all
+from coattend.training.fit import Work, train_all
 from coattend.training.trainer import COMPLETE, last_checkpoint, remove_checkpoint
 from coattend.training.trial import digest_of_files
 
@@ -72,3 +75,26 @@ def test_a_last_step_that_leaves_no_numbers_is_a_failure(plan_for, tmp_path):
     once = plan_for(learning_rate=1e39, warmup=0.0, tokens_per_batch=8192, precision="fp32")
     with pytest.raises(CoattendError, match=r"weights are no finite numbers after the last step. Lower training"):
         train_all(once, tmp_path)
+
+
+def test_word_vectors_shrink_by_the_gradient_of_their_squares():
+    words = Words(words=("fox", "slept"), width=8)
+    reader = readers.build("aoa_reader", encoder=words, vectors="random", vector_width=8, train_vectors=True)
+    vectors = reader.encoder.vectors.weight
+    (expected,) = torch.autograd.grad(1e-2 * vectors.square().sum(), vectors)
+    vectors.grad = torch.ones_like(vectors)
+    Shrink(1e-2).on_pre_optimizer_step(None, None, None, model=reader)
+    torch.testing.assert_close(vectors.grad, 1 + expected)
+    assert {name for name, one in reader.named_parameters() if one.grad is not None} == {"encoder.vectors.weight"}
+
+
+def test_a_reader_without_trained_word_vectors_has_none_to_shrink(plan_for, tmp_path):
+    with pytest.raises(CoattendError, match=r"training\.embedding_l2: there are no word vectors that are trained"):
+        train_all(plan_for(embedding_l2=1e-4), tmp_path / "trials")
+
+
+def test_trials_whose_vectors_do_not_shrink_are_those_from_before(plan_for, tmp_path):
+    without, shrunk = (Work.of(plan_for(embedding_l2=factor), tmp_path).trial(3) for factor in (0.0, 1e-4))
+    assert "embedding_l2" not in without.content["training"]
+    assert shrunk.content["training"] == without.content["training"] | {"embedding_l2": 1e-4}
+    assert shrunk.id != without.id

@@ -9,9 +9,7 @@ from coattend.evaluation.answers import Answers, align
 from coattend.evaluation.groups import members, passage_numbers, scored_questions, subsets, types, within
 from coattend.evaluation.intervals import LEVEL, RESAMPLES, interval
 from coattend.evaluation.thresholds import auroc
-
-METRICS = {"options": ["accuracy"], "word": ["accuracy"], "span": ["exact", "f1"]}
-"""The metrics of each task that readers are compared by, the one that leads last."""
+from coattend.parameters.benchmark import METRICS as METRICS
 
 
 class Marked(Protocol):

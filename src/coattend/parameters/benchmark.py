@@ -9,6 +9,8 @@ from coattend.parameters.strict import Parameters
 from coattend.parameters.training import RerankingParameters, TrainingParameters
 
 Task = Literal["options", "span", "word"]
+METRICS = {"options": ["accuracy"], "word": ["accuracy"], "span": ["exact", "f1"]}
+"""The metrics of each task that readers are compared by, the one that leads last."""
 
 
 class SourceParameters(Parameters):
@@ -115,6 +117,14 @@ class BenchmarkParameters(Parameters):
     def is_written(self) -> bool:
         """Whether this project writes its raw files itself."""
         return self.generator is not None or self.books is not None
+
+    @property
+    def subsets(self) -> frozenset[str]:
+        """Names of its subsets as far as its file says them; none where only its questions do."""
+        published = {place.partition("/")[2] for place in self.published} - {""}
+        named = {source.subset for source in self.sources if source.subset is not None}
+        known = published or all(source.subset is not None for source in self.sources)
+        return frozenset(published | named) if known else frozenset()
 
     @property
     def answerable(self) -> tuple[str, ...]:

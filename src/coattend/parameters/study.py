@@ -123,6 +123,9 @@ class StudyParameters(Parameters):
     base: Entry = Field(description="A reader's entry that variants differ from.")
     baseline: str = Field(description="The variant that the others are compared with.")
     variants: dict[Name, VariantParameters] = Field(min_length=1, description="The rows.")
+    metric: Literal["accuracy", "exact", "f1"] | None = Field(
+        None, description="What variants are judged by where a benchmark is scored by it; null: the task's own."
+    )
     shows: tuple[Shown, ...] = Field((), description="What is shown beside the table of scores.")
     axis: str | None = Field(None, description="What points of lines stand at, in the plural, such as turns.")
     examples: tuple[ExampleParameters, ...] = Field((), description="Questions that are always shown.")

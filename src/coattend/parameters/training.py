@@ -18,6 +18,11 @@ class TrainingParameters(Parameters):
     learning_rate: float = Field(8e-5, gt=0, description="Peak rate of AdamW.")
     warmup: float = Field(0.06, ge=0, lt=1, description="Share of all steps in which the rate rises linearly.")
     weight_decay: float = Field(0.01, ge=0, description="AdamW's decay of matrices; biases and norms are left out.")
+    embedding_l2: float = Field(
+        0.0,
+        ge=0,
+        description="Times the squares of word vectors that are trained, added up: part of what is minimised.",
+    )
     clip: float = Field(1.0, gt=0, description="Largest norm of a step's gradient.")
     tokens_per_batch: int = Field(6144, ge=64, description="Padded tokens that one forward pass may hold.")
     accumulate: int = Field(1, ge=1, description="Batches whose gradients are added before a step.")

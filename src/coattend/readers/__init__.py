@@ -8,7 +8,17 @@ from coattend.readers.assembly import resolve
 from coattend.readers.capability import Capability, capabilities
 from coattend.readers.drawing import architecture
 from coattend.readers.parameter_table import parameter_table
-from coattend.readers.registry import NamedReader, encoder_of, fits, head_for, heads_of, names, option_names, task_of
+from coattend.readers.registry import (
+    NamedReader,
+    default_of,
+    encoder_of,
+    fits,
+    head_for,
+    heads_of,
+    names,
+    option_names,
+    task_of,
+)
 from coattend.readers.source_files import sources
 
 if TYPE_CHECKING:
@@ -23,6 +33,7 @@ __all__ = [
     "architecture",
     "build",
     "capabilities",
+    "default_of",
     "encoder_of",
     "fits",
     "head_for",

@@ -133,6 +133,19 @@ def encoder_of(name: str) -> str:
     return encoder
 
 
+def default_of(name: str, option: str) -> Any:
+    """What a reader's declaration sets an option to; None where it leaves it to its part, or computes it.
+
+    Raises:
+        CoattendError: If there is no such reader.
+    """
+    file = file_of(name)
+    try:
+        return (declared.keyword(file, "READER", "defaults") or {}).get(option)
+    except CoattendError:
+        return None
+
+
 def option_names(name: str) -> list[str]:
     """Names of the options that a reader has with one of its heads.
 

@@ -113,11 +113,10 @@ def _table(table: Table, title: str) -> str:
         f'<th scope="col"{_class(number)}>{_cell(c)}</th>' for c, number in zip(table.columns, numeric, strict=True)
     )
     body = "\n".join(_row(row, numeric) for row in table.rows)
-    quiet = ' class="quiet"' if table.quiet else ""
     caption = f"<caption>{escape(table.caption)}</caption>\n" if table.caption else ""
+    opening = '<table class="quiet">' if table.quiet else "<table>"
     return (
-        f'<div class="table" tabindex="0" role="region" aria-label="{escape(table.caption or title)}">'
-        f"<table{quiet}>\n"
+        f'<div class="table" tabindex="0" role="region" aria-label="{escape(table.caption or title)}">{opening}\n'
         f"{caption}<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
     )
 

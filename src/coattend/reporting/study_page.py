@@ -63,6 +63,8 @@ def _summary(results: dict[str, Any]) -> Iterator[str]:
     shared = ", ".join(f"{name} {value}" for name, value in results.get("options", {}).items())
     if shared:
         yield f"Every variant has other options here than in its paper: {shared}."
+    if results.get("metric"):
+        yield f"Judged, where it is scored so, by: {LABELS[results['metric']]}."
     if not results["rows"]:
         yield "Nothing was scored: no trial was finished, or the answer to no question is known."
     clear = [row for row in results["rows"] if row["p_corrected"] is not None and row["p_corrected"] < ALPHA]

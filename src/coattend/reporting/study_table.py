@@ -59,7 +59,7 @@ def results_of(about: StudyParameters, parts: Mapping[str, Any]) -> dict[str, An
         for one in of_variant
         if one.get("failure")
     ]
-    _correct(rows, homes)
+    _correct(rows, homes, about.metric)
     analyses = {benchmark: parts[f"{benchmark}.analyses"] for benchmark in about.benchmarks}
     breakdowns = [
         row
@@ -169,17 +169,17 @@ def _values(given: Mapping[int, answers.Answers], metric: str, rows: np.ndarray)
     return {seed: scoring.marks(one, metric)[0, rows] for seed, one in given.items()}
 
 
-def _correct(rows: list[dict[str, Any]], homes: Mapping[str, Sequence[str]]) -> None:
+def _correct(rows: list[dict[str, Any]], homes: Mapping[str, Sequence[str]], metric: str | None) -> None:
     """Correct p values for how many a table asks for, and say what each difference comes to.
 
     A table asks one question of each variant, benchmark and split: what subsets and further metrics show is only told.
-    Where all variants were trained on one subset, it is that subset's question.
+    Where all variants were trained on one subset, it is that subset's question. It is asked of the study's own metric
+    where the benchmark is scored by it, else of the task's.
     """
-    leading = [
-        row
-        for row in rows
-        if row["group"] == leading_group(homes[row["benchmark"]]) and row["metric"] in ("accuracy", "f1")
-    ]
+    leads = {row["benchmark"]: ("accuracy", "f1") for row in rows}
+    leads |= {row["benchmark"]: (metric,) for row in rows if row["metric"] == metric}
+    here = [row for row in rows if row["group"] == leading_group(homes[row["benchmark"]])]
+    leading = [row for row in here if row["metric"] in leads[row["benchmark"]]]
     for row in rows:
         row["p_corrected"] = None
     for row, p in zip(leading, variants.corrected([row["p"] for row in leading]), strict=True):

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 from coattend import configuration
 from coattend.study import Study
+from coattend.study_checks.frozen import of_frozen
 from coattend.study_checks.lines import of_lines
 from coattend.study_checks.numbers import of_numbers
 from coattend.study_checks.problem import Problem, of_training, unknown
 from coattend.study_checks.search import of_search
-from coattend.study_checks.variants import of_tasks, of_titles, of_variant
+from coattend.study_checks.variants import of_metric, of_tasks, of_titles, of_variant
 
-__all__ = ["Problem", "problems"]
+__all__ = ["Problem", "of_frozen", "problems"]
 
 
 def problems(study: Study) -> Iterator[Problem]:
@@ -21,11 +22,15 @@ def problems(study: Study) -> Iterator[Problem]:
     yield from unknown(("baseline",), asked.baseline, asked.variants, "variant")
     for name in asked.variants:
         yield from of_variant(study, name)
+    yield from of_frozen(study)
     yield from of_titles(study)
     yield from of_tasks(study)
     yield from of_lines(study)
+    if asked.metric is not None:
+        yield from of_metric(study, asked.metric)
     if asked.search is not None:
         yield from of_search(asked.search)
+    yield from of_training(("base", "training"), asked.base.get("training", {}))
     for name, training in asked.training.items():
         yield from unknown(("training", name), name, study.read, "benchmark")
         yield from of_training(("training", name), training)

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from coattend import configuration
 from coattend.parameters.study import Numbers
 from coattend.study_checks.problem import Problem, unknown
 
@@ -14,6 +15,13 @@ QUANTITIES = ("parameters_millions", "minutes_per_epoch", "boundary_pos", "bound
 """What else papers print, for a variant or for it on a benchmark."""
 
 
+def of_subset(path: tuple[Any, ...], benchmark: str, subset: str) -> Iterator[Problem]:
+    """A subset that a benchmark does not have, where its file names them; none is the whole benchmark."""
+    known = configuration.benchmark(benchmark).subsets
+    if subset and known:
+        yield from unknown(path, subset, known, f"subset of {benchmark}")
+
+
 def of_numbers(path: tuple[Any, ...], numbers: Numbers, benchmarks: Collection[str]) -> Iterator[Problem]:
     """Numbers of nothing that the study has or papers print."""
     for name, value in numbers.items():
@@ -23,7 +31,9 @@ def of_numbers(path: tuple[Any, ...], numbers: Numbers, benchmarks: Collection[s
             continue
         for place, cell in value.items() if name in benchmarks else ():
             here = (*path, name, place)
-            yield from unknown(here, place.partition("/")[0], (*SPLITS, *QUANTITIES), "split or quantity")
+            split, _, subset = place.partition("/")
+            yield from unknown(here, split, (*SPLITS, *QUANTITIES), "split or quantity")
+            yield from of_subset(here, name, subset)
             # Scores may be printed step by step.
             scores = cell.values() if isinstance(cell, dict) and all(isinstance(key, int) for key in cell) else [cell]
             for score in scores:

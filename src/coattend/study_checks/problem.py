@@ -1,7 +1,9 @@
 """What can be wrong in a study's file, and where it stands."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
+
+from pydantic import ValidationError
 
 from coattend.errors import did_you_mean
 from coattend.parameters import TrainingParameters
@@ -24,10 +26,24 @@ class Problem(NamedTuple):
 def unknown(path: tuple[Any, ...], name: str, known: Collection[str], kind: str) -> Iterator[Problem]:
     """A name that is not among those that are known."""
     if name not in known:
-        yield Problem(path, f"there is no {kind} {name!r} here", did_you_mean(name, list(known)))
+        yield Problem(path, f"there is no {kind} {name!r} here", did_you_mean(str(name), list(known)))
 
 
-def of_training(path: tuple[Any, ...], given: Iterable[str]) -> Iterator[Problem]:
-    """Fields that training does not have."""
-    for field in given:
-        yield from unknown((*path, field), field, list(TrainingParameters.model_fields), "field of training")
+def of_training(path: tuple[Any, ...], given: Mapping[str, Any]) -> Iterator[Problem]:
+    """Fields that training does not have, that are the study's, or that cannot have such a value."""
+    for field, value in given.items():
+        if field == "seeds":
+            yield Problem((*path, field), "seeds are the study's, the same for all its variants", "Say its own: seeds")
+        elif field in TrainingParameters.model_fields:
+            yield from of_value((*path, field), field, value)
+        else:
+            yield from unknown((*path, field), field, list(TrainingParameters.model_fields), "field of training")
+
+
+def of_value(path: tuple[Any, ...], field: str, value: Any) -> Iterator[Problem]:
+    """A value that a field of training refuses."""
+    try:
+        TrainingParameters.model_validate({field: value})
+    except ValidationError as error:
+        told = "null" if value is None else f"{value:g}" if isinstance(value, int | float) else value
+        yield Problem(path, f"{field} cannot be {told}: {error.errors()[0]['msg']}", None)

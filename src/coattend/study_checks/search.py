@@ -3,11 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from pydantic import ValidationError
-
 from coattend.parameters import SearchParameters, TrainingParameters, ValuesParameters
 from coattend.parameters.search import SEARCHED
-from coattend.study_checks.problem import Problem, unknown
+from coattend.study_checks.problem import Problem, of_value, unknown
 
 
 def of_search(search: SearchParameters) -> Iterator[Problem]:
@@ -33,8 +31,4 @@ def _of_values(path: tuple[Any, ...], field: str, values: ValuesParameters) -> I
     else:
         given = {("choices", place): value for place, value in enumerate(values.choices)}
     for place, value in given.items():
-        try:
-            TrainingParameters.model_validate({field: value})
-        except ValidationError as error:
-            told = "null" if value is None else f"{value:g}"
-            yield Problem((*path, *place), f"{field} cannot be {told}: {error.errors()[0]['msg']}", None)
+        yield from of_value((*path, *place), field, value)

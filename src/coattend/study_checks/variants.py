@@ -5,10 +5,13 @@ from collections.abc import Iterator
 from pydantic import ValidationError
 
 from coattend import configuration, readers
-from coattend.errors import CoattendError
+from coattend.errors import CoattendError, did_you_mean
 from coattend.parameters import ReaderParameters
+from coattend.parameters.benchmark import METRICS
 from coattend.study import Study
+from coattend.study_checks.numbers import of_subset
 from coattend.study_checks.problem import Problem, of_training, unknown
+from coattend.study_checks.same import are_same
 
 
 def of_variant(study: Study, name: str) -> Iterator[Problem]:
@@ -27,7 +30,7 @@ def of_variant(study: Study, name: str) -> Iterator[Problem]:
             yield Problem(place, f"{name!r} would start from itself", "Name a variant that is trained before it")
     yield from _of_reader(study, name)
     other = asked.baseline_of(name)
-    if name != other and _same(study, name, other):
+    if name != other and are_same(study, name, other):
         yield Problem((*path, "change"), f"{name!r} is what its baseline {other!r} is", "Change something in it")
 
 
@@ -56,9 +59,12 @@ def _of_reader(study: Study, variant: str) -> Iterator[Problem]:
         return
     for option in entry.options:
         yield from unknown((*path, option), option, readers.option_names(entry.reader), f"option of {entry.reader}")
-    yield from of_training((*path, "training"), entry.training)
-    for name in entry.training.get("train_on", {}):
-        yield from unknown((*path, "training", "train_on", name), name, configuration.benchmark_names(), "benchmark")
+    yield from of_training((*path, "training"), change.get("training", {}))
+    for name, subsets in entry.training.get("train_on", {}).items():
+        place = (*path, "training", "train_on", name)
+        yield from unknown(place, name, configuration.benchmark_names(), "benchmark")
+        for subset in (subsets,) if isinstance(subsets, str) else subsets:
+            yield from of_subset(place, name, subset)
     try:
         configuration.encoder_entry(entry.encoder)
         for benchmark in study.parameters.benchmarks_of(variant):
@@ -66,12 +72,6 @@ def _of_reader(study: Study, variant: str) -> Iterator[Problem]:
             readers.head_for(entry.reader, configuration.answerable_tasks(entry.trained_on(benchmark)), head)
     except CoattendError as error:
         yield Problem(path, error.problem, error.cure)
-
-
-def _same(study: Study, variant: str, other: str) -> bool:
-    asked = study.parameters
-    mine, theirs = ({**study.entry(name), "name": study.starts_from(name)} for name in (variant, other))
-    return mine == theirs and bool(set(asked.benchmarks_of(variant)) & set(asked.benchmarks_of(other)))
 
 
 def of_titles(study: Study) -> Iterator[Problem]:
@@ -96,6 +96,16 @@ def of_tasks(study: Study) -> Iterator[Problem]:
                 cure = "Choose heads that answer the same questions, or make two studies of it"
                 what = f"{name!r} answers {mine} on {benchmark}, and {own[0]!r} {theirs}"
                 yield Problem(("variants", name, "change"), what, cure)
+
+
+def of_metric(study: Study, metric: str) -> Iterator[Problem]:
+    """A metric that nothing is scored by."""
+    asked = study.parameters
+    places = [(name, benchmark) for name in asked.variants for benchmark in asked.benchmarks_of(name)]
+    known = {one for place in places for task in _tasks(study, *place) for one in METRICS[task]}
+    if metric not in known:
+        cure = did_you_mean(metric, sorted(known))
+        yield Problem(("metric",), f"no benchmark of the study is scored by {metric!r}", cure)
 
 
 def _tasks(study: Study, variant: str, benchmark: str) -> set[str]:

@@ -29,7 +29,8 @@ logger = logging.getLogger(__name__)
 def callbacks_of(training: TrainingParameters, title: str) -> list[TrainerCallback]:
     """When to score and save, what to say, and when to stop early."""
     stopping = [] if training.patience is None else [Patience(training.patience)]
-    return [Schedule(training.evaluations), Narrate(title), *stopping]
+    shrinking = [Shrink(training.embedding_l2)] if training.embedding_l2 else []
+    return [Schedule(training.evaluations), Narrate(title), *stopping, *shrinking]
 
 
 class Schedule(TrainerCallback):
@@ -67,6 +68,38 @@ class Patience(TrainerCallback):
         if scores and len(scores) - 1 - scores.index(max(scores)) >= self._scorings:
             control.should_training_stop = True
         return control
+
+
+class Shrink(TrainerCallback):
+    """Adds the gradient of an L2 penalty on trained word vectors, so that the loss stays that of the answers.
+
+    Args:
+        factor: What the sum of their squares is multiplied by.
+    """
+
+    def __init__(self, factor: float) -> None:
+        self._factor = factor
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, *, model: torch.nn.Module, **_: Any) -> None:
+        """Refuse a reader that has none.
+
+        Raises:
+            CoattendError: If it trains no word vectors.
+        """
+        self._vectors(model)
+
+    def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, *, model: torch.nn.Module, **_: Any) -> None:
+        """Add it once a step, after the gradients of all batches are added up and clipped."""
+        vectors = self._vectors(model)
+        if vectors.grad is not None:
+            vectors.grad.add_(vectors.detach(), alpha=2 * self._factor)
+
+    def _vectors(self, model: torch.nn.Module) -> torch.nn.Parameter:
+        found = dict(model.named_parameters()).get("encoder.vectors.weight")
+        if found is None:
+            cure = "Take a reader of words with train_vectors: true, or set it to 0"
+            raise CoattendError("there are no word vectors that are trained", where="training.embedding_l2", cure=cure)
+        return found
 
 
 class Bar(ProgressCallback):

@@ -115,6 +115,8 @@ def train_all(plan: Plan, store: Path) -> list[dict[str, Any]]:
 
 def _content(plan: Plan, seed: int, data: str) -> dict[str, Any]:
     training = plan.training.model_dump(mode="json", exclude=NOT_IN_THE_ID) | {"start_from": plan.start_of(seed)}
+    if not plan.training.embedding_l2:
+        del training["embedding_l2"]  # Trials from before it was there are the same ones.
     _, bf16 = plan.precision()
     return {
         "benchmark": plan.benchmark,
