@@ -3,6 +3,7 @@
 import csv
 import json
 
+import plotly.io
 import pyarrow.parquet as pq
 import pytest
 from mlflow import MlflowClient
@@ -73,7 +74,13 @@ def test_a_study_trains_what_is_missing_and_prints_measured_beside_printed(study
     (parent,) = client.search_runs([experiment], "tags.study = 'mine_turns'")
     assert parent.data.metrics["sample.poi_net.dev.accuracy"] == pytest.approx(poi_net["mean"])
     attached = {file.path for file in client.list_artifacts(parent.info.run_id, "results")}
-    assert attached == {f"results/{name}" for name in ("index.html", "table.md", "table.csv", "table.tex")}
+    pages = {"index.html", "table.md", "table.csv", "table.tex"}
+    assert attached == {f"results/{name}" for name in (*pages, "chart.json", "figures")}
+    figures = {file.path for file in client.list_artifacts(parent.info.run_id, "results/figures")}
+    assert figures == {f"results/figures/{file.name}" for file in (folder / "figures").glob("*.json")}
+    assert "results/figures/risk_against_coverage_sample.json" in figures
+    chart = plotly.io.from_json((folder / "chart.json").read_text())
+    assert poi_net["mean"] in [score for trace in chart.data for score in trace.x]
 
     before = trial_files(folder)
     kedro_run("study_mine_turns")

@@ -50,6 +50,55 @@ def breakdown(rows: Sequence[Mapping[str, Any]]) -> "Figure":
     return finished(figure, 120 + 240 * len(metrics))
 
 
+def scores(rows: Sequence[Mapping[str, Any]]) -> "Figure":
+    """Each variant's score with its interval, a mark for each split.
+
+    Args:
+        rows: Those that a study asks about, as `coattend.reporting.study_table.asked_rows` has them.
+
+    Returns:
+        A panel for each benchmark and metric; without rows an empty figure.
+    """
+    from plotly.graph_objects import Figure, Scatter
+    from plotly.subplots import make_subplots
+
+    if not rows:
+        return finished(Figure(), 120)
+    panels = list(dict.fromkeys((row["benchmark"], row["metric"]) for row in rows))
+    variants, splits = (list(dict.fromkeys(row[key] for row in rows)) for key in ("title", "split"))
+    titles = [f"{benchmark}: {LABELS[metric]}" for benchmark, metric in panels]
+    figure = make_subplots(rows=len(panels), vertical_spacing=0.3 / len(panels), subplot_titles=titles)
+    for place, split in enumerate(splits):
+        named = False
+        for panel, where in enumerate(panels, start=1):
+            own = [row for row in rows if (row["benchmark"], row["metric"], row["split"]) == (*where, split)]
+            if not own:
+                continue
+            dots = Scatter(
+                x=[row["mean"] for row in own],
+                y=[variants.index(row["title"]) + 0.5 * ((place + 0.5) / len(splits) - 0.5) for row in own],
+                name=escape(split),
+                legendgroup=split,
+                showlegend=not named,
+                mode="markers",
+                error_x=_reach(own),
+                customdata=[escape(row["title"]) for row in own],
+                hovertemplate="%{customdata}: %{x:.1f} %",
+                marker=style_of(place)["marker"],
+            )
+            named = True
+            figure.add_trace(dots, row=panel, col=1)
+    figure.update_yaxes(
+        tickvals=list(range(len(variants))),
+        ticktext=list(map(escape, variants)),
+        range=[len(variants) - 0.4, -0.6],
+        showgrid=False,
+        zeroline=False,
+    )
+    figure.update_xaxes(ticksuffix=" %", gridcolor=GREY, griddash="dot", zeroline=False)
+    return finished(figure, 60 + len(panels) * (80 + 26 * len(variants)))
+
+
 def lines(points: Sequence[Mapping[str, Any]], axis: str) -> "Figure":
     """Scores along an axis with their intervals, a line for each series.
 

@@ -7,7 +7,7 @@ from typing import Any
 from coattend.evaluation.runs import finished
 from coattend.reporting.page import Section
 from coattend.reporting.study_figures import lines
-from coattend.reporting.study_table import leading_group
+from coattend.reporting.study_table import asked_rows
 from coattend.reporting.tables import place
 
 
@@ -17,7 +17,7 @@ def sections(results: Mapping[str, Any]) -> Iterator[Section]:
     Args:
         results: What `coattend.reporting.study_table.results_of` returned.
     """
-    points = [point for row in results["rows"] for point in _points(row, results)]
+    points = [point for row in asked_rows(results) for point in _points(row, results)]
     for benchmark, split, group in dict.fromkeys((one["benchmark"], one["split"], one["group"]) for one in points):
         own = [one for one in points if (one["benchmark"], one["split"]) == (benchmark, split)]
         title = f"Score by {results['axis']}: {benchmark}, {place(split, group)}"
@@ -26,11 +26,10 @@ def sections(results: Mapping[str, Any]) -> Iterator[Section]:
 
 
 def _points(row: Mapping[str, Any], results: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """A row once for each line that its variant is a point of, with where it stands, if it is what the study asks."""
+    """A row once for each line that its variant is a point of, with where it stands."""
     variant, trials = results["variants"][row["variant"]], results["trials"][row["benchmark"]][row["variant"]]
-    if row["group"] == leading_group(results["homes"][row["benchmark"]]):
-        for series in variant["series"]:
-            yield {**row, "series": series, "at": _at(variant["at"], trials)}
+    for series in variant["series"]:
+        yield {**row, "series": series, "at": _at(variant["at"], trials)}
 
 
 def _at(given: float | str, trials: Sequence[Mapping[str, Any]]) -> float:

@@ -1,16 +1,20 @@
 """What is said of a study: its table, what differs from the paper, what failed, and what to keep in mind."""
 
 import io
-from collections.abc import Iterator
-from typing import Any
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from coattend.reporting import study_calibration, study_shown
 from coattend.reporting.page import Section
-from coattend.reporting.study_table import ALPHA, leading_group
+from coattend.reporting.study_table import ALPHA, asked_rows
 from coattend.reporting.tables import LABELS, NONE, Cell, Table, measured, place
 from coattend.reporting.warnings import study_warnings
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
 
 def sections(results: dict[str, Any]) -> list[Section]:
@@ -54,6 +58,16 @@ def csv(rows: pa.Table) -> str:
 def latex(results: dict[str, Any]) -> str:
     """A study's tables as LaTeX, for the package booktabs."""
     return "\n".join(_tabular(table) for table in tables(results))
+
+
+def figures(parts: Iterable[Section]) -> dict[str, "Figure"]:
+    """The figures of a page by names for their files: what the first sentence under each says.
+
+    Args:
+        parts: The page's sections.
+    """
+    drawn = ((caption.partition(". ")[0], figure) for part in parts for caption, figure in part.figures)
+    return {re.sub(r"\W+", "_", name.lower()).strip("_"): figure for name, figure in drawn}
 
 
 def _summary(results: dict[str, Any]) -> Iterator[str]:
@@ -108,9 +122,8 @@ def _by_seed(results: dict[str, Any]) -> Iterator[Table]:
             measured(one, sign="+"),
             Cell(NONE if one["mcnemar_p"] is None else f"{one['mcnemar_p']:.3f}"),
         )
-        for row in results["rows"]
+        for row in asked_rows(results)
         for one in row["by_seed"]
-        if row["group"] == leading_group(results["homes"][row["benchmark"]])
     )
     if rows:
         yield Table("Seed by seed", tuple(map(Cell, heads)), rows)

@@ -92,6 +92,15 @@ def leading_group(home: Sequence[str]) -> str:
     return home[0] if len(home) == 1 else groups.EVERYTHING
 
 
+def asked_rows(results: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of the questions that a study asks about.
+
+    Args:
+        results: What `results_of` returned.
+    """
+    return [row for row in results["rows"] if row["group"] == leading_group(results["homes"][row["benchmark"]])]
+
+
 def _of(parts: Mapping[str, Any], benchmark: str, variant: str) -> tuple[dict[str, Any], pads.Dataset] | None:
     outcome, given = (parts.get(f"{benchmark}.{variant}.{part}") for part in ("outcome", "answers"))
     return None if outcome is None or given is None else (outcome, given)

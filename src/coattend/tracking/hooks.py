@@ -40,6 +40,13 @@ PAGES = {
 }
 """Catalog entries that are attached to the parent run, and under which name."""
 
+FIGURES: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "chart": lambda chart: {"chart": chart},
+    "table_chart": lambda chart: {"chart": chart},
+    "figures": lambda figures: {f"figures/{name}": figure for name, figure in figures.items()},
+}
+"""Likewise catalog entries with figures, which are attached as Plotly's JSON."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -98,7 +105,7 @@ class Tracking:
 
     @hook_impl
     def after_dataset_saved(self, dataset_name: str, data: Any) -> None:
-        """Attach pages to the parent run of their benchmark or study, and write what a study found."""
+        """Attach pages and figures to the parent run of their benchmark or study, and write what a study found."""
         *place, entry = dataset_name.split(".")
         name = f"{STUDY}{place[1]}" if place[:1] == ["study"] else ".".join(place)
         parent = _parents().get(name)
@@ -107,6 +114,9 @@ class Tracking:
         with asking(address_of(self._project)):
             if entry in PAGES:
                 client_of(self._project).log_text(parent, data, PAGES[entry].format(benchmark=place[-1]))
+            elif entry in FIGURES:
+                for file, figure in FIGURES[entry](data).items():
+                    client_of(self._project).log_text(parent, figure.to_json(), f"results/{file}.json")
             elif entry == "findings":
                 studies.write_findings(client_of(self._project), data, name, parent, self._project)
 

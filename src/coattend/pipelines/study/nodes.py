@@ -1,7 +1,7 @@
 """Nodes of a study's pipeline."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.dataset as pads
@@ -19,6 +19,9 @@ from coattend.parameters import (
     TokenizerParameters,
 )
 from coattend.tables import PREDICTIONS
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
 NO_START: dict[str, Any] = {"trials": []}
 """In the place of what a variant starts from, for those that begin with fresh readers."""
@@ -191,7 +194,7 @@ def analyse(
 
 def tabulate(
     about: StudyParameters, costs: dict[str, Any], **parts: Any
-) -> tuple[dict[str, Any], pa.Table, str, str, str, str]:
+) -> tuple[dict[str, Any], pa.Table, str, str, str, str, "Figure", dict[str, "Figure"]]:
     """Put a study's variants side by side, and beside what the paper printed.
 
     Args:
@@ -202,15 +205,17 @@ def tabulate(
             where it was not run.
 
     Returns:
-        The results as data, their rows as a table, and these as HTML, Markdown, CSV and LaTeX.
+        The results as data, their rows as a table, these as HTML, Markdown, CSV and LaTeX, a chart of the scores, and
+        the page's figures by their names.
     """
-    from coattend.reporting import html_page, markdown_page, study_page, study_table
+    from coattend.reporting import html_page, markdown_page, study_figures, study_page, study_table
 
     results = study_table.results_of(about, parts) | {"left_out": costs["left_out"]}
     rows = study_table.rows_of(results)
     title, sections = results["title"], study_page.sections(results)
     pages = html_page.page(title, sections), markdown_page.write(title, sections)
-    return results, rows, *pages, study_page.csv(rows), study_page.latex(results)
+    drawn = study_figures.scores(study_table.asked_rows(results)), study_page.figures(sections)
+    return results, rows, *pages, study_page.csv(rows), study_page.latex(results), *drawn
 
 
 def finish(findings: dict[str, Any], **pages: str) -> None:

@@ -13,7 +13,7 @@ from coattend.pipelines.training.pipeline import SHARED, texts_of
 # A benchmark's nodes stand around the table of all: kedro-viz could not fold them, and nobody asks it to.
 warnings.filterwarnings("ignore", message=r"Namespace 'study\..*is interrupted by nodes")
 
-OUTPUTS = ("findings", "rows", "table_page", "table_markdown", "table_csv", "table_latex")
+OUTPUTS = ("findings", "rows", "table_page", "table_markdown", "table_csv", "table_latex", "table_chart", "figures")
 ANALYSED = ("breakdowns", "analyses")
 
 
