@@ -67,6 +67,7 @@ def test_it_gets_closer_where_there_is_no_solution():
     assert violations(questions, tuned) < violations(questions, start) / 2
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(-5, 5), min_size=FEATURES, max_size=FEATURES))
 def test_a_step_is_as_large_as_needed_and_no_larger(right):
     question = NBest(np.array([[0.5, -0.5, 1.0], right]), 1)
