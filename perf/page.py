@@ -59,7 +59,10 @@ def _stages(name: str, show: Callable[[Any], str]) -> Callable[[Any], str]:
 
 
 def _inference(figures: Any) -> str:
-    return ", ".join(f"{task} {_times(one['faster'])}" for task, one in figures.items())
+    return ", ".join(
+        f"{task} {_times(one['faster'])}, in fp32 {one['faster_in_fp32']['ratio']:.1f} x"
+        for task, one in figures.items()
+    )
 
 
 GOALS = (
