@@ -9,8 +9,12 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
 import pytest
 
+from coattend.evaluation.variants import expected_resolution
 from coattend.parameters import StudyParameters
 from coattend.readers.encoders.transformer import encoder_folder
 from coattend.training.costs import ASKED_FASTER, cost_of
@@ -129,3 +133,40 @@ def test_a_budget_that_the_baselines_alone_exceed_is_told(plan_for, tmp_path, ca
     assert found["costs"]["sample"]["broken"]["seconds"] == 0.0
     assert found["left_out"] == ["broken", "poi_net"]
     assert ("mine: baselines alone take about" in caplog.text) == told
+
+
+@pytest.mark.parametrize(
+    ("subsets", "counted"),
+    [
+        ({"plain": (), "poi_net": ()}, [6, 3]),
+        ({"plain": "CN", "poi_net": ("CN",)}, [2, 1]),
+        ({"plain": "CN", "poi_net": "NE"}, [6, 3]),
+        ({"plain": ("NE", "CN"), "poi_net": ("NE", "CN")}, [6, 3]),
+    ],
+)
+def test_questions_are_counted_by_split_and_where_all_are_trained_on_one_subset_in_that(
+    plan_for, tmp_path, caplog, subsets, counted
+):
+    known = plan_for("plain").source.questions.to_table()
+    split = known["split"].cast(pa.string())
+    train, dev = (known.filter(pc.equal(split, name)) for name in ("train", "dev"))
+    questions = pa.concat_tables([train, dev.slice(0, 9)])
+    asked = {
+        "split": ["train"] * len(train) + ["dev"] * 6 + ["test"] * 3,
+        "subset": [("CN", "NE")[number % 2] for number in range(len(train))] + ["CN", "NE", "NE"] * 3,
+    }
+    for name, values in asked.items():
+        place = questions.column_names.index(name)
+        questions = questions.set_column(place, name, pa.array(values).cast(questions.schema.field(name).type))
+    given = {}
+    for name, own in subsets.items():
+        plan = plan_for(name, max_length=TOO_LONG)
+        training = plan.training.model_copy(update={"train_on": {"sample": own}})
+        plan = replace(plan, training=training, source=replace(plan.source, questions=pads.dataset(questions)))
+        given["sample", name] = plan, plan
+    study = STUDY.model_copy(update={"variants": {name: STUDY.variants[name] for name in subsets}})
+    with caplog.at_level(logging.INFO, "coattend"):
+        found = estimate(study, given, tmp_path, hours=None)
+    assert found["questions"] == {"sample": dict(zip(("dev", "test"), counted, strict=True))}
+    assert found["resolves"]["sample"] == expected_resolution(min(counted))
+    assert f"sample, dev: {counted[0]} questions to score; they can show differences of" in caplog.text

@@ -27,10 +27,14 @@ def head_of(outcome: Mapping[str, Any]) -> str:
 
 def home_of(benchmark: str, outcomes: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     """The subsets of a benchmark that all variants were trained on; none where that is all of it, or they differ."""
-    named = set()
-    for trial in (trial for outcome in outcomes for trial in finished(outcome["trials"])):
-        subsets = trial["training"].get("train_on", {}).get(benchmark, ())
-        named.add((subsets,) if isinstance(subsets, str) else tuple(subsets))
+    trials = (trial for outcome in outcomes for trial in finished(outcome["trials"]))
+    return shared_subsets(benchmark, (trial["training"].get("train_on", {}) for trial in trials))
+
+
+def shared_subsets(benchmark: str, train_on: Iterable[Mapping[str, str | Sequence[str]]]) -> tuple[str, ...]:
+    """The same, of what trainings name."""
+    given = (named.get(benchmark, ()) for named in train_on)
+    named = {(subsets,) if isinstance(subsets, str) else tuple(subsets) for subsets in given}
     return named.pop() if len(named) == 1 else ()
 
 

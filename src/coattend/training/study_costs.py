@@ -1,12 +1,16 @@
 """What a study will cost, how small a difference it can show, and what of it fits into its budget."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from coattend.errors import CoattendError
 from coattend.evaluation.groups import COLUMNS, scored_questions
+from coattend.evaluation.runs import shared_subsets
 from coattend.evaluation.variants import expected_resolution
 from coattend.parameters import StudyParameters
 from coattend.training.costs import cost_of
@@ -27,8 +31,9 @@ def estimate(
         hours: Its budget; None: it has none.
 
     Returns:
-        ``costs``: trials and seconds by benchmark and variant; ``questions``: scored ones by benchmark; ``resolves``:
-        the smallest difference in points that these can show, None without any; ``left_out``: variants that are not
+        ``costs``: trials and seconds by benchmark and variant; ``questions``: by benchmark and split those that are
+        scored, where all variants are trained on one subset, of that subset; ``resolves``: by benchmark the smallest
+        difference in points that its smallest split can show, None without any; ``left_out``: variants that are not
         trained.
 
     Raises:
@@ -36,7 +41,6 @@ def estimate(
     """
     _check_tasks(about, plans)
     costs: dict[str, dict[str, Any]] = {}
-    questions: dict[str, int] = {}
     counted = set()
     for (benchmark, name), (trained, asked) in plans.items():
         begun = about.variants[name].change.get("training", {}).get("start_from") is not None
@@ -44,14 +48,26 @@ def estimate(
         counted.add((name, trained.benchmark))
         how = {"asked": asked, "search": about.search, "begun": begun, "counted": known}
         costs.setdefault(benchmark, {})[name] = vars(cost_of(trained, store, **how))
-        if benchmark not in questions:
-            scored, _ = scored_questions(asked.source.questions.to_table(columns=COLUMNS), asked.source.task)
-            questions[benchmark] = len(scored)
-    resolves = {benchmark: expected_resolution(count) for benchmark, count in questions.items()}
+    questions = {
+        benchmark: _to_score(benchmark, [both for (own, _), both in plans.items() if own == benchmark])
+        for benchmark in costs
+    }
+    resolves = {name: expected_resolution(min(counts.values(), default=0)) for name, counts in questions.items()}
     left_out = _over_budget(about, costs, hours)
     found = {"costs": costs, "questions": questions, "resolves": resolves, "left_out": left_out}
     _tell(about, found)
     return found
+
+
+def _to_score(benchmark: str, plans: Sequence[tuple[Plan, Plan]]) -> dict[str, int]:
+    """Questions that a table asks about, by split: each is a comparison of its own."""
+    _, asked = plans[0]
+    scored, _ = scored_questions(asked.source.questions.to_table(columns=COLUMNS), asked.source.task)
+    home = shared_subsets(benchmark, (trained.training.train_on for trained, _ in plans))
+    if len(home) == 1:
+        scored = scored.filter(pc.equal(scored["subset"].cast(pa.string()), home[0]))
+    counts = pc.value_counts(scored["split"].cast(pa.string())).to_pylist()
+    return {one["values"]: one["counts"] for one in sorted(counts, key=lambda one: one["values"])}
 
 
 def _check_tasks(about: StudyParameters, plans: Mapping[tuple[str, str], tuple[Plan, Plan]]) -> None:
@@ -97,13 +113,11 @@ def _tell(about: StudyParameters, found: Mapping[str, Any]) -> None:
     logger.info(
         "%s: %d trials to train, about %.1f hours of this machine, one after the other", about.name, trials, hours
     )
-    for benchmark, count in found["questions"].items():
-        shown = found["resolves"][benchmark]
-        if shown is None:
+    for benchmark, counts in found["questions"].items():
+        if not counts:
             logger.warning("%s: there is no question to score: no answer is known outside of training", benchmark)
-            continue
-        logger.info(
-            "%s: %s questions to score; they can show differences of %.1f points", benchmark, f"{count:,}", shown
-        )
+        for split, count in counts.items():
+            told = "%s, %s: %s questions to score; they can show differences of %.1f points"
+            logger.info(told, benchmark, split, f"{count:,}", expected_resolution(count))
     if left_out:
         logger.warning("%s: its budget leaves out %s", about.name, ", ".join(left_out))
