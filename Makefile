@@ -29,7 +29,7 @@ test: $(READY) ## Set up, then the tests (a quarter of an hour on two cores); TE
 test-slow: $(READY) ## The tests that kill processes, open browsers and read whole benchmarks (ten minutes)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m slow $(AT_ONCE)
 
-test-long: $(READY) ## The tests that train for minutes: is the sample learned, is every row of the grid trained
+test-long: $(READY) ## The tests that train or measure for minutes: is the sample learned, does every row of the grid train
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m long $(AT_ONCE)
 
 coverage: $(READY) ## The tests, and which lines they reach

@@ -65,6 +65,6 @@ studies:
     base: *base
     baseline: one
     variants:
-      one: { title: One, change: { training: { train_on: { dream: null, race: null } } } }
+      one: { title: One, change: { training: { train_on: { dream: [], race: high } } } }
       two: { title: Two, change: { training: { start_from: one, epochs: 2 } } }
 """

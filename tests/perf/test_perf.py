@@ -14,6 +14,7 @@ def prepared(shared_project):
     return Prepared(shared_project, "test", ("sample",))
 
 
+@pytest.mark.long
 def test_recipes_are_timed_beside_one_another(prepared, monkeypatch):
     monkeypatch.setattr(training, "LONGEST", 64)
     monkeypatch.setitem(training.STOCK_SPAN, "max_length", 64)
@@ -28,6 +29,7 @@ def test_a_rate_has_its_limit(prepared):
     assert found["gflops"]["step"] > 0 and found["gflops"]["product"] > 0
 
 
+@pytest.mark.long
 def test_a_frozen_encoder_is_not_asked(prepared, monkeypatch):
     monkeypatch.setattr(frozen, "QUESTIONS", 8)
     monkeypatch.setitem(frozen.OF_A_TRIAL, "max_questions", 8)
@@ -35,6 +37,7 @@ def test_a_frozen_encoder_is_not_asked(prepared, monkeypatch):
     assert min(found["faster"]["ratio"], found["trial_faster"]["ratio"]) > 0 and found["kept_kib_per_question"] > 0
 
 
+@pytest.mark.long
 def test_pipelines_answer_beside_ours(prepared, monkeypatch):
     monkeypatch.setattr(inference, "QUESTIONS", 4)
     found = inference.measure(prepared, rounds=1, batches=1)
@@ -69,7 +72,7 @@ def test_the_released_way_and_ours(raw):
     assert found["pairs"] == 60 and found["faster"]["ratio"] > 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_sample_of_any_size():
     found = scale.main(["--passages", "30", "60"])
     assert set(found["passages"]) == {"30", "60"}
