@@ -1,7 +1,7 @@
 """Nodes of a study's pipeline."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as pads
@@ -19,9 +19,6 @@ from coattend.parameters import (
     TokenizerParameters,
 )
 from coattend.tables import PREDICTIONS
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 NO_START: dict[str, Any] = {"trials": []}
 """In the place of what a variant starts from, for those that begin with fresh readers."""
@@ -194,7 +191,7 @@ def analyse(
 
 def tabulate(
     about: StudyParameters, costs: dict[str, Any], **parts: Any
-) -> tuple[dict[str, Any], pa.Table, str, str, str, str, "Figure", dict[str, "Figure"]]:
+) -> tuple[dict[str, Any], pa.Table, str, str, str, str, Any, dict[str, Any]]:
     """Put a study's variants side by side, and beside what the paper printed.
 
     Args:
