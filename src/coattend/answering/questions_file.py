@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from coattend.answering.answerer import Answerer
 from coattend.answering.asked import Asked, Refused
-from coattend.answering.rows import Answering, Row, start_worker
+from coattend.answering.rows import Answering, Row
 from coattend.benchmarks import custom
 from coattend.benchmarks.checks import Flaw, need, need_text
 from coattend.datasets.sharded import ShardPlan
@@ -19,6 +19,7 @@ from coattend.engines.choice import map_shards
 from coattend.errors import CoattendError, did_you_mean
 from coattend.parameters import LOCAL, EngineParameters
 from coattend.text.identity import file_digest, text_id
+from coattend.text.subwords import start_worker
 
 VERSION = 2
 """Raised whenever the same reader would answer the same question otherwise."""

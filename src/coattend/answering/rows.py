@@ -1,6 +1,5 @@
 """Rows of a file of questions, and a reader's answers to them: in this process, or in others."""
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -58,11 +57,6 @@ class Answering:
         name, rows = shard
         with _one_thread():
             return name, _answered(rows, self._answerer)
-
-
-def start_worker() -> None:
-    """Have a worker process tokenise with one thread: the processes share the cores already."""
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 
 @contextmanager

@@ -21,11 +21,9 @@ def breakdown(rows: Sequence[Mapping[str, Any]]) -> "Figure":
         A panel for each metric.
     """
     from plotly.graph_objects import Scatter
-    from plotly.subplots import make_subplots
 
-    metrics, groups, variants = (list(dict.fromkeys(row[key] for row in rows)) for key in ("metric", "group", "title"))
-    titles = [LABELS[metric] for metric in metrics]
-    figure = make_subplots(rows=len(metrics), shared_xaxes=True, vertical_spacing=0.1, subplot_titles=titles)
+    groups, variants = (list(dict.fromkeys(row[key] for row in rows)) for key in ("group", "title"))
+    metrics, figure = _panels(rows)
     for place, title in enumerate(variants):
         offset = 0.5 * ((place + 0.5) / len(variants) - 0.5)
         for panel, metric in enumerate(metrics, start=1):
@@ -48,6 +46,15 @@ def breakdown(rows: Sequence[Mapping[str, Any]]) -> "Figure":
     figure.update_xaxes(**places, showgrid=False, zeroline=False)
     figure.update_yaxes(ticksuffix=" %", gridcolor=GREY, griddash="dot", zeroline=False)
     return finished(figure, 120 + 240 * len(metrics))
+
+
+def _panels(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], "Figure"]:
+    """The metrics of rows, and a figure with a panel for each, one below the other."""
+    from plotly.subplots import make_subplots
+
+    metrics = list(dict.fromkeys(row["metric"] for row in rows))
+    titles = [LABELS[metric] for metric in metrics]
+    return metrics, make_subplots(rows=len(metrics), shared_xaxes=True, vertical_spacing=0.1, subplot_titles=titles)
 
 
 def scores(rows: Sequence[Mapping[str, Any]]) -> "Figure":
@@ -110,11 +117,9 @@ def lines(points: Sequence[Mapping[str, Any]], axis: str) -> "Figure":
         A panel for each metric.
     """
     from plotly.graph_objects import Scatter
-    from plotly.subplots import make_subplots
 
-    metrics, series = (list(dict.fromkeys(point[key] for point in points)) for key in ("metric", "series"))
-    titles = [LABELS[metric] for metric in metrics]
-    figure = make_subplots(rows=len(metrics), shared_xaxes=True, vertical_spacing=0.1, subplot_titles=titles)
+    series = list(dict.fromkeys(point["series"] for point in points))
+    metrics, figure = _panels(points)
     for place, name in enumerate(series):
         for panel, metric in enumerate(metrics, start=1):
             own = [point for point in points if (point["series"], point["metric"]) == (name, metric)]

@@ -34,11 +34,8 @@ def of_frozen(study: Study) -> Iterator[Problem]:
 
 
 def _is_frozen(study: Study, variant: str) -> bool:
-    asked = study.parameters
-    for entry in (asked.variants[variant].change, asked.base):
-        if "frozen" in entry.get("training", {}):
-            return bool(entry["training"]["frozen"])
-    return asked.protocol == "frozen" or any(one.get("frozen") for one in asked.training.values())
+    elsewhere = any(one.get("frozen") for one in study.parameters.training.values())
+    return bool(study.entry(variant)["training"].get("frozen", elsewhere))
 
 
 def _tags(study: Study, variant: str) -> tuple[bool, Any]:

@@ -1,6 +1,7 @@
 """Subword tokens of texts, and the special tokens that a sequence has, without transformers."""
 
 import hashlib
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -118,6 +119,11 @@ def load_tokenizer(tokenizer: TokenizerParameters) -> Subwords:
         where=f"tokenizer {tokenizer.source!r}",
         cure="Choose an encoder with a WordPiece, SentencePiece or byte-level BPE tokenizer",
     )
+
+
+def start_worker() -> None:
+    """Have a worker process tokenise with one thread: the processes share the cores already."""
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 
 def special_layout(subwords: Subwords) -> SpecialLayout:

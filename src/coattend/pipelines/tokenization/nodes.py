@@ -1,6 +1,5 @@
 """Subword tokens of texts and the tags of their words, shard by shard."""
 
-import os
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -13,7 +12,7 @@ from coattend.errors import CoattendError
 from coattend.parameters import LOCAL, BenchmarkParameters, EngineParameters, TokenizerParameters
 from coattend.pipelines.shards import file_key, origin, values_key, workers_for
 from coattend.text.stored import tokenized
-from coattend.text.subwords import Subwords, load_tokenizer
+from coattend.text.subwords import Subwords, load_tokenizer, start_worker
 
 Item = tuple[str, pads.ParquetFileFragment, pads.ParquetFileFragment]
 
@@ -51,7 +50,7 @@ def tokenize(
             partial(_tokenize_shard, subwords, benchmark),
             [(name, fragments[name], tagged[name]) for name in names],
             workers=workers_for((fragments[name] for name in names), benchmark.workers),
-            initializer=_start_worker,
+            initializer=start_worker,
             title=f"Tokenising {benchmark.title}",
         )
 
@@ -62,11 +61,6 @@ def tokenize(
         }
 
     return ShardPlan(origin=origin([texts, tags], subwords.digest), keys=keys, make=make)
-
-
-def _start_worker() -> None:
-    # One thread a process: the processes share the cores already.
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 
 def _tokenize_shard(subwords: Subwords, benchmark: BenchmarkParameters, item: Item) -> tuple[str, pa.Table]:
