@@ -17,7 +17,7 @@ from coattend.text.identity import text_id
 from coattend.training.collation import Collator
 from coattend.training.examples import Example, _example, build_examples, digest, hold_out
 from coattend.training.layout import Layout
-from coattend.training.mapped import SMALL, MappedFile, let_go
+from coattend.training.mapped import SMALL, MappedFile, in_order, let_go
 from coattend.training.passages import PassageOf, Passages
 from coattend.training.records import Records
 from coattend.training.rows import Rows
@@ -63,6 +63,14 @@ def test_a_file_holds_what_was_written(size):
     read = file.array(np.int32)
     let_go()
     assert np.array_equal(read, numbers)
+
+
+@pytest.mark.parametrize("count", [0, 5, 300_000])
+def test_values_are_put_in_order(count):
+    numbers = np.random.default_rng(0).integers(0, 2**64, count, np.uint64)
+    numbers[: count // 2] >>= np.uint64(3)  # Not evenly spread.
+    parts = np.array_split(numbers, 9)
+    assert np.array_equal(in_order(parts, np.uint64, lambda some: some >> np.uint64(58)), np.sort(numbers))
 
 
 @pytest.fixture(scope="module")

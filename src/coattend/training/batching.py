@@ -1,12 +1,16 @@
 """Which questions go into a batch together: whole questions of like length, under a budget of tokens."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
     from coattend.training.examples import Example
+
+_AT_ONCE = 1 << 16
+"""Questions whose shapes are looked at together."""
 
 
 class LengthBuckets:
@@ -34,13 +38,12 @@ class LengthBuckets:
         seed: int = 0,
         shuffle: bool = True,
     ) -> None:
-        self._lengths = np.asarray(lengths)
-        self._sequences = np.asarray(sequences)
         self._seed, self._shuffle = seed, shuffle
         self._epoch = 0
-        order = np.lexsort((-self._sequences, -self._lengths))
-        sizes = _sizes(self._lengths[order], self._sequences[order], tokens_per_batch)
-        self._ends = np.cumsum([0, *sizes])
+        shapes = _by_shape(np.asarray(lengths, np.int32), np.asarray(sequences, np.int32))
+        self._alike = [rows for _, _, rows in shapes]
+        counts = [(length, count, len(rows)) for length, count, rows in shapes]
+        self._ends = np.cumsum([0, *_sizes(counts, tokens_per_batch)])
 
     @classmethod
     def of(cls, examples: Sequence["Example"], length: Callable[["Example"], int], **how: Any) -> "LengthBuckets":
@@ -68,27 +71,49 @@ class LengthBuckets:
         return len(self._ends) - 1
 
     def __iter__(self) -> Iterator[list[int]]:
-        if not self._shuffle:
-            order = np.lexsort((-self._sequences, -self._lengths))
-            yield from (self._batch(order, index) for index in range(len(self)))
-            return
         chance = np.random.default_rng((self._seed, self._epoch))
-        # Ties are broken by chance only among questions of one shape: whoever swaps places, every batch keeps its size.
-        order = np.lexsort((chance.random(len(self._lengths)), -self._sequences, -self._lengths))
-        for index in chance.permutation(len(self)):
-            yield self._batch(order, index)
+        order = self._order(chance if self._shuffle else None)
+        for number in chance.permutation(len(self)) if self._shuffle else range(len(self)):
+            yield order[self._ends[number] : self._ends[number + 1]].tolist()
 
-    def _batch(self, order: np.ndarray, index: int) -> list[int]:
-        return order[self._ends[index] : self._ends[index + 1]].tolist()
+    def _order(self, chance: np.random.Generator | None) -> np.ndarray:
+        """All questions, the largest first; by chance only those of one shape swap places: batches keep their size."""
+        order = np.empty(self._ends[-1], np.uint32)
+        drawn = None if chance is None else chance.random(len(order))
+        end = 0
+        for rows in self._alike:
+            end += len(rows)
+            order[end - len(rows) : end] = rows if drawn is None else rows[np.argsort(drawn[rows], kind="stable")]
+        return order
 
 
-def _sizes(lengths: np.ndarray, sequences: np.ndarray, budget: int) -> list[int]:
-    """Questions a batch, drawn greedily from the longest to the shortest."""
+def _by_shape(lengths: np.ndarray, sequences: np.ndarray) -> list[tuple[int, int, np.ndarray]]:
+    """Length, sequences and rows of questions of one shape each, the largest first; four bytes a question."""
+    parts: dict[tuple[int, int], list[np.ndarray]] = defaultdict(list)
+    for first in range(0, len(lengths), _AT_ONCE):
+        shapes = np.stack([lengths[first : first + _AT_ONCE], sequences[first : first + _AT_ONCE]])
+        found, which = np.unique(shapes, axis=1, return_inverse=True)
+        for number, shape in enumerate(found.T.tolist()):
+            parts[tuple(shape)].append(np.flatnonzero(which == number).astype(np.uint32) + np.uint32(first))
+    return [(*shape, np.concatenate(parts.pop(shape))) for shape in sorted(parts, reverse=True)]
+
+
+def _sizes(shapes: Iterable[tuple[int, int, int]], budget: int) -> list[int]:
+    """Questions a batch, drawn greedily from the longest to the shortest.
+
+    Args:
+        shapes: Length, sequences and number of questions of one shape each, longest first.
+        budget: Most padded tokens in a batch.
+    """
     sizes: list[int] = []
     size = rows = longest = 0
-    for length, count in zip(lengths, sequences, strict=True):
-        if size and max(longest, length) * (rows + count) > budget:
-            sizes.append(size)
-            size = rows = longest = 0
-        size, rows, longest = size + 1, rows + count, max(longest, length)
+    for length, count, questions in shapes:
+        left = questions
+        while left:
+            room = (budget // max(longest, length) - rows) // count
+            added = min(left, max(room, 0 if size else 1))
+            size, rows, longest, left = size + added, rows + added * count, max(longest, length), left - added
+            if left:
+                sizes.append(size)
+                size = rows = longest = 0
     return [*sizes, size] if size else sizes

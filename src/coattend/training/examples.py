@@ -14,7 +14,7 @@ import pyarrow.dataset as pads
 from coattend.text.identity import text_id
 from coattend.text.questions import BLANK, question_domains
 from coattend.training.layout import Layout
-from coattend.training.mapped import ROWS, MappedFile, filtered, let_go
+from coattend.training.mapped import ROWS, MappedFile, filtered, in_order, let_go
 from coattend.training.passages import Passages
 from coattend.training.records import Records
 from coattend.training.tokens import Tokens
@@ -179,17 +179,37 @@ def hold_out(questions: pa.Table, passages: pads.Dataset, share: float) -> tuple
     Returns:
         The questions to train on, and those held out. Equal passages stay on one side.
     """
+    if not questions.num_rows:
+        return questions, questions
+    ids = _passage_ids(questions, passages)
+    cuts = range(0, len(ids), ROWS)
+    ordered = in_order((ids[cut : cut + ROWS] for cut in cuts), ids.dtype, lambda some: some.view(np.uint8)[::12] >> 2)
+    wanted = max(1, math.ceil(share * sum(map(len, _distinct(ordered)))))
+    for some in _distinct(ordered):
+        last = some[:wanted][-1:]
+        wanted -= len(some)
+        if wanted <= 0:
+            break
+    held = np.concatenate([ids[cut : cut + ROWS] <= last for cut in cuts])
+    return filtered(questions, ~held), filtered(questions, held)
+
+
+def _passage_ids(questions: pa.Table, passages: pads.Dataset) -> np.ndarray:
+    """Each question's passage by a hash of its text, as bytes, whose order is that of the digits."""
     texts, found = Passages(passages), MappedFile()
     for batch in questions.select(["passage_id"]).to_batches(ROWS):
         for passage in batch.column(0).to_pylist():
             found.write(bytes.fromhex(text_id(texts[passage])))
         let_go()
-    ids = found.array("S12")  # As bytes, whose order is that of the digits.
-    ordered = np.sort(ids)
-    firsts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    last = ordered[firsts[max(1, math.ceil(share * len(firsts))) - 1]]
-    held = ids <= last
-    return filtered(questions, ~held), filtered(questions, held)
+    return found.array("S12")
+
+
+def _distinct(ordered: np.ndarray) -> Iterator[np.ndarray]:
+    """Distinct values of an array that is in order, few at a time."""
+    for first in range(0, len(ordered), ROWS):
+        some = np.unique(ordered[first : first + ROWS])
+        yield some[1:] if first and some[0] == ordered[first - 1] else some
+        let_go()
 
 
 def digest(examples: Iterable[Example], tokens: Tokens) -> str:

@@ -7,7 +7,7 @@ import mmap
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import IO, Any
 
 import numpy as np
@@ -23,18 +23,24 @@ SMALL = 1 << 20
 ROWS = 8_192
 """Rows of a table that are read at once."""
 
+_DRAWERS = 64
+
 _maps: "weakref.WeakSet[mmap.mmap]" = weakref.WeakSet()
 _lock = threading.Lock()
 """Trials may be trained by several threads."""
 
 
 class MappedFile:
-    """Bytes that grow at their end, and are then mapped; a file to those who write."""
+    """Bytes that grow at their end, and are then mapped; a file to those who write.
+
+    Args:
+        small: Bytes that are kept in memory until they are written together.
+    """
 
     closed = False
 
-    def __init__(self) -> None:
-        self._waiting = bytearray()
+    def __init__(self, small: int = SMALL) -> None:
+        self._small, self._waiting = small, bytearray()
         self._file: IO[bytes] | None = None
 
     def write(self, content: Any) -> int:
@@ -45,13 +51,13 @@ class MappedFile:
         """
         given = memoryview(content)
         self._waiting += given.cast("B") if given.nbytes else b""
-        if len(self._waiting) >= SMALL:
+        if len(self._waiting) >= self._small:
             self.flush()
         return given.nbytes
 
     def flush(self) -> None:
         """Write what waits, if it is much."""
-        if len(self._waiting) < SMALL and self._file is None:
+        if len(self._waiting) < self._small and self._file is None:
             return
         try:
             if self._file is None:
@@ -90,8 +96,29 @@ def mapped_table(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Tab
     with pa.ipc.new_stream(pa.PythonFile(file, mode="w"), schema) as writer:
         for batch in batches:
             writer.write_batch(batch)
+            let_go()  # What the batch was read from may be mapped, too.
     pa.default_memory_pool().release_unused()  # Else what reading the rows took stays with the process.
     return pa.ipc.open_stream(pa.py_buffer(file.mapped())).read_all()
+
+
+def in_order(parts: Iterable[np.ndarray], kind: npt.DTypeLike, first: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """All values from the least to the greatest, mapped; a 64th of them is in memory, if they are evenly spread.
+
+    Args:
+        parts: The values, few at a time.
+        kind: What they are.
+        first: The six bits of each that come first in their order.
+    """
+    drawers = [MappedFile(SMALL // _DRAWERS) for _ in range(_DRAWERS)]
+    for values in parts:
+        drawer = first(values)
+        for number in np.unique(drawer):
+            drawers[number].write(values[drawer == number])
+        let_go()
+    file = MappedFile()
+    for one in drawers:
+        file.write(np.sort(one.array(kind)))
+    return file.array(kind)
 
 
 def filtered(table: pa.Table, wanted: np.ndarray) -> pa.Table:
@@ -108,7 +135,9 @@ def filtered(table: pa.Table, wanted: np.ndarray) -> pa.Table:
 
 def streamed(data: pads.Dataset, columns: list[str], **how: Any) -> Iterable[pa.RecordBatch]:
     """A stored table's rows in their order, few at a time."""
-    ahead = {"batch_readahead": 1, "fragment_readahead": 1}
+    # A buffer of what comes next would hold all of a file that was read, until its last row.
+    unbuffered = pads.ParquetFragmentScanOptions(pre_buffer=False)
+    ahead = {"batch_readahead": 1, "fragment_readahead": 1, "fragment_scan_options": unbuffered}
     return data.to_batches(columns=columns, batch_size=ROWS, **ahead, **how)
 
 

@@ -2,11 +2,12 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 import numpy as np
 import pyarrow as pa
 
-from coattend.training.mapped import ROWS, MappedFile, let_go
+from coattend.training.mapped import ROWS, in_order, let_go
 
 
 class Rows(Mapping[str, int]):
@@ -20,13 +21,13 @@ class Rows(Mapping[str, int]):
 
     def __init__(self, names: pa.ChunkedArray) -> None:
         self._names, self._low = names, (1 << len(names).bit_length()) - 1
-        keys = np.fromiter(map(_hashed, _each(names)), np.uint64, count=len(names))
-        keys &= np.uint64(~self._low & (1 << 64) - 1)
-        keys |= np.arange(len(keys), dtype=np.uint64)
-        keys.sort()
-        file = MappedFile()
-        file.write(keys)
-        self._keys = file.array(np.uint64)
+        self._keys = in_order(self._numbered(), np.uint64, lambda keys: keys >> np.uint64(58))
+
+    def _numbered(self) -> Iterator[np.ndarray]:
+        names, high = _each(self._names), np.uint64(~self._low & (1 << 64) - 1)
+        for first in range(0, len(self._names), ROWS):
+            hashes = np.fromiter(map(_hashed, islice(names, ROWS)), np.uint64)
+            yield hashes & high | np.arange(first, first + len(hashes), dtype=np.uint64)
 
     def __getitem__(self, name: str) -> int:
         most = _hashed(name) | self._low
