@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from perf.leads import LEADS
+
 Results = Mapping[str, Any]
 
 
@@ -26,7 +28,7 @@ class Goal(NamedTuple):
 
 def of(results: Results) -> str:
     """The page, in Markdown."""
-    return "\n\n".join((HEAD, _goals(results), _machines(results), *_details(results))) + "\n"
+    return "\n\n".join((HEAD, _goals(results), *_leads(results), _machines(results), *_details(results))) + "\n"
 
 
 HEAD = """\
@@ -39,6 +41,11 @@ turns, with the same model, the same dropout and the same questions, and the med
 the least and the greatest. Seconds without a peer are those of one command, the shortest commands' a median. `python -m
 perf --help` says how to measure one thing alone, and what is measured is described where it is done, in `perf/`. Memory
 as data grows takes half an hour and 4 GB, and is measured by itself: `python -m perf scale`."""
+
+
+LEADS_HEAD = """\
+The training step of the plain reader on {benchmark}, beside the same step with this one thing undone. What was expected
+comes from profiles of a plain loop on two cores with matrix units, and from arithmetic."""
 
 
 def _times(ratio: Mapping[str, float]) -> str:
@@ -206,6 +213,18 @@ def _found(goal: Goal, results: Results) -> str:
         return goal.found(results[goal.of]["figures"])
     except (KeyError, TypeError):
         return "not measured"
+
+
+def _leads(results: Results) -> list[str]:
+    """What each way to be fast should bring, and what it brings."""
+    if "leads" not in results:
+        return []
+    figures = results["leads"]["figures"]
+    rows = ["| what | expected | measured | in our step |", "|---|---|---|---|"]
+    for name, ratio in figures["faster"].items():
+        lead = LEADS[name]
+        rows.append(f"| {lead.what} | {lead.expected} | {_times(ratio)} | {lead.kept} |")
+    return ["## What each way to be fast brings", LEADS_HEAD.format(**figures), "\n".join(rows)]
 
 
 def _machines(results: Results) -> str:

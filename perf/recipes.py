@@ -37,6 +37,7 @@ class Recipe:
         collator: Makes a batch's tensors.
         bf16: Whether matrix products run in bf16.
         alone: Whether each question of a batch is read alone, its gradient added to the others'.
+        fused: Whether the optimizer goes over each weight once.
         seconds: What the last call of `rate` took: in all, and for making tensors.
     """
 
@@ -46,11 +47,12 @@ class Recipe:
     collator: Collator
     bf16: bool = False
     alone: bool = False
+    fused: bool = True
     seconds: tuple[float, float] = (0.0, 0.0)
 
     def __post_init__(self) -> None:
         self._optimizer = torch.optim.AdamW(
-            [one for one in self.reader.parameters() if one.requires_grad], lr=1e-5, fused=True
+            [one for one in self.reader.parameters() if one.requires_grad], lr=1e-5, fused=self.fused
         )
         self._turn = 0
 

@@ -6,7 +6,7 @@ from perf.prepared import Prepared
 
 from coattend.readers.attended import Attended
 from coattend.readers.parts import EncoderShape
-from perf import data_stages, frozen, inference, interactions, kept, overhead, page, scale, training
+from perf import data_stages, frozen, inference, interactions, kept, leads, overhead, page, scale, training
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +45,13 @@ def test_pipelines_answer_beside_ours(prepared, monkeypatch):
     assert all(rate > 0 for one in found.values() for rate in one["questions_per_second"].values())
 
 
+@pytest.mark.long
+def test_each_lead_is_timed_beside_the_step_without_it(prepared):
+    found = leads.measure(prepared, rounds=1, batches=1)
+    assert list(found["faster"]) == list(leads.LEADS)
+    assert all(one["least"] > 0 for one in found["faster"].values())
+
+
 def test_trials_that_are_done_are_gone_through(prepared, monkeypatch):
     monkeypatch.setattr(overhead, "TRIALS", 3)
     assert overhead.measure(prepared, rounds=1, batches=1)["seconds"] > 0
@@ -59,9 +66,12 @@ def test_the_page_shows_what_was_measured_and_what_was_not():
         "questions_per_second": {"ours": 8.8, "stock": 2.0},
         "benchmark": "dream",
     }
-    shown = page.of({"options": {"machine": machine, "measured": "2026-01-01", "figures": figures}})
+    about = {"machine": machine, "measured": "2026-01-01"}
+    faster = {"benchmark": "dream", "faster": {"bf16": ratio}}
+    shown = page.of({"options": about | {"figures": figures}, "leads": about | {"figures": faster}})
     assert "| 5 x | 4.4 x [3.0, 7.0] |" in shown
     assert "| training, options | dream | ours 8.8, stock 2 |" in shown
+    assert f"| {leads.LEADS['bf16'].what} | {leads.LEADS['bf16'].expected} | 4.4 x [3.0, 7.0] |" in shown
     assert shown.count("not measured") == len(page.GOALS) - 3
 
 
