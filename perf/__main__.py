@@ -16,7 +16,19 @@ from typing import Any
 
 import psutil
 
-from perf import commands, data_stages, frozen, inference, interactions, leads, overhead, page, scale, training
+from perf import (
+    commands,
+    data_stages,
+    frozen,
+    inference,
+    interactions,
+    leads,
+    overhead,
+    page,
+    scale,
+    switches,
+    training,
+)
 from perf.prepared import SAMPLE, Prepared, at_hand
 
 RESULTS = Path(__file__).with_name("results.json")
@@ -29,6 +41,7 @@ READERS: dict[str, Callable[[Prepared, int, int], dict[str, Any]]] = {
     "rate": training.rate,
     "turns": training.turns,
     "leads": leads.measure,
+    "switches": switches.measure,
     "frozen": frozen.measure,
     "inference": inference.measure,
     "overhead": overhead.measure,

@@ -1,6 +1,7 @@
 """The page of all measurements: ``docs/performance.md``."""
 
 from collections.abc import Callable, Mapping
+from statistics import mean, stdev
 from typing import Any, NamedTuple
 
 from perf.leads import LEADS
@@ -70,6 +71,11 @@ def _inference(figures: Any) -> str:
         f"{task} {_times(one['faster'])}, in fp32 {one['faster_in_fp32']['ratio']:.1f} x"
         for task, one in figures.items()
     )
+
+
+def _switches(figures: Any) -> str:
+    shown = (f"{name} {mean(one):.1f} ± {stdev(one):.1f}" for name, one in figures["ways"].items())
+    return ", ".join(shown)
 
 
 GOALS = (
@@ -161,6 +167,13 @@ GOALS = (
         "3 %",
         "options",
         lambda figures: f"{figures['percent_for_tensors']:.2f} %",
+    ),
+    Goal(
+        "`plain` on the sample's dev, in fp32 and with questions that meet at random",
+        "as it is; three seeds each",
+        "within the spread of seeds",
+        "switches",
+        _switches,
     ),
     Goal(
         "memory of the data stages, 1,000,000 passages",

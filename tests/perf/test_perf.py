@@ -6,7 +6,7 @@ from perf.prepared import Prepared
 
 from coattend.readers.attended import Attended
 from coattend.readers.parts import EncoderShape
-from perf import data_stages, frozen, inference, interactions, kept, leads, overhead, page, scale, training
+from perf import data_stages, frozen, inference, interactions, kept, leads, overhead, page, scale, switches, training
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +52,14 @@ def test_each_lead_is_timed_beside_the_step_without_it(prepared):
     assert all(one["least"] > 0 for one in found["faster"].values())
 
 
+@pytest.mark.long
+def test_ways_to_be_fast_are_scored_on_the_same_questions(prepared, monkeypatch):
+    monkeypatch.setitem(switches.TRAINING, "max_questions", 8)
+    ways = switches.measure(prepared, rounds=1, batches=1)["ways"]
+    assert list(ways) == list(switches.WAYS)
+    assert all(len(one) == 3 and 0 <= min(one) <= max(one) <= 100 for one in ways.values())
+
+
 def test_trials_that_are_done_are_gone_through(prepared, monkeypatch):
     monkeypatch.setattr(overhead, "TRIALS", 3)
     assert overhead.measure(prepared, rounds=1, batches=1)["seconds"] > 0
@@ -68,11 +76,14 @@ def test_the_page_shows_what_was_measured_and_what_was_not():
     }
     about = {"machine": machine, "measured": "2026-01-01"}
     faster = {"benchmark": "dream", "faster": {"bf16": ratio}}
-    shown = page.of({"options": about | {"figures": figures}, "leads": about | {"figures": faster}})
+    scores = {"ways": {"as it is": [70.0, 72.0, 74.0]}}
+    results = {"options": figures, "leads": faster, "switches": scores}
+    shown = page.of({name: about | {"figures": one} for name, one in results.items()})
+    assert "| as it is 72.0 ± 2.0 |" in shown
     assert "| 5 x | 4.4 x [3.0, 7.0] |" in shown
     assert "| training, options | dream | ours 8.8, stock 2 |" in shown
     assert f"| {leads.LEADS['bf16'].what} | {leads.LEADS['bf16'].expected} | 4.4 x [3.0, 7.0] |" in shown
-    assert shown.count("not measured") == len(page.GOALS) - 3
+    assert shown.count("not measured") == len(page.GOALS) - 4
 
 
 def test_the_released_way_and_ours(raw):
