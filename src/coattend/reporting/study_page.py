@@ -85,7 +85,7 @@ def _summary(results: dict[str, Any]) -> Iterator[str]:
     tested = [row for row in results["rows"] if row["p_corrected"] is not None]
     if tested:
         yield (
-            f"Of {len(tested)} differences {len(clear)} are clear after a correction for their number (Holm, 5 %). "
+            f"Differences clear after a correction for their number (Holm, 5 %): {len(clear)} of {len(tested)}. "
             "Brackets hold 95 % of a bootstrap over passages."
         )
 
