@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from pydantic import ValidationError
 
 from coattend import configuration, studies
 from coattend.errors import CoattendError
-from coattend.parameters import ReaderParameters
+from coattend.parameters import ReaderParameters, StudySettings
 
 GOOD = """\
 paper: { title: A paper, authors: [A. Nobody], year: 2022, venue: none, key: nobody2022 }
@@ -106,6 +107,7 @@ MISTAKES = {
     "a baseline": ("baseline: plain", "baseline: plan", None, "plain"),
     "a field": ("baseline: plain", "baselne: plain", 9, "baseline"),
     "an encoder": ("{ turns: 1 }", "{ encoder: minilmm }", 13, "minilm"),
+    "a tagging profile": ("{ turns: 1 }", "{ tagging: nltk_pen }", 13, "nltk_penn"),
 }
 
 
@@ -137,6 +139,11 @@ def test_a_misspelt_name_is_told_with_its_line_and_the_nearest_one(tmp_path, mis
         ("[0, 1]", "[0, 1]\n    training: { dream: { warmup: 2 } }", 8, "warmup cannot be 2"),
         ("[0, 1]", "[0, 1]\n    metric: f1", 8, "no benchmark of the study is scored by 'f1'. Known: accuracy"),
         ("    source: A paper, table 1\n", "", 3, "Field required"),
+        ("base: { reader: poi_net }", "base: { turns: 3 }", 8, "must name a reader, as in base: { reader: plain }"),
+        ("{ dev: 68.6 }", '{ dev: "68,6" }', 15, "must be a number, not '68,6'"),
+        ("{ dev: 68.6 }", "{ dev: { f1: 68.6 } }", 15, "dream is not scored by f1"),
+        ("{ dev: 68.6 }", "{ dev: { 400: { accuracy: high } } }", 15, "must be a number, not 'high'"),
+        ("dream: { dev: 68.6 }", "dream: { dev: true }", 15, "must be a number, not True"),
         ("{ title: 1 turn,", "{ title: POI-Net,", 13, "'poi_net' has the title 'POI-Net' too"),
         ("title: Turns", "title: [", None, "is not YAML"),
     ],
@@ -283,3 +290,8 @@ def test_environments_change_values_and_not_the_shape(tmp_path):
     assert one.changed({"protocol": "frozen"}).entry("plain")["training"]["frozen"] is True
     with pytest.raises(CoattendError, match="values only"):
         one.changed({"variants": {}})
+
+
+def test_a_seed_that_an_environment_names_twice_is_refused():
+    with pytest.raises(ValidationError, match="the seed 0 is there twice"):
+        StudySettings(seeds=[0, 0])

@@ -14,6 +14,7 @@ from coattend.readers.registry import JOIN
 from coattend.yaml_lines import BROKEN, loaded
 
 _SOURCE_ROOT = Path(__file__).resolve().parents[2]
+_PARAMETERS = Path("conf", "base", "parameters")
 
 
 def project_folder() -> Path:
@@ -102,6 +103,11 @@ def check_reader(name: str) -> None:
     readers.heads_of(name)
 
 
+def tagging_names() -> list[str]:
+    """The profiles of ``taggings`` in the base environment."""
+    return sorted(_within("text.yml", "taggings"))
+
+
 def encoder_entry(name: str, *, where: str | None = None) -> dict[str, Any]:
     """An encoder's parameters in the base environment.
 
@@ -112,17 +118,22 @@ def encoder_entry(name: str, *, where: str | None = None) -> dict[str, Any]:
     Raises:
         CoattendError: If there is no such encoder.
     """
-    path = project_folder() / "conf" / "base" / "parameters" / "encoders.yml"
-    known = _encoders(path)
+    known = _within("encoders.yml", "encoders")
     if name not in known:
         cure = did_you_mean(name, list(known))
-        raise CoattendError(f"no encoder is called {name!r}", where=where or str(path), cure=cure)
+        file = project_folder() / _PARAMETERS / "encoders.yml"
+        raise CoattendError(f"no encoder is called {name!r}", where=where or str(file), cure=cure)
     return known[name]
 
 
+def _within(file: str, key: str) -> dict[str, Any]:
+    """What stands under a key of a file of the base environment's parameters."""
+    return _read_once(project_folder() / _PARAMETERS / file)[key]
+
+
 @cache
-def _encoders(path: Path) -> dict[str, Any]:
-    return _read_yaml(path)["encoders"]
+def _read_once(path: Path) -> Any:
+    return _read_yaml(path)
 
 
 def complete_reader(name: str, entry: dict[str, Any] | None) -> dict[str, Any]:
@@ -152,7 +163,7 @@ def _read_yaml(path: Path) -> Any:
 @cache
 def _read_entries(project: Path, kind: str) -> dict[str, Any]:
     entries: dict[str, Any] = {}
-    for path in sorted(project.joinpath("conf", "base", "parameters", kind).glob("*.yml")):
+    for path in sorted((project / _PARAMETERS / kind).glob("*.yml")):
         content = _read_yaml(path)
         if not isinstance(content, dict) or list(content) != [kind] or path.stem not in (content[kind] or {}):
             raise CoattendError(

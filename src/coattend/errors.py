@@ -30,6 +30,10 @@ class CoattendError(click.ClickException):
         return _rebuild, (type(self), self.problem, self.where, self.cure)
 
 
+class WorkerError(CoattendError):
+    """A worker process died, and what it was at has no result."""
+
+
 def _rebuild(cls: type, problem: str, where: str | None, cure: str | None) -> CoattendError:
     return cls(problem, where=where, cure=cure)
 

@@ -117,6 +117,7 @@ STUDY_ROWS = pa.schema(
         pa.field("metric", pa.string(), nullable=False),
         pa.field("variant", pa.string(), nullable=False),
         pa.field("title", pa.string(), nullable=False),
+        pa.field("encoder", pa.string()),
         pa.field("questions", pa.int32(), nullable=False),
         pa.field("trials", pa.int32(), nullable=False),
         pa.field("mean", pa.float64(), nullable=False),

@@ -74,7 +74,7 @@ def outcome(
         | {"failure": None, "questions": 100, "questions_per_second": 10.0, "device": "x86_64", "curve": list(curve)}
         for seed in SEEDS
     ]
-    return {"variant": variant, "task": task, "trials": trials}
+    return {"variant": variant, "task": task, "encoder": "minilm", "trials": trials}
 
 
 def found(

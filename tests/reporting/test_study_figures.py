@@ -41,8 +41,11 @@ def test_a_study_without_scores_has_an_empty_chart():
 
 def test_every_figure_of_the_page_has_a_name_of_its_own(studied):
     sections = study_page.sections(studied[0])
-    figures = study_page.figures(sections)
+    figures = study_page.figures(studied[0], sections)
     assert {"by_subset_exams_dev", "by_question_word_articles_dev", "risk_against_coverage_exams"} <= set(figures)
-    assert len(figures) == sum(len(section.figures) for section in sections)
+    captions = {caption for section in sections for caption, _ in section.figures}
+    others = set(figures) - set(study_page.figures({"breakdowns": []}, sections))
+    assert len(figures) == len(captions) + len(others)
+    assert {"by_length_of_the_question_in_words_exams_dev", "by_part_of_speech_of_the_answer_exams_dev"} <= others
     for figure in figures.values():
         assert len(plotly.io.from_json(figure.to_json()).data) == len(figure.data)

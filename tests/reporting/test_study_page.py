@@ -4,7 +4,7 @@ import pytest
 from studied import STUDY, found, questions
 
 from coattend.parameters import StudyParameters
-from coattend.reporting import markdown_page, results_page
+from coattend.reporting import markdown_page, results_page, study_page, study_table
 
 
 def showing(*shows, **changed):
@@ -33,7 +33,10 @@ def test_calibration_and_answerability_stand_on_every_studys_page(studied):
 
 def test_scores_are_broken_down_by_the_answers_part_of_speech(studied):
     results, page, markdown = studied
-    rows = [row for row in results["breakdowns"] if row["variant"] == "plain" and row["metric"] in ("accuracy", "f1")]
+    of_plain = [
+        row for row in results["breakdowns"] if row["variant"] == "plain" and row["metric"] in ("accuracy", "f1")
+    ]
+    rows = [row for row in of_plain if row["breakdown"] == "by_answer_pos"]
     counts = {(row["benchmark"], row["group"]): row["questions"] for row in rows}
     assert counts == {
         **{("exams", part): 15 for part in ("noun", "proper noun", "verb", "number")},
@@ -42,6 +45,23 @@ def test_scores_are_broken_down_by_the_answers_part_of_speech(studied):
     assert "By part of speech of the answer: exams, dev" in page
     assert "| proper noun (15 questions) |" in markdown
     assert "its first word that is no article" in markdown
+
+
+def test_a_page_says_what_was_trained_and_over_which_encoder(studied):
+    results, _, markdown = studied
+    assert "Seeds 0, 1. Protocol: finetuned, every weight is trained. Encoder: minilm." in markdown
+    assert study_table.rows_of(results)["encoder"].to_pylist() == ["minilm"] * len(results["rows"])
+    others = [row | {"encoder": row["variant"]} for row in results["rows"]]
+    (summary, *_) = study_page.sections(results | {"rows": others})[0].text
+    assert summary.endswith("Encoders: plain (Baseline); poi_net (POI-Net).")
+    everything = markdown_page.write("Results", results_page.sections({"mine_turns": results}))
+    assert "| finetuned | minilm | 2 |" in everything
+
+
+def test_latex_has_intervals_seeds_and_what_differences_come_to(studied):
+    row = next(row for row in studied[0]["rows"] if row["verdict"])
+    written = study_page.latex(studied[0])
+    assert f"± {row['spread']:.1f} over 2 seeds" in written and row["verdict"].partition(",")[0] in written
 
 
 def test_scores_are_broken_down_by_subset():
@@ -131,13 +151,14 @@ def test_the_loss_by_step_is_that_of_questions_held_out_where_there_is_one(held_
         {"step": 10, "epoch": 1.0, "loss": 0.5, "held_out": None} | dict.fromkeys(held_out),
         {"step": 10, "epoch": 1.0, "loss": None, "held_out": 0.4} | held_out,
     ]
-    blocks = [
-        {"encoder": "ALBERT", "numbers": {"plain": {"exams": {"dev": {10: {"accuracy": 76.94, "loss": 0.6223}}}}}}
-    ]
+    steps = {200: {"accuracy": 59.68, "loss": 1.1}, 400: {"accuracy": 76.94, "loss": 0.6223}}
+    blocks = [{"encoder": "ALBERT", "numbers": {"plain": {"exams": {"dev": steps}}}}]
     about = showing("curve", benchmarks=["exams"], printed=blocks)
     by_step = found(about, curve=curve)[2].partition(f"**Held-out {told}**")[2].partition("## ")[0]
     loss = "1.250" if held_out.get("held_out_loss") else "0.500"
-    assert f"| 10 | 40.0 (loss {loss}) | 40.0 (loss {loss}) | 76.94, loss 0.6223 |" in by_step
+    both = f"40.0 (loss {loss}; step 10)"
+    assert f"| 100 % | {both} | {both} | 76.94 (loss 0.6223; step 400) |" in by_step
+    assert "| 50 % | – | – | 59.68 (loss 1.1; step 200) |" in by_step
 
 
 def test_options_that_every_variant_has_are_told():

@@ -11,7 +11,7 @@ def told(given, **more):
     results = {
         "source": "A paper, table 1",
         "seeds": [0, 1],
-        "protocol": "full",
+        "protocol": "finetuned",
         "variants": {"plain": {"title": "Baseline"}, "poi_net": {"title": "POI-Net"}},
         "trials": {"dream": given},
         "notes": ["What to know."],

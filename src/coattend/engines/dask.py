@@ -24,7 +24,7 @@ from distributed.protocol.pickle import dumps, loads
 
 from coattend.engines import local
 from coattend.engines.progress import shown
-from coattend.errors import CoattendError
+from coattend.errors import CoattendError, WorkerError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -70,8 +70,8 @@ def map_shards(
         The results, as they come.
 
     Raises:
-        CoattendError: If the scheduler cannot be reached or goes away, the workers do not see this process's folder, or
-            several workers die of one item. What ``function`` raises comes as it is.
+        CoattendError: If the scheduler cannot be reached or goes away, or the workers do not see this process's folder.
+        WorkerError: If several workers die of one item. What ``function`` raises comes as it is.
     """
     if total is None:
         items = list(items)
@@ -159,7 +159,7 @@ def _result(future: Future, item: Any, title: str, address: str | None) -> Any:
         raise _gone(address) from error
     except KilledWorker as error:
         first = item[0] if isinstance(item, tuple) else item
-        raise CoattendError(
+        raise WorkerError(
             f"{error.allowed_failures + 1} workers died of it, most likely because memory ran out",
             where=f"{title}, {first}",
             cure="What was finished is kept; run the same command again with fewer workers a machine or more `shards`",

@@ -12,7 +12,7 @@ from multiprocessing import active_children, connection, get_all_start_methods, 
 from typing import Any, TypeVar
 
 from coattend.engines.progress import shown
-from coattend.errors import CoattendError
+from coattend.errors import WorkerError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -55,7 +55,7 @@ def map_shards(
         The results, as they come.
 
     Raises:
-        CoattendError: If a worker process dies. What ``function`` raises comes as it is.
+        WorkerError: If a worker process dies. What ``function`` raises comes as it is.
     """
     if total is None:
         items = list(items)
@@ -90,15 +90,16 @@ def _pool(workers: int, started_with: tuple[Any, ...]) -> Iterator[ProcessPoolEx
     pool = ProcessPoolExecutor(workers, get_context(method), _start_worker, started_with)
     try:
         yield pool
-    except BrokenProcessPool as error:
-        raise CoattendError(
+    except BaseException as error:
+        # One that was starting when another died would wait for work for ever, and the pool for it.
+        for worker in set(active_children()) - others:
+            worker.terminate()
+        if not isinstance(error, BrokenProcessPool):
+            raise
+        raise WorkerError(
             "a worker process died, most likely because memory ran out",
             cure="What was finished is kept; run the same command again with fewer `workers` or more `shards`",
         ) from error
-    except BaseException:
-        for worker in set(active_children()) - others:
-            worker.terminate()
-        raise
     finally:
         pool.shutdown(cancel_futures=True)
 

@@ -100,6 +100,13 @@ class ExampleParameters(Parameters):
     printed: dict[str, Any] = Field({}, description="Variant to the answer that the paper prints for it.")
 
 
+def _each_once(seeds: tuple[int, ...]) -> tuple[int, ...]:
+    if len(set(seeds)) < len(seeds):
+        twice = next(seed for seed in seeds if seeds.count(seed) > 1)
+        raise ValueError(f"the seed {twice} is there twice")
+    return seeds
+
+
 class StudyParameters(Parameters):
     """A table or a figure, reproduced."""
 
@@ -137,10 +144,14 @@ class StudyParameters(Parameters):
     @field_validator("seeds")
     @classmethod
     def _different(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
-        if len(set(seeds)) < len(seeds):
-            twice = next(seed for seed in seeds if seeds.count(seed) > 1)
-            raise ValueError(f"the seed {twice} is there twice")
-        return seeds
+        return _each_once(seeds)
+
+    @field_validator("base")
+    @classmethod
+    def _has_a_reader(cls, base: Entry) -> Entry:
+        if "reader" not in base:
+            raise ValueError("must name a reader, as in base: { reader: plain }")
+        return base
 
     def benchmarks_of(self, variant: str) -> tuple[str, ...]:
         """Where a variant is run."""
@@ -167,3 +178,8 @@ class StudySettings(Parameters):
     processes: int | None = Field(None, ge=1, description="Trials at once; null: one a core, and one on a GPU.")
     budget_hours: float | None = Field(None, gt=0, description="For studies that have none of their own.")
     question: str | None = Field(None, description="One more question whose answers are shown: its id, or its text.")
+
+    @field_validator("seeds")
+    @classmethod
+    def _different(cls, seeds: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        return None if seeds is None else _each_once(seeds)

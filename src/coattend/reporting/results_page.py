@@ -28,12 +28,15 @@ def sections(findings: Mapping[str, dict[str, Any] | None]) -> list[Section]:
 
 
 def _overview(run: Mapping[str, dict[str, Any]]) -> Table:
-    heads = ("Study", "Source", "Benchmarks", "Seeds", "Variants", "Clear differences", "Trials failed")
+    heads = ("Study", "Source", "Benchmarks", "Protocol", "Encoders", "Seeds", "Variants")
+    heads += ("Clear differences", "Trials failed")
     rows = tuple(
         (
             Cell(found["title"], (name,)),
             Cell(found["source"]),
             Cell(", ".join(found["benchmarks"])),
+            Cell(found["protocol"]),
+            Cell(", ".join(dict.fromkeys(row["encoder"] for row in found["rows"] if row["encoder"])) or NONE),
             Cell(str(len(found["seeds"]))),
             Cell(str(len(found["variants"]))),
             Cell(_clear(found)),

@@ -27,6 +27,16 @@ NOTES = {
 """What else there is to know of some."""
 
 
+def of_all(results: Mapping[str, Any]) -> Iterator[Section]:
+    """The sections of every breakdown, those that the study does not show among them.
+
+    Args:
+        results: What `coattend.reporting.study_table.results_of` returned.
+    """
+    for name in TITLES:
+        yield from sections(name, results)
+
+
 def sections(name: str, results: Mapping[str, Any]) -> Iterator[Section]:
     """A section for each benchmark and split.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from coattend.reporting import study_calibration, study_shown
+from coattend.reporting import study_breakdowns, study_calibration, study_shown
 from coattend.reporting.page import Section
 from coattend.reporting.study_table import ALPHA, asked_rows
 from coattend.reporting.tables import LABELS, NONE, Cell, Table, measured, place
@@ -15,6 +15,13 @@ from coattend.reporting.warnings import study_warnings
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
+
+
+PROTOCOLS = {
+    "finetuned": "Protocol: finetuned, every weight is trained.",
+    "frozen": "Protocol: frozen, interaction and head alone are trained.",
+}
+"""What a study's protocols mean."""
 
 
 def sections(results: dict[str, Any]) -> list[Section]:
@@ -60,20 +67,33 @@ def latex(results: dict[str, Any]) -> str:
     return "\n".join(_tabular(table) for table in tables(results))
 
 
-def figures(parts: Iterable[Section]) -> dict[str, "Figure"]:
-    """The figures of a page by names for their files: what the first sentence under each says.
+def figures(results: dict[str, Any], parts: Iterable[Section]) -> dict[str, "Figure"]:
+    """All breakdowns and the page's other figures by names for their files: what the first sentence under each says.
 
     Args:
+        results: As in `sections`.
         parts: The page's sections.
     """
-    drawn = ((caption.partition(". ")[0], figure) for part in parts for caption, figure in part.figures)
+    every = [*study_breakdowns.of_all(results), *parts]
+    drawn = ((caption.partition(". ")[0], figure) for part in every for caption, figure in part.figures)
     return {re.sub(r"\W+", "_", name.lower()).strip("_"): figure for name, figure in drawn}
+
+
+def encoders(results: dict[str, Any]) -> str:
+    """What the variants were measured with, by the names of encoders' entries."""
+    read: dict[str, dict[str, None]] = {}
+    for row in results["rows"]:
+        if row["encoder"]:
+            read.setdefault(row["encoder"], {})[row["title"]] = None
+    if len(read) < 2:
+        return "".join(f"Encoder: {name}." for name in read)
+    told = "; ".join(f"{name} ({', '.join(titles)})" for name, titles in read.items())
+    return f"Encoders: {told}."
 
 
 def _summary(results: dict[str, Any]) -> Iterator[str]:
     seeds = f"Seed{'s' * (len(results['seeds']) > 1)} {', '.join(map(str, results['seeds']))}"
-    frozen = "The encoder is frozen: interaction and head alone are trained." if results["protocol"] == "frozen" else ""
-    yield f"{seeds}. {frozen}".strip()
+    yield f"{seeds}. {PROTOCOLS[results['protocol']]} {encoders(results)}".strip()
     shared = ", ".join(f"{name} {value}" for name, value in results.get("options", {}).items())
     if shared:
         yield f"Every variant has other options here than in its paper: {shared}."
@@ -162,7 +182,7 @@ def _tabular(table: Table) -> str:
     import pandas as pd
 
     frame = pd.DataFrame(
-        [[" ".join(filter(None, (cell.text, *cell.notes[:1]))) for cell in row] for row in table.rows],
+        [[" ".join(filter(None, (cell.text, *cell.notes))) for cell in row] for row in table.rows],
         columns=[cell.text for cell in table.columns],
     )
     text = io.StringIO()

@@ -114,27 +114,39 @@ def _training(results: Mapping[str, Any]) -> Iterator[Section]:
 
 
 def _by_step(results: Mapping[str, Any], benchmark: str, by_variant: Mapping[str, Any]) -> Table:
-    """The steps at which held-out questions were scored, or the paper prints numbers; the figure has the others."""
-    points: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
-    for name, trials in by_variant.items():
-        for point in (point for one in finished(trials) for point in one["curve"]):
-            points.setdefault((name, point["step"]), []).append(point)
-    printed = _printed_steps(results, benchmark)
+    """The steps at which held-out questions were scored, beside those that the paper prints; the figure has the others.
+
+    Ours are fewer than the paper's: both stand at the part of the training, or of the printed steps, that was done.
+    """
     names = [name for name in by_variant if finished(by_variant[name])]
-    scored = [place for place, own in points.items() if any(one.get("held_out") is not None for one in own)]
-    steps = sorted({step for _, step in [*scored, *printed]})
-    heads = ["Step", *(results["variants"][name]["title"] for name in names)]
-    heads += [f"{results['variants'][name]['title']}, printed" for name in names if printed]
-    key, loss = _loss_of([one for name in names for one in finished(by_variant[name])])
+    trials = [one for name in names for one in finished(by_variant[name])]
+    last = max(point["step"] for one in trials for point in one["curve"])
+    key, loss = _loss_of(trials)
+    measured = {name: _scored(finished(by_variant[name]), last) for name in names}
+    printed = {name: _printed_steps(results, benchmark, name) for name in names}
+    parts = sorted({part for found in (*measured.values(), *printed.values()) for part in found})
+    beside = [name for name in names if printed[name]]
+    titles = {name: results["variants"][name]["title"] for name in names}
+    heads = ["Part of the steps", *titles.values(), *(f"{titles[name]}, printed" for name in beside)]
     rows = tuple(
         (
-            Cell(str(step)),
-            *(_point(points.get((name, step), []), key) for name in names),
-            *(Cell(printed.get((name, step), NONE)) for name in names if printed),
+            Cell(f"{part} %"),
+            *(_point(measured[name].get(part, []), key) for name in names),
+            *(Cell(*printed[name].get(part, (NONE,))) for name in beside),
         )
-        for step in steps
+        for part in parts
     )
     return Table(f"Held-out score and {loss} by step", tuple(map(Cell, heads)), rows)
+
+
+def _scored(trials: Sequence[Mapping[str, Any]], last: int) -> dict[int, list[Mapping[str, Any]]]:
+    """Part of all steps in percent to the points at those of them at which held-out questions were scored."""
+    points = [point for one in trials for point in one["curve"]]
+    scored = {point["step"] for point in points if point.get("held_out") is not None}
+    found: dict[int, list[Mapping[str, Any]]] = {}
+    for point in (point for point in points if point["step"] in scored):
+        found.setdefault(round(100 * point["step"] / last), []).append(point)
+    return found
 
 
 def _loss_of(trials: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
@@ -151,22 +163,26 @@ def _loss_of(trials: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
 def _point(points: Sequence[Mapping[str, Any]], loss: str) -> Cell:
     scores = [100 * one["held_out"] for one in points if one.get("held_out") is not None]
     losses = [one[loss] for one in points if one.get(loss) is not None]
-    return Cell(_of(scores, "{:.1f}"), (f"loss {mean(losses):.3f}",) if losses else ())
+    notes = (*(f"loss {mean(losses):.3f}" for _ in losses[:1]), *(f"step {one['step']}" for one in points[:1]))
+    return Cell(_of(scores, "{:.1f}"), notes)
 
 
-def _printed_steps(results: Mapping[str, Any], benchmark: str) -> dict[tuple[str, int], str]:
-    """Variant and step to what the paper prints: in study files a split's number may be a table by steps."""
-    found = {}
-    for block in results["printed"]:
-        for variant, numbers in block["numbers"].items():
-            for by_step in numbers.get(benchmark, {}).values():
-                steps = by_step.items() if isinstance(by_step, dict) else ()
-                found |= {
-                    (variant, int(step)): f"{values['accuracy']:g}, loss {values['loss']:g}"
-                    for step, values in steps
-                    if str(step).isdigit()
-                }
-    return found
+def _printed_steps(results: Mapping[str, Any], benchmark: str, variant: str) -> dict[int, tuple[str, tuple[str, ...]]]:
+    """Part of the steps to what the paper prints: in study files a split's number may be a table by steps."""
+    cells = [
+        cell for block in results["printed"] for cell in block["numbers"].get(variant, {}).get(benchmark, {}).values()
+    ]
+    steps = {
+        int(step): value
+        for cell in cells
+        if isinstance(cell, dict)
+        for step, value in cell.items()
+        if str(step).isdigit()
+    }
+    return {
+        round(100 * step / max(steps)): (f"{value['accuracy']:g}", (f"loss {value['loss']:g}", f"step {step}"))
+        for step, value in steps.items()
+    }
 
 
 def _attention(results: Mapping[str, Any]) -> Section:

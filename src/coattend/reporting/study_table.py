@@ -39,7 +39,7 @@ def results_of(about: StudyParameters, parts: Mapping[str, Any]) -> dict[str, An
         and metric; ``trials``: those of each variant by benchmark; ``trained_on``: what they were trained on, likewise,
         where that is another benchmark; ``homes``: the subsets of each benchmark that analyses look at, none where that
         is all of it; ``failures``: trials that have no result, and why; ``analyses``: what else was
-        found, by benchmark; ``breakdowns``: the rows of those that the study shows; ``searches``: what was found where
+        found, by benchmark; ``breakdowns``: scores in groups of questions; ``searches``: what was found where
         training was tuned, by benchmark and variant.
     """
     rows, trials, searches, homes, trained_on = [], {}, {}, {}, {}
@@ -62,10 +62,7 @@ def results_of(about: StudyParameters, parts: Mapping[str, Any]) -> dict[str, An
     _correct(rows, homes, about.metric)
     analyses = {benchmark: parts[f"{benchmark}.analyses"] for benchmark in about.benchmarks}
     breakdowns = [
-        row
-        for benchmark in about.benchmarks
-        for row in parts[f"{benchmark}.breakdowns"].to_table().to_pylist()
-        if row["breakdown"] in about.shows
+        row for benchmark in about.benchmarks for row in parts[f"{benchmark}.breakdowns"].to_table().to_pylist()
     ]
     seeds = {one["seed"] for by_variant in trials.values() for given in by_variant.values() for one in given}
     found = {"rows": rows, "trials": trials, "trained_on": trained_on, "searches": searches, "failures": failures}
@@ -129,6 +126,7 @@ def _rows(
                         | {
                             "variant": variant,
                             "title": about.variants[variant].title,
+                            "encoder": run[variant][0].get("encoder"),
                             "baseline": None if variant == baseline else baseline,
                             "questions": int(inside.sum()),
                             "trials": len(one.trials),

@@ -4,12 +4,18 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from coattend import configuration
+from coattend.errors import did_you_mean
 from coattend.parameters.study import Numbers
 from coattend.study_checks.problem import Problem, unknown
 
 SPLITS = ("dev", "test")
-METRICS = ("accuracy", "exact_match", "f1", "loss")
-"""What scores are called that papers print; a number alone is an accuracy."""
+ALONE, LOSS = "accuracy", "loss"
+"""What a number alone is, and what may stand beside every score."""
+
+OF_TASK = {"options": (ALONE,), "word": (ALONE,), "span": ("exact_match", "f1")}
+"""What the scores of each task are called that papers print."""
+
+METRICS = {name for printed in OF_TASK.values() for name in printed}
 
 QUANTITIES = ("parameters_millions", "minutes_per_epoch", "boundary_pos", "boundary_pos_wrong")
 """What else papers print, for a variant or for it on a benchmark."""
@@ -34,8 +40,26 @@ def of_numbers(path: tuple[Any, ...], numbers: Numbers, benchmarks: Collection[s
             split, _, subset = place.partition("/")
             yield from unknown(here, split, (*SPLITS, *QUANTITIES), "split or quantity")
             yield from of_subset(here, name, subset)
+            if split not in SPLITS:
+                continue
             # Scores may be printed step by step.
-            scores = cell.values() if isinstance(cell, dict) and all(isinstance(key, int) for key in cell) else [cell]
-            for score in scores:
-                for metric in score if isinstance(score, dict) else ():
-                    yield from unknown((*here, metric), metric, METRICS, "metric")
+            steps = isinstance(cell, dict) and all(isinstance(key, int) for key in cell)
+            for step, score in cell.items() if steps else [(None, cell)]:
+                yield from _of_score(here if step is None else (*here, step), name, score)
+
+
+def _of_score(path: tuple[Any, ...], benchmark: str, score: Any) -> Iterator[Problem]:
+    """A score that is no number, or of a metric that its benchmark is not scored by."""
+    by_metric = score if isinstance(score, dict) else {ALONE: score}
+    known = [printed for task in configuration.benchmark(benchmark).tasks for printed in OF_TASK[task]]
+    for metric, value in by_metric.items():
+        here = (*path, metric) if isinstance(score, dict) else path
+        if metric not in (*known, LOSS):
+            what = f"{benchmark} is not scored by {metric}"
+            yield Problem(here, what, did_you_mean(metric, known) if metric not in METRICS else _say(known))
+        elif isinstance(value, bool) or not isinstance(value, int | float):
+            yield Problem(here, f"must be a number, not {value!r}", None)
+
+
+def _say(known: Collection[str]) -> str:
+    return f"Say which of its metrics it is: {', '.join(dict.fromkeys(known))}"

@@ -59,6 +59,7 @@ def _of_reader(study: Study, variant: str) -> Iterator[Problem]:
         return
     for option in entry.options:
         yield from unknown((*path, option), option, readers.option_names(entry.reader), f"option of {entry.reader}")
+    yield from unknown((*path, "tagging"), entry.tagging, configuration.tagging_names(), "tagging profile")
     yield from of_training((*path, "training"), change.get("training", {}))
     for name, subsets in entry.training.get("train_on", {}).items():
         place = (*path, "training", "train_on", name)

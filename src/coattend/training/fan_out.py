@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from coattend.engines.choice import map_shards
 from coattend.engines.local import cores
+from coattend.errors import WorkerError
 from coattend.parameters import LOCAL, EngineParameters
 from coattend.training import events
 from coattend.training.fit import Work
@@ -73,7 +74,15 @@ def train_jobs(
     threads = max(1, cores() // processes) if engine.kind == "local" else None
     attempt = partial(_attempt_there, work, threads, list(events.listeners), _environment())
     title = f"{work.plan.benchmark}.{work.plan.name}"
-    yield from map_shards(engine, attempt, to_train, workers=processes, title=title)
+    left = dict(to_train)
+    try:
+        for place, outcome in map_shards(engine, attempt, to_train, workers=processes, title=title):
+            del left[place]
+            yield place, outcome
+    except WorkerError as error:  # Those that it had not begun are gone with the others' pool.
+        for place, job in left.items():
+            trial = work.learned(job.values).trial(job.seed)
+            yield place, trial.outcome() or trial.fail(error.message)
 
 
 def at_once(plan: Plan) -> int:

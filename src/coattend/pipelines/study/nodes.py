@@ -124,6 +124,7 @@ def run_variant(
     from coattend.training.search import tune
 
     named = {"benchmark": benchmark.name, "variant": variant.name, "trained_on": variant.trained_on(benchmark.name)}
+    named["encoder"] = variant.encoder if tags is None else "recurrent"
     if variant.name in costs["left_out"]:
         return named | {"task": None, "trials": []}, PREDICTIONS.empty_table()
     variant = variant.with_seeds(settings.seeds)
@@ -203,7 +204,7 @@ def tabulate(
 
     Returns:
         The results as data, their rows as a table, these as HTML, Markdown, CSV and LaTeX, a chart of the scores, and
-        the page's figures by their names.
+        the page's figures and those of all breakdowns by their names.
     """
     from coattend.reporting import html_page, markdown_page, study_figures, study_page, study_table
 
@@ -211,7 +212,7 @@ def tabulate(
     rows = study_table.rows_of(results)
     title, sections = results["title"], study_page.sections(results)
     pages = html_page.page(title, sections), markdown_page.write(title, sections)
-    drawn = study_figures.scores(study_table.asked_rows(results)), study_page.figures(sections)
+    drawn = study_figures.scores(study_table.asked_rows(results)), study_page.figures(results, sections)
     return results, rows, *pages, study_page.csv(rows), study_page.latex(results), *drawn
 
 
