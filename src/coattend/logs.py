@@ -24,6 +24,8 @@ class Plain(logging.StreamHandler):
 
 def fit_output() -> None:
     """Put plain lines in the place of Kedro's columns, which are cut at 80 characters where there is no terminal."""
+    # What it says of parameters in several lines is told in one, as the run's error.
+    logging.getLogger("kedro.validation.parameter_validator").setLevel(logging.CRITICAL)
     if sys.stdout.isatty():
         return
     root = logging.getLogger()

@@ -9,7 +9,7 @@ from kedro.pipeline import Pipeline
 from coattend import configuration
 from coattend.errors import CoattendError, did_you_mean
 from coattend.missing import command_for
-from coattend.parameters import ReaderParameters
+from coattend.parameters import BenchmarkParameters, ReaderParameters
 
 
 def check_wiring(node: Any, reader: ReaderParameters, catalog: Any, *, reads_words: bool) -> None:
@@ -104,6 +104,8 @@ def check_overrides(given: dict[str, Any], configured: dict[str, Any], path: str
         where = f"{path}{key}"
         if key not in configured:
             cure = did_you_mean(key, list(configured))
+            if not path and key in BenchmarkParameters.model_fields:
+                cure = f"Say whose: benchmarks.<name>.{key}"
             raise CoattendError("there is no such parameter", where=f"--params {where}", cure=cure)
         depth = where.count(".")
         if isinstance(value, dict) and isinstance(configured[key], dict) and depth < 1:

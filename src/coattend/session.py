@@ -8,7 +8,7 @@ from kedro.framework.session import KedroSession
 from kedro.io import DatasetError
 from kedro.validation.exceptions import ParameterValidationError
 
-from coattend import configuration, environment, logs, studies
+from coattend import configuration, environment, logs, refused, studies
 from coattend.errors import CoattendError, did_you_mean
 
 STUDY = "study"
@@ -38,7 +38,7 @@ class Session(KedroSession):
             with studies.only(pipeline_names):
                 return self._run_tracked(pipeline_names=pipeline_names, namespaces=namespaces, **kwargs)
         except ParameterValidationError as error:
-            raise CoattendError(str(error), cure="The fields of each block are in coattend/parameters") from None
+            raise refused.told(error) from None
         except DatasetError as error:
             raise _told_to_the_user(error) from None
 

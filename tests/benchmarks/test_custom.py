@@ -70,7 +70,7 @@ def test_parquet_holds_what_json_lines_hold(tmp_path, rows):
     ("change", "reason"),
     [
         ({"label": 2}, "the label 2 is none of its 2 options, counted from 0"),
-        ({"label": None}, "the answer is nothing instead of a text"),
+        ({"label": None}, "the answer is missing"),
         ({"label": None, "answer": "in the attic"}, "'in the attic' is not among the options"),
         ({"options": ["one"]}, "has one option only"),
         ({"options": []}, "has no options"),
@@ -80,6 +80,10 @@ def test_parquet_holds_what_json_lines_hold(tmp_path, rows):
         ({"options": None, "answers": [{"text": "the sea", "start": 0}]}, "'the sea' is not in the passage"),
         ({"options": None, "answers": [{"text": "lamp", "start": 1}]}, "several times in the passage"),
         ({"options": None, "answers": ["the hall"]}, "an answer is a text instead of an object"),
+        ({"options": None, "answers": [{"text": "the hall", "strat": 17}]}, "field 'strat'. Did you mean 'start'?"),
+        ({"options": ["at sea", "at home", "at sea"]}, "has the option 'at sea' twice"),
+        ({"label": 0, "answer": "at sea"}, "the label 0 says 'in the hall', and the answer 'at sea'"),
+        ({"question": None}, "the question is missing"),
     ],
 )
 def test_what_cannot_be_used_is_left_out_and_said(tmp_path, change, reason):

@@ -54,7 +54,7 @@ def test_a_repeated_dialogue_is_one_passage_and_its_questions_are_listed(read):
     passages, questions, bad = read(train=[dialogue("1"), dialogue("1", questions=2)])
     assert [row["passage_id"] for row in passages] == ["1", "d"]
     assert [row["question_id"] for row in questions] == ["1-1", "1-2", "d-1"]
-    assert rejected(bad) == [("train.json", "1-1", "a question with this id came before")]
+    assert rejected(bad) == [("train.json", "1-1", "a question with this id, or these texts, came before")]
 
 
 def test_a_share_of_what_is_scored_is_asked_and_nothing_is_taken_from_train(read):
@@ -86,7 +86,7 @@ def test_bad_records_are_listed_with_their_reasons(read):
     assert [row["question_id"] for row in questions] == ["3-1", "d-1"]
     assert rejected(bad) == [
         ("train.json", "1-1", "the answer 'Nowhere.' is not among the options"),
-        ("train.json", "dialogue number 2", "the dialogue is nothing instead of a list"),
+        ("train.json", "dialogue number 2", "the dialogue is missing"),
     ]
 
 

@@ -51,7 +51,7 @@ def test_ids_cover_the_options(read):
         ({"label": -1}, "the label -1"),
         ({"label": "2"}, "the label is a text instead of a number"),
         ({"label": True}, "the label is true or false"),
-        ({"option_4": None}, "option_4 is nothing instead of a text"),
+        ({"option_4": None}, "option_4 is missing"),
         ({"article": "  "}, "the article is empty"),
         ({"article": "half a pair: \ud800"}, "half a surrogate pair"),
     ],

@@ -133,7 +133,7 @@ def test_bad_records_are_stored_and_reported(kedro_run, project, dream, caplog):
     rejected = {(row["file"], row["record"]): row["reason"] for row in table(project, "dream", "rejected")}
     assert rejected == {
         ("train.json", "4"): "the dialogue has no words",
-        ("train.json", "3-1"): "a question with this id came before",
+        ("train.json", "3-1"): "a question with this id, or these texts, came before",
     }
     (message,) = [record.message for record in caplog.records if "left out" in record.message]
     assert "2 records" in message

@@ -141,7 +141,9 @@ def test_what_is_not_there_is_refused_with_what_is(run_trained, trials, runs, tr
     trial = trials["poi_net"].name
     (trained_sample / "there.jsonl").write_text(json.dumps(ROWS[0]) + "\n")
     model = {"model": trial}
+    (trials["poi_net"].parent / "77aa").mkdir()  # It was cut off before its end.
     refused = [
+        ({"model": "77a", "input": "there.jsonl"}, rf"the trial '77a' is not finished.*Finished trials: .*{trial}"),
         ({}, rf"neither a trained reader nor a file.*model=<model>.*poi_net on sample, seed 0.*Trials: .*{trial}"),
         ({"input": "there.jsonl"}, rf"prediction\.model: names no trained reader.*{trial}"),
         (model, r"prediction\.input: names no file of questions.*my\.jsonl"),
@@ -155,6 +157,7 @@ def test_what_is_not_there_is_refused_with_what_is(run_trained, trials, runs, tr
     for given, message in refused:
         with pytest.raises(CoattendError, match=message):
             run_trained("prediction", prediction=given)
+    (trials["poi_net"].parent / "77aa").rmdir()
 
 
 def test_a_shard_is_answered_with_one_thread(trials, tmp_path):

@@ -42,7 +42,9 @@ def test_every_problem_of_every_file_is_told_with_its_line(kedro_run, project, o
         ("train.jsonl", "line 4"),
         ("dev.csv", "the file"),
     ]
-    assert "label 5" in found[0][2] and "is not JSON" in found[1][2] and "optoin_1" in found[3][2]
+    assert "label 5" in found[0][2] and "is not JSON" in found[1][2]
+    assert "optoin_1" in found[3][2] and found[3][2].endswith("Did you mean 'option_1'?")
+    assert "ingestion stops at what is wrong with the file as a whole (1 of them)" in raised.value.message
     assert raised.value.problem.startswith("4 problems")
     assert all(f"{file}, {record}: {reason}" in caplog.text for file, record, reason in found)
 
@@ -54,8 +56,8 @@ def test_what_files_have_in_common_is_told_too(kedro_run, project, own):
         kedro_run("validate", "custom")
     reasons = [(file, record, reason.split(";")[0]) for file, record, reason in listed(project)]
     assert reasons[:2] == [
-        ("train.jsonl", "q1", "a question with this id came before"),
-        ("dev.jsonl", "q1", "a question with this id came before"),
+        ("train.jsonl", "q1", "a question with this id, or these texts, came before"),
+        ("dev.jsonl", "q1", "a question with this id, or these texts, came before"),
     ]
 
 

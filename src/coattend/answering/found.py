@@ -51,7 +51,7 @@ def find(given: str | None, trials: Path, store: str, *, where: str = "predictio
         given = f"models:/{given}"
     if ":/" in given:
         return _inside(_fetched(given, trials, store, where), where)
-    if not any(one.id.startswith(given) for one in finished(trials)):
+    if not any(folder.name.startswith(given) for folder in trials.glob("*")):
         raise CoattendError(f"there is no trained reader {given!r}", where=where, cure=listed(trials, store))
     return find_trial(trials, given, where).folder
 

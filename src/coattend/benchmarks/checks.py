@@ -36,6 +36,8 @@ def need(value: Any, kind: type[Kind], what: str) -> Kind:
     Raises:
         Flaw: If it is of another.
     """
+    if value is None:
+        raise Flaw(f"{what} is missing")
     if type(value) is not kind:
         raise Flaw(f"{what} is {name_of(value)} instead of {_NAMES[kind]}")
     return value

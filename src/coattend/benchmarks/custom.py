@@ -9,7 +9,7 @@ column          needed     what it holds
 ``subset``                 the part of the benchmark that the question belongs to
 ``options``     options    what can be chosen: two or more texts. In CSV: ``option_1``, ``option_2`` ..., as many
                            as there are; empty cells at the end are no options
-``label``       options    number of the right option, from 0; or instead of it
+``label``       options    number of the right option, from 0; or instead of it, or in the same words,
 ``answer``      options    the text of the right option. For spans: the answer, if it has one only
 ``answers``     spans      list of ``{"text": ..., "start": ...}``, offsets in characters; empty if the passage
                            has no answer. In CSV: ``answer`` and ``start``, both empty if there is none
@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from coattend.benchmarks import parquet, squad
-from coattend.benchmarks.checks import Flaw, label_of, need, need_options, need_text, need_words
+from coattend.benchmarks.checks import Flaw, label_of, named, need, need_options, need_text, need_words
 from coattend.benchmarks.files import CURE, Readable, numbered_lines, parsed, text_lines
 from coattend.benchmarks.records import PassageRecord, QuestionRecord, Rejected
 from coattend.errors import CoattendError, did_you_mean
@@ -32,6 +32,7 @@ from coattend.text.identity import text_id
 
 NEEDED = ("passage", "question")
 KNOWN = (*NEEDED, "id", "subset", "options", "label", "answer", "answers", "start")
+ANSWER = ("text", "start")
 _NUMBERED = re.compile(r"option_[1-9][0-9]{0,4}")
 _WHOLE = re.compile(r"[0-9]{1,9}")
 
@@ -153,12 +154,17 @@ def _question(row: dict[str, Any], passage: str, max_characters: int) -> Questio
         need_text(subset, "the subset", max_characters=max_characters)
     if row.get("options") is not None:
         options = need_options(row["options"], max_characters=max_characters)
+        if len(set(options)) < len(options):
+            twice = next(one for one in options if options.count(one) > 1)
+            raise Flaw(f"has the option {named(twice)!r} twice")
         return QuestionRecord(
             _id(row, passage, text, *options), subset, "options", text, options=options, label=_label(row, options)
         )
     answers = _answers(row) if row.get("answers") is None else need(row["answers"], list, "the list of answers")
     for one in answers:
-        need(one, dict, "an answer")
+        for name in need(one, dict, "an answer"):
+            if name not in ANSWER:
+                raise Flaw(f"an answer has an unknown field {named(name)!r}. {did_you_mean(name, list(ANSWER))}")
     pairs = [{"text": one.get("text"), "answer_start": one.get("start")} for one in answers]
     fields = {"id": _id(row, passage, text), "question": text, "answers": pairs, "is_impossible": not pairs}
     found = squad.question(fields, passage, max_characters)
@@ -176,4 +182,7 @@ def _label(row: dict[str, Any], options: tuple[str, ...]) -> int:
     label = need(row["label"], int, "the label")
     if not 0 <= label < len(options):
         raise Flaw(f"the label {label} is none of its {len(options)} options, counted from 0")
+    answer = row.get("answer")
+    if answer is not None and answer != options[label]:
+        raise Flaw(f"the label {label} says {named(options[label])!r}, and the answer {named(answer)!r}")
     return label

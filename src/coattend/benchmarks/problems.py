@@ -1,6 +1,7 @@
 """All that is wrong with a benchmark's raw files, found at once."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from coattend.benchmarks.formats import reader_of
 from coattend.benchmarks.raw import RawFile, contents
@@ -38,7 +39,8 @@ def problems(benchmark: BenchmarkParameters, files: Sequence[RawFile]) -> Iterat
             stopped = _of_file(file, error)
             yield from told
             if stopped not in told:
-                yield stopped
+                hint = f". {error.cure}" if error.cure else ""
+                yield replace(stopped, reason=f"{stopped.reason}{hint}")
         else:
             readable.append(file)
     if not readable:

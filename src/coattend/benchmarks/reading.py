@@ -41,7 +41,7 @@ class Tables:
     def reject(self, record: Rejected) -> None:
         """List a record that is left out."""
         self.rejected.add((record.file, record.record, record.reason), characters=len(record.reason))
-        if len(self.reasons) < 3:
+        if sum(one.file == record.file for one in self.reasons) < 3:
             self.reasons.append(record)
 
 
@@ -61,7 +61,8 @@ def read_benchmark(
     tables = gather(benchmark, files, types)
     for split, count in tables.usable.items():
         if not count:
-            why = "; ".join(f"{one.file}, {one.record}: {one.reason}" for one in tables.reasons) or "they hold none"
+            own = [one for one in tables.reasons if one.file in tables.names[split]]
+            why = "; ".join(f"{one.file}, {one.record}: {one.reason}" for one in own) or "they hold none"
             raise CoattendError(
                 f"no question of the split {split!r} can be used ({why})",
                 where=f"{benchmark.title}: {', '.join(tables.names[split][:3])}",
@@ -183,7 +184,9 @@ class _Identities:
         for row, (question_id,) in tables.questions.dropped(["question_id"]):
             if spared[row]:
                 continue
-            reason = "its passage is left out" if astray[row] else "a question with this id came before"
+            reason = (
+                "its passage is left out" if astray[row] else "a question with this id, or these texts, came before"
+            )
             if scored[row]:
                 reason = "another split asks the same about the same passage"
             tables.reject(Rejected(self.file_of(row), question_id, reason))

@@ -153,7 +153,8 @@ class Reader(nn.Module):
         try:
             described = ReaderConfig(**json.loads((folder / DESCRIPTION).read_text()))
         except (OSError, ValueError, TypeError) as error:
-            raise CoattendError(f"holds no reader ({error})", where=str(folder)) from None
+            problem = f"holds no reader ({error})" if folder.is_dir() else "there is no such folder"
+            raise CoattendError(problem, where=str(folder)) from None
         reader = cls.build(described.reader, encoder=described.encoder, head=described.head, **described.options)
         try:
             load_model(reader, str(folder / WEIGHTS))

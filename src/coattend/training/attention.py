@@ -62,13 +62,9 @@ def read(
 
 
 def _trials(parameters: AttentionParameters, store: Path) -> list[FinishedTrial]:
-    if parameters.left is None:
-        cure = (
-            "Name a finished trial: --params attention.left=<id>; ids are the names of the folders in 06_models/trials"
-        )
-        raise CoattendError("names no trial", where="attention.left", cure=cure)
-    given = {"attention.left": parameters.left, "attention.right": parameters.right}
-    trials = [find_trial(store, name, where) for where, name in given.items() if name is not None]
+    trials = [find_trial(store, parameters.left, "attention.left")]
+    if parameters.right is not None:
+        trials.append(find_trial(store, parameters.right, "attention.right"))
     if len({trial.id for trial in trials}) < len(trials):
         cure = "Name another trial, or leave it out"
         raise CoattendError("is the trial on the left once more", where="attention.right", cure=cure)

@@ -66,7 +66,7 @@ def find_pair(store: Path, left: str | None, right: str | None) -> tuple[Finishe
     known = finished(store)
     first = _find(store, known, left, "compare.left")
     others = [one for one in known if one.benchmark == first.benchmark and one.id != first.id]
-    second = _find(store, known, right, "compare.right", offered=others)
+    second = _find(store, known, right, "compare.right", offered=others, of=first.benchmark)
     near = (right or "").partition("/")[0]
     if second.id == first.id:
         raise CoattendError(
@@ -78,12 +78,12 @@ def find_pair(store: Path, left: str | None, right: str | None) -> tuple[Finishe
     return first, second
 
 
-def find_trial(store: Path, given: str, where: str) -> FinishedTrial:
+def find_trial(store: Path, given: str | None, where: str) -> FinishedTrial:
     """The finished trial whose id begins so.
 
     Args:
         store: The folder of all trials.
-        given: An id or its beginning.
+        given: An id or its beginning; None names none, and is told what there is.
         where: The parameter that names it.
 
     Raises:
@@ -146,18 +146,19 @@ def _find(
     given: str | None,
     where: str,
     offered: Collection[FinishedTrial] | None = None,
+    of: str | None = None,
 ) -> FinishedTrial:
     beginning = (given or "").partition("/")[0]
     offered = known if offered is None else offered
     if not beginning:
-        raise CoattendError("names no trial", where=where, cure=_nearest(offered, ""))
+        raise CoattendError("names no trial", where=where, cure=_nearest(offered, "", of=of))
     found = [one for one in known if one.id.startswith(beginning)]
     if len(found) > 1:
         raise CoattendError(f"{beginning!r} begins several ids", where=where, cure=_nearest(found, beginning))
     if not found:
         begun = any(folder.name.startswith(beginning) for folder in store.iterdir())
         problem = f"the trial {beginning!r} is not finished" if begun else f"there is no trial {beginning!r}"
-        raise CoattendError(problem, where=where, cure=_nearest(offered, beginning))
+        raise CoattendError(problem, where=where, cure=_nearest(offered, beginning, of=of))
     return found[0]
 
 

@@ -3,7 +3,7 @@
 import logging
 from typing import Any
 
-from coattend.benchmarks.problems import problems
+from coattend.benchmarks.problems import WHOLE, problems
 from coattend.benchmarks.raw import raw_files, raw_folder
 from coattend.configuration import project_folder
 from coattend.errors import CoattendError
@@ -44,6 +44,14 @@ def tell(found: Any, benchmark: BenchmarkParameters) -> None:
         raise CoattendError(
             f"{len(found):,} problem{'s' * (len(found) > 1)} in its raw files{rest}",
             where=benchmark.title,
-            cure=f"All are in problems.csv of data/08_reporting/{benchmark.name}; ingestion leaves such records out",
+            cure=f"All are in problems.csv of data/08_reporting/{benchmark.name}; {_then(found)}",
         )
     logger.info("%s: nothing is wrong with its raw files", benchmark.title)
+
+
+def _then(found: Any) -> str:
+    """What ingestion does about them."""
+    stops = int((found["record"] == WHOLE).sum())
+    if stops:
+        return f"ingestion stops at what is wrong with {WHOLE} as a whole ({stops:,} of them), and leaves records out"
+    return "ingestion leaves such records out"

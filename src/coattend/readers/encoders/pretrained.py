@@ -5,6 +5,7 @@ import importlib.util
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -150,9 +151,10 @@ def _cannot_be_had(name: str, folder: Path | None, problem: Exception | None) ->
     reason = str(problem).strip().partition("\n")[0]
     if folder is not None:
         return CoattendError(f"holds no encoder that can be read ({reason})", where=name)
+    cure = "Set its source to 'embedded', to a folder with its files, or to a name that this machine can fetch"
     return CoattendError(
         f"the encoder {name!r} is no folder, has no local copy and cannot be downloaded ({reason})",
-        cure="Set its source to 'embedded', to a folder with its files, or to a name that this machine can fetch",
+        cure=f"Did you mean {EMBEDDED!r}? {cure}" if get_close_matches(name, [EMBEDDED]) else cure,
     )
 
 
