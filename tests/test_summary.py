@@ -17,7 +17,9 @@ def test_a_run_ends_with_what_came_out(run_trained, trained_sample, caplog):
     one = metrics["splits"]["dev"]["all"]["accuracy"]
     ended = [record.message for record in caplog.records if record.name == "coattend.hooks"]
     score = f"dev accuracy {one['mean']:.1f} [{one['low']:.1f}, {one['high']:.1f}]"
-    assert ended[-3] == f"sample.poi_net  1 trial done before; {score}"
+    told = re.fullmatch(rf"sample.poi_net  1 trial done before \((.*)\); {re.escape(score)}", ended[-4])
+    assert told and (trained_sample / "data/test/06_models/trials" / told[1] / "outcome.json").exists()
+    assert ended[-3] == "Side by side: kedro run --pipelines reporting --namespaces sample"
     assert ended[-2] == "Runs, curves and models: make mlflow"
     assert ended[-1].startswith("Done in ")
     assert ended[:3] == [f"sample.poi_net.{name} ({n} of 3)" for n, name in enumerate(("train", "predict", "score"), 1)]
@@ -48,7 +50,7 @@ def test_a_trial_that_fails_among_others_fails_the_run_when_all_else_is_done(run
     (trial / "model").write_text("in the way")
     with pytest.raises(CoattendError, match=r"1 trial failed \(sample.as_reader, seed 1: .*trains these alone"):
         run_shared("training", "sample.as_reader", benchmarks=changed)
-    assert "sample.as_reader  1 trial done before, 1 trial failed" in caplog.text
+    assert re.search(r"sample.as_reader  1 trial done before, 1 trial failed \([0-9a-f]{16}\)", caplog.text)
 
 
 def test_output_that_is_no_terminal_is_plain_and_one_line_each(kedro):

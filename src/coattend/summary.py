@@ -21,6 +21,10 @@ MOST_NAMED = 20
 """Readers with a line each; of more, such as a study's variants, only their number is told."""
 
 
+MOST_IDS = 3
+"""Trials of a reader whose ids are told."""
+
+
 def summary(pipeline: Pipeline, catalog: Any, began: float) -> Iterator[str]:
     """Say what a run came to.
 
@@ -41,6 +45,9 @@ def summary(pipeline: Pipeline, catalog: Any, began: float) -> Iterator[str]:
     pages = [_shown(path) for path in (_file(catalog, name) for name in outputs) if path.endswith(".html")]
     if pages:
         yield f"Look at {', '.join(pages)}"
+    elif scored:
+        benchmarks = ",".join(sorted({name.partition(".")[0] for name in scored}))
+        yield f"Side by side: kedro run --pipelines reporting --namespaces {benchmarks}"
     if trained or scored:
         store = os.environ.get("MLFLOW_TRACKING_URI")
         yield f"Runs, curves and models: {f'MLflow at {store}' if store else 'make mlflow'}"
@@ -82,7 +89,7 @@ def _readers(trained: Mapping[str, Any], scored: Mapping[str, Any], catalog: Any
         return
     width = max(map(len, names), default=0)
     for name in names:
-        parts = [_trials(*counts[name])] if name in counts else []
+        parts = [f"{_trials(*counts[name])}{_ids(trained[name]['trials'])}"] if name in counts else []
         parts += list(_scores(scored[name])) if name in scored else []
         yield f"{name:<{width}}  {'; '.join(parts)}"
 
@@ -98,6 +105,12 @@ def _counted(trials: Iterable[Mapping[str, Any]], store: Path, began: float) -> 
 def _trials(new: int, old: int, failed: int) -> str:
     told = {"trained": new, "done before": old, "failed": failed}
     return ", ".join(f"{count} {_plural('trial', count)} {what}" for what, count in told.items() if count)
+
+
+def _ids(trials: Iterable[Mapping[str, Any]]) -> str:
+    """What other pipelines call a few trials."""
+    ids = [one["trial_id"] for one in finished(list(trials))]
+    return f" ({', '.join(ids)})" if 0 < len(ids) <= MOST_IDS else ""
 
 
 def _scores(metrics: Mapping[str, Any]) -> Iterator[str]:
