@@ -9,7 +9,7 @@ import pytest
 import yaml
 from documented import DOCS, FENCED, PAGES, ROOT, name_of
 
-from coattend import readers
+from coattend import pipeline_registry, readers
 from coattend.readers import registry
 from coattend.reporting.documentation import COMMAND, pages, renewed
 from coattend.reporting.measured import anchor
@@ -63,6 +63,13 @@ def test_the_index_names_every_page():
 def of_page(page, kind):
     """What the generated parts of one kind are about."""
     return [name for names in re.findall(rf"generated: {kind} (.*?) -->", page.read_text()) for name in names.split()]
+
+
+def test_every_pipeline_has_its_line():
+    named = re.findall(r"^\| `([\w<>]+)` \|", (DOCS / "pipelines.md").read_text(), re.MULTILINE)
+    others = {"study_<paper>_<table>", "results", "<benchmark>", "__default__"}
+    assert len(set(named)) == len(named)
+    assert set(named) == {*pipeline_registry.STAGES, *pipeline_registry.OF_TRIALS, *others}
 
 
 def test_every_reader_is_on_one_page():
