@@ -101,6 +101,9 @@ def _unknown(namespace: str, pipeline_names: list[str], known: set[str]) -> Coat
             cure=f"Readers of {benchmark}: {', '.join(name.partition('.')[2] for name in own)}",
         )
     problem = f"no namespace {namespace!r} in the pipelines {', '.join(pipeline_names)}"
+    benchmarks = sorted({name.partition(".")[0] for name in known})
+    if benchmark not in benchmarks:
+        return CoattendError(problem, cure=f"They are run for: {', '.join(benchmarks) or 'no benchmark'}")
     return CoattendError(problem, cure=did_you_mean(namespace, own or sorted(known)))
 
 

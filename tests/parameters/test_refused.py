@@ -22,3 +22,11 @@ def test_a_parameter_that_cannot_be_is_told_in_one_line(kedro_run, given, messag
     with pytest.raises(CoattendError, match=message) as told:
         kedro_run("ingestion", "sample", **given)
     assert "\n" not in told.value.message
+
+
+def test_a_pipeline_that_is_not_run_for_a_benchmark_says_for_which(kedro_run):
+    with pytest.raises(
+        CoattendError,
+        match=r"no namespace 'sample.plain' in the pipelines submission. They are run for: recam, .*squad_v1",
+    ):
+        kedro_run("submission", "sample.plain")
