@@ -64,12 +64,12 @@ def test_a_wrong_offset_is_mended_where_the_answer_stands_once(read, start):
         ({"answers": [HALL, {"text": "the garden", "answer_start": 4}]}, "not in the passage"),
         ({"answers": [{"text": "", "answer_start": 0}]}, "an answer is empty"),
         ({"answers": ["the hall"]}, "an answer is a text"),
-        ({"answers": [{"answer_start": 4}]}, "an answer's text is nothing"),
+        ({"answers": [{"answer_start": 4}]}, "an answer's text is missing"),
         ({"answers": []}, "has no answers and is not marked"),
         ({"is_impossible": True}, "has answers"),
         ({"is_impossible": "no"}, "is_impossible is a text"),
         ({"question": "  "}, "the question is empty"),
-        ({"question": None}, "the question is nothing"),
+        ({"question": None}, "the question is missing"),
         ({"question": "\ud83d"}, "surrogate"),
     ],
 )
@@ -84,13 +84,13 @@ def test_a_bad_question_is_listed_and_the_rest_goes_on(read, change, reason):
 @pytest.mark.parametrize(
     ("bad", "record", "reason"),
     [
-        (None, "article 1, paragraph 1", "the paragraph is nothing"),
+        (None, "article 1, paragraph 1", "the paragraph is missing"),
         (paragraph(context=" "), "article 1, paragraph 1", "the context is empty"),
         (paragraph(context="?!"), "article 1, paragraph 1", "no words"),
         (paragraph(context="x" * 2000), "article 1, paragraph 1", "more than max_characters"),
-        ({"context": CONTEXT}, "article 1, paragraph 1", "the list of questions is nothing"),
+        ({"context": CONTEXT}, "article 1, paragraph 1", "the list of questions is missing"),
         (paragraph("Who?"), "article 1, paragraph 1, question 1", "the question is a text"),
-        (paragraph(asked(id=None)), "article 1, paragraph 1, question 1", "the id is nothing"),
+        (paragraph(asked(id=None)), "article 1, paragraph 1, question 1", "the id is missing"),
     ],
 )
 def test_a_bad_paragraph_is_listed_and_the_rest_goes_on(read, bad, record, reason):
