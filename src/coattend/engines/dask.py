@@ -185,7 +185,8 @@ def _gone(address: str | None) -> CoattendError:
 @contextmanager
 def _client(address: str | None, workers: int) -> Iterator[Client]:
     with ExitStack() as opened:
-        for name in ("distributed", "distributed.client"):  # What concerns the user is raised.
+        # What concerns the user is raised; asyncio would tell of connections that an interrupt has closed.
+        for name in ("distributed", "distributed.client", "asyncio"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         cluster = opened.enter_context(_local_cluster(workers)) if address is None else address
         try:
