@@ -58,7 +58,7 @@ def measure(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
     without = {
         "buckets": replace(own(), batches=shuffled(len(train.examples), STOCK_BATCH)),
         "bf16": replace(own(), bf16=False),
-        "few lengths": replace(own(), collator=own().collator.padded_to(1)),
+        "few lengths": _padded_to_the_longest(own()),
         "own attention": _attending(own(), "sdpa"),
         "fused optimizer": replace(own(), fused=False),
         "no dropout": ours(prepared.plan(plan.benchmark, "plain", dropout=0.1), train),
@@ -66,6 +66,11 @@ def measure(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
     said = alternate(of_each({"ours": own(), **without, "compiled": _compiled(own())}, batches), rounds, warm_up=1)
     faster = {name: ratio(said["ours"], said[name]) for name in without}
     return {"benchmark": plan.benchmark, "faster": faster | {"compiled": ratio(said["compiled"], said["ours"])}}
+
+
+def _padded_to_the_longest(recipe: Recipe) -> Recipe:
+    recipe.collator = recipe.collator.padded_to(1)
+    return recipe
 
 
 def _attending(recipe: Recipe, how: str) -> Recipe:

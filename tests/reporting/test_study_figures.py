@@ -44,7 +44,7 @@ def test_every_figure_of_the_page_has_a_name_of_its_own(studied):
     figures = study_page.figures(studied[0], sections)
     assert {"by_subset_exams_dev", "by_question_word_articles_dev", "risk_against_coverage_exams"} <= set(figures)
     captions = {caption for section in sections for caption, _ in section.figures}
-    others = set(figures) - set(study_page.figures({"breakdowns": []}, sections))
+    others = set(figures) - set(study_page.figures({"breakdowns": [], "shows": []}, sections))
     assert len(figures) == len(captions) + len(others)
     assert {"by_length_of_the_question_in_words_exams_dev", "by_part_of_speech_of_the_answer_exams_dev"} <= others
     for figure in figures.values():

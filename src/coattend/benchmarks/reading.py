@@ -2,8 +2,9 @@
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from types import MappingProxyType
 
 import numpy as np
@@ -26,7 +27,6 @@ class Tables:
         passages: Rows of the passages table.
         questions: Rows of the questions table.
         rejected: Rows of the rejected table.
-        reasons: The first few records that were left out.
         usable: How many questions of each split can be used.
         names: The files of each split.
     """
@@ -34,15 +34,17 @@ class Tables:
     passages: Spool = field(default_factory=lambda: Spool(PASSAGES))
     questions: Spool = field(default_factory=lambda: Spool(QUESTIONS))
     rejected: Spool = field(default_factory=lambda: Spool(REJECTED))
-    reasons: list[Rejected] = field(default_factory=list)
     usable: dict[str, int] = field(default_factory=dict)
     names: dict[str, list[str]] = field(default_factory=dict)
 
     def reject(self, record: Rejected) -> None:
         """List a record that is left out."""
         self.rejected.add((record.file, record.record, record.reason), characters=len(record.reason))
-        if sum(one.file == record.file for one in self.reasons) < 3:
-            self.reasons.append(record)
+
+    def reasons(self, files: Container[str] | None = None) -> str:
+        """The first few records, of some files or of all, that were left out, and why."""
+        rows = (row for table in self.rejected for row in table.to_pylist() if files is None or row["file"] in files)
+        return "; ".join("{file}, {record}: {reason}".format(**row) for row in islice(rows, 3))
 
 
 def read_benchmark(
@@ -61,8 +63,7 @@ def read_benchmark(
     tables = gather(benchmark, files, types)
     for split, count in tables.usable.items():
         if not count:
-            own = [one for one in tables.reasons if one.file in tables.names[split]]
-            why = "; ".join(f"{one.file}, {one.record}: {one.reason}" for one in own) or "they hold none"
+            why = tables.reasons(set(tables.names[split])) or "they hold none"
             raise CoattendError(
                 f"no question of the split {split!r} can be used ({why})",
                 where=f"{benchmark.title}: {', '.join(tables.names[split][:3])}",

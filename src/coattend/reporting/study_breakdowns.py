@@ -27,14 +27,15 @@ NOTES = {
 """What else there is to know of some."""
 
 
-def of_all(results: Mapping[str, Any]) -> Iterator[Section]:
-    """The sections of every breakdown, those that the study does not show among them.
+def not_shown(results: Mapping[str, Any]) -> Iterator[Section]:
+    """The sections of breakdowns that the study does not show.
 
     Args:
         results: What `coattend.reporting.study_table.results_of` returned.
     """
     for name in TITLES:
-        yield from sections(name, results)
+        if name not in results["shows"]:
+            yield from sections(name, results)
 
 
 def sections(name: str, results: Mapping[str, Any]) -> Iterator[Section]:

@@ -68,13 +68,15 @@ def latex(results: dict[str, Any]) -> str:
 
 
 def figures(results: dict[str, Any], parts: Iterable[Section]) -> dict[str, "Figure"]:
-    """All breakdowns and the page's other figures by names for their files: what the first sentence under each says.
+    """The page's figures, and those of breakdowns that it does not show, by names for their files.
+
+    A name is what the first sentence under a figure says.
 
     Args:
         results: As in `sections`.
         parts: The page's sections.
     """
-    every = [*study_breakdowns.of_all(results), *parts]
+    every = [*study_breakdowns.not_shown(results), *parts]
     drawn = ((caption.partition(". ")[0], figure) for part in every for caption, figure in part.figures)
     return {re.sub(r"\W+", "_", name.lower()).strip("_"): figure for name, figure in drawn}
 

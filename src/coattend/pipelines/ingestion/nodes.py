@@ -74,10 +74,9 @@ def ingest(benchmark: BenchmarkParameters, raw: dict[str, Any] | None = None) ->
 def _read(benchmark: BenchmarkParameters, files: list[RawFile], annotated: list[Path]) -> Tables:
     tables = read_benchmark(benchmark, files, types_of(annotated))
     if tables.rejected.rows:
-        first = "; ".join(f"{one.file}, {one.record}: {one.reason}" for one in tables.reasons)
         logger.warning(
             "%s: %d records are left out and listed in %s.rejected. The first: %s",
-            *(benchmark.title, tables.rejected.rows, benchmark.name, first),
+            *(benchmark.title, tables.rejected.rows, benchmark.name, tables.reasons()),
         )
     return tables
 
