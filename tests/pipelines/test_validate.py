@@ -56,8 +56,8 @@ def test_what_files_have_in_common_is_told_too(kedro_run, project, own):
         kedro_run("validate", "custom")
     reasons = [(file, record, reason.split(";")[0]) for file, record, reason in listed(project)]
     assert reasons[:2] == [
-        ("train.jsonl", "q1", "a question with this id, or these texts, came before"),
-        ("dev.jsonl", "q1", "a question with this id, or these texts, came before"),
+        ("train.jsonl", "line 2, q1", "a question with this id, or these texts, came before"),
+        ("dev.jsonl", "line 1, q1", "a question with this id, or these texts, came before"),
     ]
 
 

@@ -21,6 +21,7 @@ A row with options asks for one of them, a row without for a span. Other columns
 import csv
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from coattend.benchmarks import parquet, squad
@@ -43,7 +44,8 @@ def read(path: Readable, *, max_characters: int) -> Iterator[PassageRecord | Rej
         try:
             if isinstance(row, Flaw):
                 raise row
-            yield _passage(need(row, dict, "the line"), path.name, max_characters)
+            record = _passage(need(row, dict, "the line"), path.name, max_characters)
+            yield replace(record, place=place)
         except Flaw as flaw:
             yield Rejected(path.name, place, str(flaw))
 

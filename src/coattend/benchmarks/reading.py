@@ -140,7 +140,7 @@ def _row(
 
 class _Identities:
     """Which rows have an id that came before. It keeps 8 bytes for each id: a hash, which two ids of a million share
-    with a chance of one in 30 million."""
+    with a chance of one in 30 million; and 8 for each passage's place in its file."""
 
     def __init__(self, benchmark: BenchmarkParameters) -> None:
         self._drop_asked, self._share = benchmark.drop_asked, benchmark.scored
@@ -150,10 +150,13 @@ class _Identities:
         self.kept: np.ndarray = np.zeros(0, bool)
         self._passages, self._texts = array("q"), array("q")
         self._questions, self._passage_of = array("q"), array("q")
+        self._units: list[str] = []
+        self._numbers = array("q")
 
     def begin(self, name: str, split: str) -> None:
         self.files.append((name, split))
         self.first_questions.append(len(self._questions))
+        self._units.append("")
 
     def add(self, record: PassageRecord) -> None:
         passage = bare(record.text) if self._drop_asked else ""
@@ -165,6 +168,11 @@ class _Identities:
             self._passage_of.append(len(self._passages))
         self._passages.append(hash(record.passage_id))
         self._texts.append(hash(record.text))
+        if record.place is None:
+            self._numbers.append(0)
+        else:
+            self._units[-1], _, number = record.place.partition(" ")
+            self._numbers.append(int(number))
 
     def settle(self, tables: Tables) -> None:
         """Leave repeated rows out of the tables, and list those that contradict or repeat what came before."""
@@ -190,7 +198,8 @@ class _Identities:
             )
             if scored[row]:
                 reason = "another split asks the same about the same passage"
-            tables.reject(Rejected(self.file_of(row), question_id, reason))
+            file, place = self._stands(row)
+            tables.reject(Rejected(file, f"{place}{question_id}", reason))
 
     def _is_spared(self, question_id: str) -> bool:
         """Whether a question to score is outside the share that is asked."""
@@ -206,9 +215,11 @@ class _Identities:
         asked = np.array(self._asked)
         return train & np.isin(asked, asked[~train])
 
-    def file_of(self, question: int) -> str:
-        """The name of the file that a question's row comes from."""
-        return self.files[bisect_right(self.first_questions, question) - 1][0]
+    def _stands(self, question: int) -> tuple[str, str]:
+        """The file that a question's row comes from, and the place there, if it has one."""
+        file = bisect_right(self.first_questions, question) - 1
+        number = self._numbers[self._passage_of[question]]
+        return self.files[file][0], f"{self._units[file]} {number}, " if number else ""
 
 
 def _first_of(values: np.ndarray) -> np.ndarray:

@@ -41,6 +41,7 @@ class PassageRecord:
         turns: The turns of a dialogue, else None.
         source: The raw file that it comes from.
         questions: The questions about it.
+        place: Where it stands in its file, such as ``line 3``, if that tells more than ids.
     """
 
     passage_id: str
@@ -48,6 +49,7 @@ class PassageRecord:
     turns: tuple[str, ...] | None
     source: str
     questions: tuple[QuestionRecord, ...]
+    place: str | None = None
 
 
 @dataclass(frozen=True)

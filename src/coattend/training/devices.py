@@ -3,6 +3,7 @@
 import platform
 import resource
 from contextlib import suppress
+from multiprocessing import current_process
 from pathlib import Path
 
 from coattend.errors import CoattendError
@@ -24,6 +25,27 @@ def device_of(training: TrainingParameters) -> str:
         return "cuda"
     keep_freed_memory()
     return "cpu"
+
+
+def gpus() -> int:
+    """How many GPUs this process sees."""
+    import torch
+
+    return torch.cuda.device_count() if torch.cuda.is_available() else 0
+
+
+def take_a_gpu() -> None:
+    """Let a worker process of this machine work on a GPU of its own, as far as there are enough."""
+    if count := gpus():
+        import torch
+
+        torch.cuda.set_device(gpu_of(current_process().name, count))
+
+
+def gpu_of(process: str, count: int) -> int:
+    """Which of so many GPUs a worker process takes, by its name, at whose end the processes of one parent are counted."""
+    number = process.rpartition("-")[2].rpartition(":")[2]
+    return int(number) % count if number.isdecimal() else 0
 
 
 def uses_bf16(training: TrainingParameters, device: str) -> bool:

@@ -11,6 +11,7 @@ from coattend.engines.local import cores
 from coattend.errors import WorkerError
 from coattend.parameters import LOCAL, EngineParameters
 from coattend.training import events
+from coattend.training.devices import gpus, take_a_gpu
 from coattend.training.fit import Work
 from coattend.training.plan import Plan
 
@@ -35,7 +36,7 @@ def train_seeds(
     Args:
         plan: What is trained.
         store: The folder of all trials.
-        processes: How many at once, which share the cores; None: on a GPU one, else one a core.
+        processes: How many at once, which share the cores; None: one a GPU, else one a core.
         engine: Where.
 
     Returns:
@@ -57,7 +58,7 @@ def train_jobs(
     Args:
         work: What they are trials of.
         jobs: Which ones.
-        processes: How many at once, which share the cores; None: on a GPU one, else one a core. A cluster that is not
+        processes: How many at once, which share the cores; None: one a GPU, else one a core. A cluster that is not
             this machine's trains as many as it has workers.
         engine: Where.
 
@@ -86,8 +87,10 @@ def train_jobs(
 
 
 def at_once(plan: Plan) -> int:
-    """How many trials of a plan this machine trains or asks at once: on a GPU one, else one a core for each process."""
-    return 1 if plan.precision()[0] == "cuda" else max(1, cores() // plan.training.processes)
+    """How many trials of a plan this machine trains or asks at once: one a GPU, else one a core for each process."""
+    if plan.precision()[0] == "cuda":
+        return gpus() if plan.training.processes == 1 else 1
+    return max(1, cores() // plan.training.processes)
 
 
 def _environment() -> dict[str, str]:
@@ -109,6 +112,8 @@ def _attempt_there(
     events.listeners[:] = listeners
     if threads is not None:
         torch.set_num_threads(threads)
+        if work.plan.precision()[0] == "cuda":
+            take_a_gpu()
     place, job = placed
     return place, _attempt(work, job)
 
