@@ -112,6 +112,40 @@ def test_a_csv_line_with_too_few_or_too_many_cells_is_left_out(tmp_path):
     assert [one.reason for one in rejected] == ["has more or fewer cells than its header"] * 2
 
 
+def test_all_that_is_wrong_with_a_row_and_with_a_header_is_told_at_once(tmp_path):
+    row = {"passage": "...", "question": "", "options": ["one"], "label": 7, "cells": 0, "id": 4}
+    (rejected,) = custom.read(write_jsonl(tmp_path, row), max_characters=1000)
+    for reason in (
+        "unknown field 'cells'",
+        "passage has no words",
+        "question is empty",
+        "one option only",
+        "the id is a number",
+    ):
+        assert reason in rejected.reason
+    with pytest.raises(CoattendError) as raised:
+        list(custom.read(write_csv(tmp_path, ["pasage", "qestion", "optoin_1"], ["x"] * 3), max_characters=1000))
+    assert raised.value.problem.startswith(
+        "has no column 'passage', has no column 'question', has an unknown column 'pasage', has an unknown column"
+    )
+    assert "Did you mean 'pasage'? Did you mean 'qestion'?" in raised.value.cure
+
+
+def test_a_csv_cell_that_is_too_long_costs_its_row_alone(tmp_path):
+    rows = [["A lamp.", "Where?"], ["word " * 40_000, "Which?"], ["A hall.", "Who?"]]
+    first, rejected, last = custom.read(write_csv(tmp_path, ["passage", "question"], *rows), max_characters=1000)
+    assert (first.text, last.text) == ("A lamp.", "A hall.")
+    assert rejected.record == "line 3"
+    assert "the passage has 200,000 characters" in rejected.reason
+
+
+def test_a_csv_row_of_several_lines_is_told_by_its_first(tmp_path):
+    rows = [["Two\nlines.", "Where?"], ["...\n...", "Which?"], ["", ""]]
+    found = list(custom.read(write_csv(tmp_path, ["passage", "question"], *rows), max_characters=1000))
+    assert found[0].place == "line 2"
+    assert [one.record for one in found[1:]] == ["line 4", "line 6"]
+
+
 def test_csv_quotes_that_never_end(tmp_path):
     (tmp_path / "train.csv").write_text('passage,question\n"never ends,Where?\n')
     with pytest.raises(CoattendError, match="is not CSV"):

@@ -13,6 +13,14 @@ def own_place(number: int) -> tuple[tuple[int, int], int, int]:
     return place(), of_first(lambda: number + rank), first_first(lambda: rank)
 
 
+def joined(examples: str) -> dict[str, str]:
+    return {"examples": "".join(examples)}
+
+
+def one(_: str) -> int:
+    return 1
+
+
 def refuse() -> None:
     if not is_first():
         raise CoattendError("is odd")
@@ -37,7 +45,7 @@ def test_alone_nothing_is_shared():
 def test_a_share_is_every_so_many_th_question(monkeypatch, rank, own, share):
     monkeypatch.setenv("RANK", str(rank))
     monkeypatch.setenv("WORLD_SIZE", "3")
-    found = Shares(lambda examples: {"examples": "".join(examples)})("abcdefg")
+    found = Shares(joined, one)("abcdefg")
     assert found["examples"] == own
     assert float(found["share"]) == pytest.approx(share)
 
@@ -45,4 +53,13 @@ def test_a_share_is_every_so_many_th_question(monkeypatch, rank, own, share):
 def test_a_process_without_a_question_learns_nothing_from_the_one_that_it_reads(monkeypatch):
     monkeypatch.setenv("RANK", "2")
     monkeypatch.setenv("WORLD_SIZE", "3")
-    assert Shares(lambda examples: {"examples": "".join(examples)})("ab")["share"] == 0
+    assert Shares(joined, one)("ab")["share"] == 0
+
+
+@pytest.mark.parametrize(("rank", "own", "share"), [(0, "ace", 2 * 7 / 9), (1, "bd", 2 * 2 / 9)])
+def test_a_question_with_several_windows_has_a_loss_for_each(monkeypatch, rank, own, share):
+    monkeypatch.setenv("RANK", str(rank))
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    found = Shares(joined, lambda example: 5 if example == "c" else 1)("abcde")
+    assert found["examples"] == own
+    assert float(found["share"]) == pytest.approx(share)

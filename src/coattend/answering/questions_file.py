@@ -12,7 +12,7 @@ import pyarrow as pa
 from coattend.answering.answerer import Answerer
 from coattend.answering.asked import Asked, Refused
 from coattend.answering.rows import Answering, Row
-from coattend.benchmarks import custom
+from coattend.benchmarks import custom_rows
 from coattend.benchmarks.checks import Flaw, need, need_text
 from coattend.datasets.sharded import ShardPlan
 from coattend.engines.choice import map_shards
@@ -102,7 +102,7 @@ def _problems(name: str, table: pa.Table) -> list[tuple[str, int, str]]:
 def _shards(file: Path, size: int) -> Iterator[tuple[str, list[Row]]]:
     rows: list[Row] = []
     number = 0
-    for place, values in custom.rows(file):
+    for place, values in custom_rows.rows(file):
         rows.append(_row(place, values))
         if len(rows) == size:
             yield f"{number:08d}", rows
@@ -116,8 +116,8 @@ def _row(place: str, values: Any) -> Row:
         if isinstance(values, Flaw):
             raise values
         for name in need(values, dict, "the line"):
-            if name not in custom.KNOWN:
-                raise Flaw(f"has an unknown field {name[:60]!r}. {did_you_mean(name, list(custom.KNOWN))}")
+            if name not in custom_rows.KNOWN:
+                raise Flaw(f"has an unknown field {name[:60]!r}. {did_you_mean(name, list(custom_rows.KNOWN))}")
         asked = asked_of(values)
         given = values.get("id")
         if isinstance(given, str):
@@ -136,7 +136,7 @@ def asked_of(values: dict[str, Any]) -> Asked:
     Raises:
         Flaw: If one is no text, or the options are no list of texts.
     """
-    passage, question = (need(values.get(name), str, f"the {name}") for name in custom.NEEDED)
+    passage, question = (need(values.get(name), str, f"the {name}") for name in custom_rows.NEEDED)
     options = values.get("options")
     if options is None or (isinstance(options, list) and not options):
         return Asked(passage, question)

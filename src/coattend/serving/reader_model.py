@@ -16,7 +16,7 @@ from coattend.answering.asked import Asked, Refused
 from coattend.answering.found import READER
 from coattend.answering.questions_file import asked_of
 from coattend.benchmarks.checks import Flaw
-from coattend.benchmarks.custom import NEEDED
+from coattend.benchmarks.custom_rows import NEEDED
 
 
 class ReaderModel(PythonModel):

@@ -80,6 +80,10 @@ class Collator:
         length = example.longest + self._layout.count
         return -(-length // self._multiple) * self._multiple
 
+    def losses(self, example: Example) -> int:
+        """How many terms of a batch's mean loss are an example's: one for each window of its passage, else one."""
+        return len(example.sequences) if self._task == "span" else 1
+
     def words(self, example: Example) -> list[str]:
         """The distinct words of an example's passage, by their numbers in a batch."""
         return list(self._cloze.words(example)[0]) if self._cloze else []

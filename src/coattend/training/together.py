@@ -138,10 +138,11 @@ class Shares:
 
     Args:
         collate: Makes the tensors of questions.
+        losses: Over how many losses the mean of a batch goes for a question.
     """
 
-    def __init__(self, collate: Callable[[Sequence[Any]], dict[str, Any]]) -> None:
-        self._collate = collate
+    def __init__(self, collate: Callable[[Sequence[Any]], dict[str, Any]], losses: Callable[[Any], int]) -> None:
+        self._collate, self._losses = collate, losses
 
     def __call__(self, examples: Sequence[Any]) -> dict[str, Any]:
         """The tensors of every so-many-th question, with what they weigh; of fewer than processes, one weighs nothing.
@@ -151,5 +152,6 @@ class Shares:
         """
         rank, processes = place()
         own = examples[rank::processes]
-        weight = len(own) * processes / len(examples)
+        mine, all_of_them = (sum(map(self._losses, some)) for some in (own, examples))
+        weight = mine * processes / all_of_them
         return self._collate(own or examples[:1]) | {SHARE: torch.tensor(weight)}

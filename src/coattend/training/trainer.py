@@ -80,7 +80,8 @@ class ReaderTrainer(Trainer):
 
     def get_train_dataloader(self) -> DataLoader:
         """Whole questions of like length under a budget of tokens."""
-        loader = DataLoader(self.train_dataset, batch_sampler=self._buckets, collate_fn=Shares(self._collator))
+        shares = Shares(self._collator, self._collator.losses)
+        loader = DataLoader(self.train_dataset, batch_sampler=self._buckets, collate_fn=shares)
         # Every process draws all batches, and takes its share of each.
         return prepare_data_loader(loader, self.args.device, num_processes=1, process_index=0, put_on_device=True)
 
