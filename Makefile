@@ -1,4 +1,4 @@
-# Every command sets up what it needs: a fresh machine needs Python 3.11+, make and a package index.
+# Every command sets up what it needs: a fresh machine needs Python 3.11 to 3.13, make and a package index.
 SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
@@ -37,7 +37,7 @@ coverage: $(READY) ## The tests, and which lines they reach
 
 mutation: $(READY) ## Change what aligns and scores in every way that mutmut knows: do the tests notice? (half an hour)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[mutation]"
-	OMP_NUM_THREADS=1 $(BIN)/mutmut run
+	TOKENIZERS_PARALLELISM=false OMP_NUM_THREADS=1 $(BIN)/mutmut run
 
 lint: $(READY) ## Check style, formatting, the direction of imports and types
 	$(BIN)/ruff check .

@@ -6,12 +6,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 IN_LINE = re.compile(r"`((?:kedro|make|python -m) [a-z][^`]*)`")
 SHELL = ("", "bash", "sh", "shell", "console")
-BEGINS = ("kedro ", "make ", "python -m ")
+BEGINS = ("kedro ", "make ", "python -m ", "mlflow ", "dask ")
 PATH_COMMENT = re.compile(r"# ([\w./-]+)\n")
 
 
@@ -48,7 +48,7 @@ def blocks(language: str, *pages: Path) -> list[Block]:
 
 
 def commands(*pages: Path, in_lines: bool = True) -> list[tuple[str, str]]:
-    """Page and command for every command of Kedro, make and Python that stands in pages.
+    """Page and command for every command of Kedro, make, Python, MLflow and Dask that stands in pages.
 
     Args:
         pages: Where to look; everywhere where none is named.

@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import click
@@ -19,8 +20,11 @@ from coattend.parameters import (
     CompareParameters,
     EncoderParameters,
     EngineParameters,
+    PredictionParameters,
     ReaderParameters,
+    ShareParameters,
     StudySettings,
+    TrackingParameters,
 )
 from coattend.run_checks import check_overrides
 from coattend.settings import CONFIG_LOADER_ARGS
@@ -33,7 +37,10 @@ BLOCKS = {
     "attention": AttentionParameters,
     "compare": CompareParameters,
     "engine": EngineParameters,
+    "prediction": PredictionParameters,
+    "share": ShareParameters,
     "study": StudySettings,
+    "tracking": TrackingParameters,
 }
 
 EVERY = commands()
@@ -116,6 +123,20 @@ def parameters(conf, env, names):
 def test_every_other_command_of_kedro_exists(command):
     words = [word for word in shlex.split(command)[1:] if not word.startswith("-")]
     assert kedro_command(*words[:2])
+
+
+@pytest.mark.parametrize("command", sorted({one for _, one in EVERY if one.startswith(("mlflow ", "dask "))}))
+def test_every_command_of_mlflow_and_dask_has_the_options_that_pages_name(command):
+    program, name, *words = shlex.split(command)
+    if program == "dask":
+        (entry,) = entry_points(group="dask_cli", name=name)
+        command = entry.load()
+    else:
+        command = importlib.import_module("mlflow.cli").cli.commands[name]
+    while isinstance(command, click.Group):
+        name, *words = words
+        command = command.get_command(click.Context(command), name)
+    assert command.make_context(name, words)
 
 
 def test_make_has_the_targets_that_pages_name():

@@ -86,7 +86,8 @@ def test_each_form_of_a_file_gives_the_same_answers(run_trained, predict, trials
     assert [one["place"] for one in told] == ["row 1", "row 2", "row 3", "row 4"]
 
 
-def test_rows_that_cannot_be_answered_say_why_and_where(predict, trials):
+def test_rows_that_cannot_be_answered_say_why_and_where(predict, trials, caplog):
+    caplog.set_level("INFO")
     rows = [
         ROWS[0],
         {"passage": PASSAGE, "question": "Where?", "options": ["one"]},
@@ -109,6 +110,7 @@ def test_rows_that_cannot_be_answered_say_why_and_where(predict, trials):
         "line 7": "the passage has 124,000 characters, more than 100,000",
     }
     assert problems == expected
+    assert "predictions/problems/answers.jsonl: 8 rows, 6 of which say in `problem` why" in caplog.text
 
 
 def test_a_line_that_is_no_json_is_named(run_trained, trials, trained_sample):

@@ -27,6 +27,17 @@ def test_a_run_answers_as_it_did(run_trained, trained_sample, runs, reader, capl
     assert "as it did, to the last bit" in caplog.text
 
 
+def test_another_metric_is_told(run_trained, trained_sample, runs):
+    client = MlflowClient(f"sqlite:///{trained_sample / 'mlflow.db'}")
+    before = client.get_run(runs["poi_net"]).data.metrics["dev.accuracy"]
+    client.log_metric(runs["poi_net"], "dev.accuracy", before + 0.5, step=1)
+    try:
+        with pytest.raises(CoattendError, match=r"its MLflow run holds other metrics \(dev.accuracy\)"):
+            run_trained("verify", run=runs["poi_net"])
+    finally:
+        client.log_metric(runs["poi_net"], "dev.accuracy", before, step=2)
+
+
 def test_a_trial_goes_by_the_beginning_of_its_id(run_trained, trained_sample):
     run_trained("verify", run=trial_of(trained_sample, "poi_net").name[:9])
     assert verified(trained_sample)["run"] is None
@@ -66,6 +77,8 @@ def test_runs_that_are_none(run_trained, trained_sample):
         run_trained("verify")
     with pytest.raises(CoattendError, match="there is no run"):
         run_trained("verify", run="0" * 32)
+    with pytest.raises(CoattendError, match="run: was read as a number"):
+        run_trained("verify", run=75e2)
     client = MlflowClient(f"sqlite:///{trained_sample / 'mlflow.db'}")
     experiment = client.get_experiment_by_name("sample").experiment_id
     parent = client.search_runs([experiment], "tags.kind = 'kedro run'")[0].info.run_id
@@ -74,9 +87,13 @@ def test_runs_that_are_none(run_trained, trained_sample):
 
 
 def test_scores_that_differ_are_measured():
-    columns = {"question_id": ["a", "b"], "prediction": ["x", "y"], "correct": [True, False]}
+    columns = {"question_id": ["a", "b"], "prediction": ["x", "y"], "correct": [True, False], "f1": [1.0, 0.0]}
+    columns |= {"label": [0, 1], "start": [None, None], "end": [None, None]}
     kept = pa.table(columns | {"scores": [[1.0, 2.0], [3.0]], "null_score": [None, 1.0]})
     again = pa.table(columns | {"scores": [[1.0, 2.5], [3.0]], "null_score": [None, 1.0]})
     assert differences(again, kept) == {"questions": 2, "other_answers": 0, "largest_difference": 0.5}
+    of_three = pa.table(columns | {"scores": [[1.0, 2.0], [3.0, 1.0, 2.0]], "null_score": [None, 1.0]})
+    elsewhere = pa.table(columns | {"label": [1, 1], "scores": [[1.0, 2.0], [3.0]], "null_score": [None, 1.0]})
+    assert [differences(other, kept)["other_answers"] for other in (of_three, elsewhere)] == [1, 1]
     with pytest.raises(CoattendError, match="others than those that were answered"):
         differences(again.slice(0, 1), kept)

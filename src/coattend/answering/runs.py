@@ -57,3 +57,11 @@ def answers_of_run(store: str, run: str) -> pa.Table:
             cure = "Run the pipeline evaluation of its reader"
             raise CoattendError("holds no predictions", where=f"run {run}", cure=cure) from None
         return pq.read_table(Path(file))
+
+
+def metrics_of_run(store: str, run: str) -> dict[str, float]:
+    """The last value of each metric of a run."""
+    from mlflow import MlflowClient
+
+    found: dict[str, float] = MlflowClient(store).get_run(run).data.metrics
+    return found

@@ -1,6 +1,8 @@
 """What trained readers answered to files of questions."""
 
 import json
+import logging
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
@@ -10,6 +12,8 @@ from kedro.io import AbstractDataset
 
 from coattend.datasets.atomic import DataError, local, replacing
 from coattend.datasets.sharded import ShardedTableDataset, ShardPlan
+
+logger = logging.getLogger(__name__)
 
 
 class AnsweredDataset(AbstractDataset[Mapping[str, ShardPlan], None]):
@@ -36,8 +40,11 @@ class AnsweredDataset(AbstractDataset[Mapping[str, ShardPlan], None]):
         for name, plan in data.items():
             shards = ShardedTableDataset(filepath=str(self._folder / name / "answers"))
             shards.save(plan)
-            with replacing(self._folder / name / "answers.jsonl") as temporary:
-                _write_lines(shards.load(), temporary)
+            file = self._folder / name / "answers.jsonl"
+            with replacing(file) as temporary:
+                rows, without = _write_lines(shards.load(), temporary)
+            told = f", {without:,} of which say in `problem` why there is no answer" if without else ""
+            logger.info("%s: %s rows%s", os.path.relpath(file), f"{rows:,}", told)
 
     def _exists(self) -> bool:
         return False
@@ -46,10 +53,15 @@ class AnsweredDataset(AbstractDataset[Mapping[str, ShardPlan], None]):
         return {"filepath": str(self._folder)}
 
 
-def _write_lines(table: pads.Dataset, file: Path) -> None:
+def _write_lines(table: pads.Dataset, file: Path) -> tuple[int, int]:
+    """How many rows there are, and how many of them have no answer."""
+    count = without = 0
     with file.open("w", encoding="utf-8") as lines:
         for row in _rows(table):
+            count += 1
+            without += row["problem"] is not None
             lines.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
+    return count, without
 
 
 def _rows(table: pads.Dataset) -> Iterator[dict[str, Any]]:

@@ -1,12 +1,13 @@
 """The metrics of one reader on one benchmark, by split and subset."""
 
+from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from coattend.evaluation.answers import Answers, align
-from coattend.evaluation.groups import members, passage_numbers, scored_questions, subsets, types, within
+from coattend.evaluation.groups import EVERYTHING, members, passage_numbers, scored_questions, subsets, types, within
 from coattend.evaluation.intervals import LEVEL, RESAMPLES, interval
 from coattend.evaluation.thresholds import auroc
 from coattend.parameters.benchmark import METRICS as METRICS
@@ -74,6 +75,16 @@ def summarise(predictions: pa.Table, questions: pa.Table, *, task: str, trials: 
         "question_types": {split: groups for split, groups in by_type.items() if groups},
         "not_scored": {"no gold answer is known": hidden, "no prediction was made": silent},
     }
+
+
+def by_name(scored: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each metric of a summary with its name, such as ``dev.accuracy`` or ``dev.middle.accuracy``."""
+    for split, groups in scored["splits"].items():
+        for group, values in groups.items():
+            place = split if group == EVERYTHING else f"{split}.{group}"
+            for name, metric in values.items():
+                if isinstance(metric, dict):
+                    yield f"{place}.{name}", metric
 
 
 def _metrics(

@@ -4,7 +4,7 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,8 @@ from kedro.pipeline import Pipeline
 
 from coattend.datasets.mlflow_store import asking
 from coattend.errors import CoattendError
-from coattend.evaluation.groups import EVERYTHING
 from coattend.evaluation.runs import finished
+from coattend.evaluation.scoring import by_name
 from coattend.masking import masked
 from coattend.parameters import TrackingParameters
 from coattend.tracking import studies, trials
@@ -178,7 +178,7 @@ class Tracking:
         from coattend.serving.logged import log_reader
 
         client, parent = client_of(self._project), _parents()[metrics["benchmark"]]
-        scored = dict(_metrics_of(metrics))
+        scored = dict(by_name(metrics))
         for trial in finished(metrics["trials"]):
             benchmark, name = metrics["benchmark"], metrics["reader"]
             run = trials.find_or_write(client, trial, benchmark, name, benchmark, parent, self._project)
@@ -226,13 +226,3 @@ def _experiment(node: Any) -> str:
     """The experiment of a node: its study's, or its benchmark's."""
     first, *rest = node.namespace.split(".")
     return f"{STUDY}{rest[0]}" if first == "study" else first
-
-
-def _metrics_of(metrics: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each metric with its name, such as ``dev.accuracy`` or ``dev.middle.accuracy``."""
-    for split, groups in metrics["splits"].items():
-        for group, values in groups.items():
-            place = split if group == EVERYTHING else f"{split}.{group}"
-            for name, metric in values.items():
-                if isinstance(metric, dict):
-                    yield f"{place}.{name}", metric

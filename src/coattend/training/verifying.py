@@ -1,13 +1,14 @@
 """Whether a finished trial answers today as it did when it was scored."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from coattend.datasets.stored_tables import StoredTables
 from coattend.errors import CoattendError
+from coattend.evaluation.scoring import by_name, summarise
 from coattend.parameters import BenchmarkParameters
 from coattend.training.finished import FinishedTrial, answers_of
 from coattend.training.fit import Work
@@ -15,9 +16,20 @@ from coattend.training.predict import ask
 from coattend.training.trained_by import trained_by
 from coattend.training.trial import digest_of_files
 
+ANSWER = ("prediction", "label", "start", "end", "correct", "f1")
+"""Columns of predictions that are an answer and its marks."""
+
+ROUNDING = 1e-6
+"""Percent by which a metric may differ that was written and read again."""
+
 
 def verify(
-    trial: FinishedTrial, tables: StoredTables, benchmark: BenchmarkParameters, *, attached: pa.Table | None
+    trial: FinishedTrial,
+    tables: StoredTables,
+    benchmark: BenchmarkParameters,
+    *,
+    attached: pa.Table | None,
+    logged: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
     """Ask a trial all that it was scored on once more.
 
@@ -26,10 +38,11 @@ def verify(
         tables: The tables of all benchmarks.
         benchmark: Its benchmark.
         attached: The answers that its MLflow run holds; None: it has no run.
+        logged: The metrics that its MLflow run holds.
 
     Returns:
         As JSON whether its weights and data are what they were, how many answers differ from those in its folder, by
-        how much scores do at most, and whether its run holds the same answers.
+        how much scores do at most, whether its run holds the same answers, and which of its metrics are others now.
 
     Raises:
         CoattendError: If its weights, tables or answers are gone.
@@ -46,6 +59,7 @@ def verify(
         "weights": digest_of_files(trial.folder / "model") == trial.outcome["model_digest"],
         "data": Work.of(plan, trial.folder.parent).data == trial.content["data"],
         "run": None if attached is None else _sorted(attached).equals(_sorted(kept)),
+        "other_metrics": _other_metrics(again, asked.questions, plan.source.task, logged or {}),
         **differences(again, kept),
     }
 
@@ -60,29 +74,27 @@ def differences(again: pa.Table, kept: pa.Table) -> dict[str, Any]:
     if again["question_id"] != kept["question_id"]:
         cure = "Run ingestion, tagging and tokenization with the parameters that it was scored with"
         raise CoattendError("are others than those that were answered", where="questions", cure=cure)
-    other = sum(
-        mine != theirs
-        for mine, theirs in zip(
-            *(table.select(["prediction", "correct"]).to_pylist() for table in (again, kept)), strict=True
-        )
-    )
-    return {"questions": len(kept), "other_answers": other, "largest_difference": _largest(again, kept)}
+    other, largest = 0, 0.0
+    for mine, theirs in zip(again.to_pylist(), kept.to_pylist(), strict=True):
+        scores, before = _scores(mine), _scores(theirs)
+        if len(scores) != len(before) or any(mine[name] != theirs[name] for name in ANSWER):
+            other += 1
+        elif len(scores):
+            largest = max(largest, float(np.abs(scores - before).max()))
+    return {"questions": len(kept), "other_answers": other, "largest_difference": largest}
 
 
-def _largest(again: pa.Table, kept: pa.Table) -> float:
-    """Between scores of options and of nothing; 0 where all are the same, to the last bit."""
-    found = 0.0
-    for column in ("scores", "null_score"):
-        mine, theirs = (_flat(table[column]) for table in (again, kept))
-        if len(mine):
-            found = max(found, float(np.abs(mine - theirs).max()))
-    return found
+def _scores(row: Mapping[str, Any]) -> np.ndarray:
+    """Those of options and of nothing."""
+    null_score = row["null_score"]
+    return np.array([*(row["scores"] or ()), *(() if null_score is None else (null_score,))])
 
 
-def _flat(column: pa.ChunkedArray) -> np.ndarray:
-    if pa.types.is_list(column.type):
-        column = pc.list_flatten(column)
-    return column.drop_null().to_numpy()
+def _other_metrics(again: pa.Table, questions: pa.Table, task: str, logged: Mapping[str, float]) -> list[str]:
+    """Which of the metrics that the run of one trial holds are others now."""
+    trials = dict(zip(again["trial_id"].to_pylist(), again["seed"].to_pylist(), strict=True))
+    now = by_name(summarise(again, questions, task=task, trials=trials))
+    return sorted(name for name, one in now if name in logged and abs(one["mean"] - logged[name]) > ROUNDING)
 
 
 def _sorted(table: pa.Table) -> pa.Table:

@@ -44,12 +44,5 @@ def answer(
     plan = plan_of(file, answerer, digest, engine=engine, **how)
     name = prediction.name or file.stem
     recipe = answerer.recipe
-    logger.info(
-        "%s, trained on %s (trial %s), answers %s: predictions/%s",
-        recipe.name,
-        recipe.title,
-        recipe.trial_id,
-        file,
-        name,
-    )
+    logger.info("%s, trained on %s (trial %s), answers %s", recipe.name, recipe.title, recipe.trial_id, file)
     return {name: plan}

@@ -44,7 +44,7 @@ def tell(found: Any, benchmark: BenchmarkParameters) -> None:
         raise CoattendError(
             f"{len(found):,} problem{'s' * (len(found) > 1)} in its raw files{rest}",
             where=benchmark.title,
-            cure=f"All are in problems.csv of data/08_reporting/{benchmark.name}; {_then(found)}",
+            cure=f"All are in 08_reporting/{benchmark.name}/problems.csv; {_then(found)}",
         )
     logger.info("%s: nothing is wrong with its raw files", benchmark.title)
 

@@ -12,7 +12,7 @@ logger = logging.getLogger(__name__)
 
 
 def verify(
-    run: str | None, benchmarks: dict[str, Any], trials: Path, mlflow_store: str, stored_tables: StoredTables
+    run: str | float | None, benchmarks: dict[str, Any], trials: Path, mlflow_store: str, stored_tables: StoredTables
 ) -> dict[str, Any]:
     """Ask the trial of a finished run again, from its weights and the tables as they are.
 
@@ -29,17 +29,21 @@ def verify(
     Raises:
         CoattendError: If there is no such run, or something that it needs is gone.
     """
-    from coattend.answering.runs import answers_of_run, run_of
+    from coattend.answering.runs import answers_of_run, metrics_of_run, run_of
     from coattend.training.finished import find_trial
     from coattend.training.verifying import verify
 
     if not run:
         raise CoattendError("names no run", where="run", cure="Say which: --params run=<id of a run or of a trial>")
+    if isinstance(run, float):
+        cure = "Give more of the id, or quote it twice, as in \"run='75e2'\""
+        raise CoattendError("was read as a number", where="run", cure=cure)
     found, name = run_of(mlflow_store, str(run))
     trial = find_trial(trials, name, "run")
     benchmark = BenchmarkParameters.model_validate(benchmarks[trial.benchmark])
     attached = None if found is None else answers_of_run(mlflow_store, found)
-    return verify(trial, stored_tables, benchmark, attached=attached)
+    logged = None if found is None else metrics_of_run(mlflow_store, found)
+    return verify(trial, stored_tables, benchmark, attached=attached, logged=logged)
 
 
 def judge(verified: dict[str, Any]) -> None:
@@ -55,6 +59,8 @@ def judge(verified: dict[str, Any]) -> None:
         wrong.append("its training questions are others now")
     if verified["run"] is False:
         wrong.append("its MLflow run holds other answers than its folder")
+    if verified["other_metrics"]:
+        wrong.append(f"its MLflow run holds other metrics ({', '.join(verified['other_metrics'][:3])})")
     if verified["other_answers"]:
         wrong.append(f"{verified['other_answers']:,} of {verified['questions']:,} questions are answered otherwise")
     if wrong:
