@@ -74,7 +74,8 @@ def test_every_run_names_what_exists(command, written_project, pipelines):
     assert set(given["to_nodes"] + given["from_nodes"] + given["node_names"]) <= {node.name for node in nodes}
     tables = {name for node in nodes for name in (*node.inputs, *node.outputs)}
     assert set(given["to_outputs"] + given["from_inputs"]) <= tables
-    check_parameters(names, given["env"], given["params"] or {}, written_project / "conf")
+    filled = kedro_command("run").make_context("run", shlex.split(re.sub("[<>]", "", command))[2:]).params
+    check_parameters(names, given["env"], filled["params"] or {}, written_project / "conf")
 
 
 def fitting(name, known):
