@@ -97,11 +97,10 @@ def check_reader(name: str) -> None:
     Raises:
         CoattendError: With the nearest right name.
     """
-    known = reader_names()
-    if name in known:
+    if name in _entries("readers") or name in readers.names():
         return
     if JOIN not in name:
-        raise CoattendError(f"there is no reader {name!r}", cure=did_you_mean(name, known))
+        raise CoattendError(f"there is no reader {name!r}", cure=did_you_mean(name, reader_names()))
     readers.heads_of(name)
 
 
