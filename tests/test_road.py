@@ -147,6 +147,20 @@ def test_a_misspelt_name_is_refused_with_the_right_one(kedro_run, project, argum
     assert not (project / "mlflow.db").exists()
 
 
+def test_a_node_alone_is_found_in_whichever_pipeline_has_it(kedro, project):
+    (project / "raw").mkdir()
+    done = kedro("run", "--nodes", "dream.ingest", "--env", "test", environment={"COATTEND_RAW": str(project / "raw")})
+    assert done.returncode == 1
+    assert "dream.ingest (1 of 1)" in done.stdout + done.stderr
+    assert "train.json" in done.stderr
+
+
+def test_a_node_that_no_pipeline_has_is_refused(kedro):
+    done = kedro("run", "--nodes", "sample.ingest,sample.ingets", "--env", "test")
+    assert done.returncode == 1
+    assert "sample.ingets" in done.stdout + done.stderr
+
+
 @pytest.mark.parametrize(
     ("params", "message"),
     [

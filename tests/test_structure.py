@@ -111,6 +111,16 @@ def test_registration_imports_nothing_heavy():
     assert done.stdout.strip() == "[]"
 
 
+def test_a_stage_is_put_together_without_the_others():
+    code = (
+        "import sys; from coattend.pipeline_registry import register_pipelines; "
+        "assert register_pipelines()['ingestion'].nodes; "
+        "print(sorted(name for name in sys.modules if name.startswith('coattend.pipelines.') and name.count('.') == 2))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['coattend.pipelines.ingestion', 'coattend.pipelines.shards']"
+
+
 def test_hooks_import_nothing_that_is_slow():
     code = (
         "import sys, coattend.hooks, coattend.tracking; print(sorted({'torch', 'mlflow', 'nltk'} & set(sys.modules)))"

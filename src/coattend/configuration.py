@@ -1,5 +1,6 @@
 """What exists, read from files: benchmarks, readers and their text profiles."""
 
+import os
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,13 @@ _PARAMETERS = Path("conf", "base", "parameters")
 
 def project_folder() -> Path:
     """The Kedro project that the command runs in, or the checkout that this module lies in."""
-    return _project_of(Path.cwd())
+    # Asked for thousands of times: making a path of the folder each time takes longer than all else here.
+    return _project_of(os.getcwd())  # noqa: PTH109
 
 
 @cache
-def _project_of(folder: Path) -> Path:
-    return find_kedro_project(folder) or _SOURCE_ROOT
+def _project_of(folder: str) -> Path:
+    return find_kedro_project(Path(folder)) or _SOURCE_ROOT
 
 
 def benchmark_names() -> list[str]:
@@ -95,11 +97,10 @@ def check_reader(name: str) -> None:
     Raises:
         CoattendError: With the nearest right name.
     """
-    known = reader_names()
-    if name in known:
+    if name in _entries("readers") or name in readers.names():
         return
     if JOIN not in name:
-        raise CoattendError(f"there is no reader {name!r}", cure=did_you_mean(name, known))
+        raise CoattendError(f"there is no reader {name!r}", cure=did_you_mean(name, reader_names()))
     readers.heads_of(name)
 
 

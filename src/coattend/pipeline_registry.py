@@ -5,6 +5,7 @@ Pipelines are imported and put together when they are looked at: naming them all
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
+from importlib import import_module
 from typing import Any
 
 from kedro.pipeline import Pipeline
@@ -35,27 +36,30 @@ DEFAULT_BENCHMARK = "sample"
 DEFAULT_READERS = ("plain", "plain_span", "poi_net", "poi_net_span", "aoa_reader")
 """What `kedro run` trains; the sample's other readers are run by their names."""
 
+Part = tuple[str, Callable[[], Pipeline]]
+"""A stage, and what puts a benchmark's part of it together: of a thousand, a command looks at a few."""
+
 
 def register_pipelines() -> dict[str, Pipeline]:
     """The stages (all benchmarks), the benchmarks (all stages but those on request), the studies (with the data stages
     of their benchmarks) and those that belong together, ``results`` (a page of them all), ``compare`` and ``attention``
     for two trials of any benchmark, ``prediction`` for one and a file of questions, and ``__default__``: the sample
     with some readers of every task."""
-    parts = cache(_pipelines_of)
+    parts = cache(_parts_of)
     benchmarks, known = configuration.benchmark_names(), studies.study_names()
 
     def stage(name: str) -> Pipeline:
-        return _joined([one for benchmark in benchmarks for its, one in parts(benchmark) if its == name])
+        return _joined([make() for benchmark in benchmarks for its, make in parts(benchmark) if its == name])
 
     def benchmark(name: str) -> Pipeline:
-        return _joined([one for stage, one in parts(name) if stage not in ON_REQUEST])
+        return _joined([make() for stage, make in parts(name) if stage not in ON_REQUEST])
 
     makers: dict[str, Callable[[], Pipeline]] = {name: partial(stage, name) for name in STAGES}
     makers |= {name: partial(benchmark, name) for name in benchmarks}
-    makers |= {name: partial(_of_trials, name) for name in OF_TRIALS}
+    makers |= {name: partial(_created, name) for name in OF_TRIALS}
     makers |= {f"{studies.PREFIX}{name}": partial(_study, name) for name in known}
     makers |= {f"{studies.PREFIX}{name}": partial(_studies, own) for name, own in studies.groups().items()}
-    makers["results"] = partial(_results, known)
+    makers["results"] = partial(_created, "results", known)
     makers["__default__"] = lambda: _of_readers(benchmark(DEFAULT_BENCHMARK), DEFAULT_BENCHMARK, DEFAULT_READERS)
     return {name: _Later(make) for name, make in makers.items()}
 
@@ -74,17 +78,9 @@ class _Later(Pipeline):
         return getattr(self, name)
 
 
-def _of_trials(name: str) -> Pipeline:
-    from coattend.pipelines import attention, compare, prediction, share, verify
-
-    modules = (attention, compare, prediction, share, verify)
-    return {one.__name__.rpartition(".")[2]: one for one in modules}[name].create_pipeline()
-
-
-def _results(names: list[str]) -> Pipeline:
-    from coattend.pipelines import results
-
-    return results.create_pipeline(names)
+def _created(stage: str, *names: Any, **wiring: Any) -> Pipeline:
+    """The pipeline of a stage, whose package bears its name and is imported only where the stage is asked for."""
+    return import_module(f"coattend.pipelines.{stage}").create_pipeline(*names, **wiring)
 
 
 def _of_readers(pipeline: Pipeline, benchmark: str, readers: Sequence[str]) -> Pipeline:
@@ -105,59 +101,48 @@ def readers_of(benchmark: str) -> list[str]:
     return names
 
 
-def _pipelines_of(benchmark: str) -> list[tuple[str, Pipeline]]:
-    from coattend.pipelines import (
-        book_cloze,
-        champion,
-        download,
-        evaluation,
-        profile,
-        reporting,
-        reranking,
-        submission,
-        training,
-        validate,
-    )
-
+def _parts_of(benchmark: str) -> list[Part]:
+    """A benchmark's part of every stage that it has, one or several."""
     entry = configuration.benchmark_entry(benchmark)
     profiles = {name: _profiles(configuration.reader_entry(name)) for name in readers_of(benchmark)}
     texts = _texts(profiles.values())
-    pipelines = _data_of(benchmark, texts)
-    if entry.get("published_at"):
-        pipelines.append(("download", download.create_pipeline(benchmark)))
-    if entry.get("generator") is None:
-        pipelines.append(("validate", validate.create_pipeline(benchmark)))
-    if entry.get("books") is not None:
-        pipelines += [("book_cloze", book_cloze.create_pipeline(benchmark, name)) for name, _ in texts[:1]]
-    pipelines += [("profile", profile.create_pipeline(benchmark, *names)) for names in texts[:1]]
     trained_on = entry.get("trained_on") or benchmark
+    part = partial(_part, benchmark)
+    parts = _data_of(benchmark, texts)
+    if entry.get("published_at"):
+        parts.append(part("download"))
+    if entry.get("generator") is None:
+        parts.append(part("validate"))
+    if entry.get("books") is not None:
+        parts += [part("book_cloze", name) for name, _ in texts[:1]]
+    parts += [part("profile", *names) for names in texts[:1]]
     if trained_on == benchmark:
-        pipelines += [("training", training.create_pipeline(benchmark, n, **one)) for n, one in profiles.items()]
-    pipelines += [
-        ("evaluation", evaluation.create_pipeline(benchmark, n, trained_on=trained_on, **one))
-        for n, one in profiles.items()
-    ]
+        parts += [part("training", name, **one) for name, one in profiles.items()]
+    parts += [part("evaluation", name, trained_on=trained_on, **one) for name, one in profiles.items()]
     if entry.get("submission"):
-        pipelines += [("submission", submission.create_pipeline(benchmark, name)) for name in profiles]
-    pipelines += [
-        ("reranking", reranking.create_pipeline(benchmark, name, trained_on=trained_on, tagging=one["tagging"]))
+        parts += [part("submission", name) for name in profiles]
+    parts += [
+        part("reranking", name, trained_on=trained_on, tagging=one["tagging"])
         for name, one in profiles.items()
         if _looks_for_words(name, benchmark)
     ]
-    pipelines.append(("reporting", reporting.create_pipeline(benchmark, list(profiles))))
-    return [*pipelines, ("champion", champion.create_pipeline(benchmark))] if trained_on == benchmark else pipelines
+    parts.append(part("reporting", list(profiles)))
+    return [*parts, part("champion")] if trained_on == benchmark else parts
 
 
-def _data_of(benchmark: str, texts: Sequence[tuple[str, str]]) -> list[tuple[str, Pipeline]]:
-    """A benchmark's data stages, for pairs of a tagging and a tokenizer profile."""
-    from coattend.pipelines import ingestion, tagging, tokenization
-
+def _data_of(benchmark: str, texts: Sequence[tuple[str, str]]) -> list[Part]:
+    """A benchmark's part of the data stages, for pairs of a tagging and a tokenizer profile."""
     entry = configuration.benchmark_entry(benchmark)
     generated, of_books = (entry.get(kind) is not None for kind in ("generator", "books"))
-    read = ingestion.create_pipeline(benchmark, generated=generated, written=generated or of_books)
-    pipelines = [("ingestion", read)]
-    pipelines += [("tagging", tagging.create_pipeline(benchmark, name)) for name in sorted({t for t, _ in texts})]
-    return pipelines + [("tokenization", tokenization.create_pipeline(benchmark, *names)) for names in texts]
+    part = partial(_part, benchmark)
+    parts = [part("ingestion", generated=generated, written=generated or of_books)]
+    parts += [part("tagging", name) for name in sorted({tagging for tagging, _ in texts})]
+    return parts + [part("tokenization", *names) for names in texts]
+
+
+def _part(benchmark: str, stage: str, *names: Any, **wiring: Any) -> Part:
+    # Kept, for the stage's pipeline and the benchmark's.
+    return stage, cache(partial(_created, stage, benchmark, *names, **wiring))
 
 
 def _study(name: str) -> Pipeline:
@@ -172,8 +157,6 @@ def _studies(names: Sequence[str]) -> Pipeline:
 
 def of_study(one: Study) -> Pipeline:
     """The pipeline of a study behind the data stages of its benchmarks."""
-    from coattend.pipelines import study
-
     asked = one.parameters
     variants = {
         (benchmark, variant): _profiles(one.entry(variant))
@@ -186,8 +169,8 @@ def of_study(one: Study) -> Pipeline:
         texts = _texts(
             profiles for (where, _), profiles in variants.items() if where == benchmark or benchmark in profiles["also"]
         )
-        data += [pipeline for _, pipeline in _data_of(benchmark, texts)]
-    return _joined([*data, study.create_pipeline(one.name, variants, attention="attention" in asked.shows)])
+        data += [make() for _, make in _data_of(benchmark, texts)]
+    return _joined([*data, _created("study", one.name, variants, attention="attention" in asked.shows)])
 
 
 def _texts(profiles: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:

@@ -1,5 +1,6 @@
 """A Kedro session whose mistakes are told to the user in one line."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,16 @@ from coattend.errors import CoattendError, did_you_mean
 
 STUDY = "study"
 """What the namespaces of studies begin with."""
+ENDS = ("from_nodes", "to_nodes", "from_inputs", "to_outputs")
+"""Options that cut a path out of a pipeline: it may go through several stages."""
 
 
 class Session(KedroSession):
     """Checks names before it runs, and closes the tracked run when it is interrupted."""
 
     def run(self, pipeline_names: list[str] | None = None, namespaces: list[str] | None = None, **kwargs: Any) -> Any:
-        """Run pipelines as `kedro run` does; namespaces without pipelines mean their benchmarks' pipelines.
+        """Run pipelines as `kedro run` does; namespaces without pipelines mean their benchmarks' pipelines, nodes
+        without pipelines those that have them.
 
         Raises:
             CoattendError: For an unknown pipeline, namespace or parameter, and for a table of the wrong shape.
@@ -29,6 +33,8 @@ class Session(KedroSession):
         pipeline_names, namespaces = list(pipeline_names or ()), list(namespaces or ())
         if namespaces and not pipeline_names:
             pipeline_names = sorted({_pipeline_of(namespace) for namespace in namespaces})
+        if not pipeline_names and not any(kwargs.get(end) for end in ENDS):
+            pipeline_names = _pipelines_with(kwargs.get("node_names") or ())
         # As Kedro will say, which forgets all pipelines when it is said anew.
         pipelines.set_requested(pipeline_names or None)
         _check_names(pipeline_names, namespaces)
@@ -67,6 +73,18 @@ def _pipeline_of(namespace: str) -> str:
     if first == STUDY and rest:
         return f"{studies.PREFIX}{studies.study(rest[0]).name}"
     return _known_benchmark(namespace)
+
+
+def _pipelines_with(nodes: Sequence[str]) -> list[str]:
+    """The pipelines that nodes alone mean: the first one that has each, stages come first; none if one is nowhere."""
+    missing, names = set(nodes), []
+    for name, pipeline in pipelines.items() if missing else ():
+        there = missing & {node.name for node in pipeline.nodes}
+        names += [name] if there else []
+        missing -= there
+        if not missing:
+            return names
+    return []
 
 
 def _known_benchmark(namespace: str) -> str:
