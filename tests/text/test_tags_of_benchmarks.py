@@ -1,12 +1,14 @@
 """Our fast form of NLTK's tagger beside NLTK itself, token for token, on real benchmarks."""
 
+from itertools import islice
+
 import nltk
 import pytest
 
-from coattend.benchmarks import dream, race
+from coattend.benchmarks import dream, race, squad
 from coattend.benchmarks.archives import members
 from coattend.parameters import TaggingParameters
-from coattend.text import nltk_data
+from coattend.text import nltk_data, treebank
 from coattend.text.tagging import resolve
 
 
@@ -25,7 +27,7 @@ def texts_of(records) -> list[str]:
     for record in records:
         found[record.text] = None
         for question in record.questions:
-            found |= dict.fromkeys((question.question, *question.options))
+            found |= dict.fromkeys((question.question, *(question.options or ())))
     return list(found)
 
 
@@ -71,3 +73,23 @@ def test_a_slice_of_race(raw):
         for record in race.read(member, max_characters=9**9)
     ]
     assert compare(texts_of(records)) > 250_000
+
+
+def first_records(raw, benchmark: str):
+    """Those of the beginning of a benchmark's training files."""
+    if benchmark == "dream":
+        return dream.read(raw / "dream" / "train.json", max_characters=9**9)
+    if benchmark == "race":
+        files = (member for member in members(raw / "race" / "RACE.tar.gz") if member.name.endswith(".txt"))
+        return (record for member in files for record in race.read(member, max_characters=9**9))
+    files = sorted((raw / "squad").glob("train-v2.0*.json"))
+    return (record for file in files for record in squad.read(file, max_characters=9**9))
+
+
+@pytest.mark.parametrize("benchmark", ["race", "dream", "squad"])
+def test_words_of_some_thousand_sentences(raw, benchmark):
+    theirs = nltk.tokenize.NLTKWordTokenizer()
+    texts = texts_of(islice(first_records(raw, benchmark), 150))
+    sentences = {sentence for text in texts for line in text.splitlines() for sentence in nltk.sent_tokenize(line)}
+    assert len(sentences) > 1_000
+    assert [one for one in sentences if treebank.forms(one) != theirs.tokenize(one)] == []

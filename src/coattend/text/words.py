@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from coattend.text import treebank
 
 SentenceSpans = Callable[[str], Iterable[tuple[int, int]]]
 """Finds the sentences of one line: (start, end) of each."""
@@ -41,7 +42,7 @@ def sentences(text: str, sentence_spans: SentenceSpans) -> Iterator[Sentence]:
     for line in _LINE.finditer(text):
         for start, end in sentence_spans(line.group()):
             sentence = line.group()[start:end]
-            forms = _treebank().tokenize(sentence)
+            forms = treebank.forms(sentence)
             spans = _locate(forms, sentence)
             if spans is None:
                 forms, spans = _by_space(sentence)
@@ -73,23 +74,3 @@ def _locate(forms: list[str], sentence: str) -> list[tuple[int, int]] | None:
 def _by_space(sentence: str) -> tuple[list[str], list[tuple[int, int]]]:
     words = list(_WORD.finditer(sentence))
     return [word.group() for word in words], [word.span() for word in words]
-
-
-@cache
-def _treebank() -> Any:
-    """NLTK's word tokenizer without time limits on its patterns.
-
-    With them, words would depend on how busy the machine is, and take half as long again.
-    """
-    from nltk import redos
-    from nltk.tokenize import NLTKWordTokenizer
-
-    def unlimited(rule: tuple[Any, str]) -> tuple[Any, str]:
-        return redos.compile(rule[0], timeout=None), rule[1]
-
-    tokenizer = NLTKWordTokenizer()
-    for name in ("STARTING_QUOTES", "PUNCTUATION", "ENDING_QUOTES"):
-        setattr(tokenizer, name, [unlimited(rule) for rule in getattr(tokenizer, name)])
-    for name in ("PARENS_BRACKETS", "DOUBLE_DASHES"):
-        setattr(tokenizer, name, unlimited(getattr(tokenizer, name)))
-    return tokenizer
