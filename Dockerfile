@@ -1,5 +1,5 @@
 # For a host with a GPU and NVIDIA's container toolkit:
-#   docker build -t coattend .
+#   docker build --build-arg COATTEND_GIT_SHA="$(git rev-parse HEAD)" -t coattend .
 #   docker run --gpus all --shm-size 8g -v "$PWD/data:/coattend/data" -v "$PWD/raw:/raw:ro" coattend \
 #     run --pipelines training,evaluation --namespaces dream.poi_net
 # torch brings its own CUDA libraries; without --gpus it computes on the processor.
@@ -17,6 +17,10 @@ RUN pip install --no-cache-dir --disable-pip-version-check -c constraints.txt -e
     && mkdir -p data conf/local \
     && chown -R reader .
 COPY --chown=reader conf conf
+
+# The image has no git: this is the commit that tracked runs name.
+ARG COATTEND_GIT_SHA=""
+ENV COATTEND_GIT_SHA=$COATTEND_GIT_SHA
 
 USER 1000
 ENTRYPOINT ["kedro"]

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from coattend.tracking.store import COMMIT
+
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
 
@@ -37,3 +39,10 @@ def test_what_is_copied_is_a_project(tmp_path):
         [BIN / "kedro", "registry", "list"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0 and "study_duma_table7" in done.stdout, done.stderr
+
+
+def test_the_image_knows_the_commit_that_it_was_built_of():
+    assert f"ENV {COMMIT}=${COMMIT}\n" in (ROOT / "Dockerfile").read_text()
+    for file in ("Dockerfile", "docs/scale.md"):
+        (built,) = re.findall(r"docker build .*", (ROOT / file).read_text())
+        assert f'--build-arg {COMMIT}="$(git rev-parse HEAD)"' in built

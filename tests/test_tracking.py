@@ -6,7 +6,7 @@ from threading import Barrier, Thread
 from kedro.pipeline import Pipeline, node
 
 from coattend.tracking.hooks import Tracking
-from coattend.tracking.store import client_of
+from coattend.tracking.store import client_of, common_tags
 
 BEGIN = """
 import sys
@@ -67,3 +67,11 @@ def test_nodes_that_run_at_once_track_their_trials_each_in_its_experiment_and_so
     for name in names:
         runs = client.search_runs([client.get_experiment_by_name(name).experiment_id], "tags.kind = 'trial'")
         assert {run.data.tags["trial_id"] for run in runs} == {f"{name}0", f"{name}1"}
+
+
+def test_without_git_the_environment_names_the_commit(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("COATTEND_GIT_SHA", raising=False)
+    assert "git_sha" not in common_tags(tmp_path)
+    monkeypatch.setenv("COATTEND_GIT_SHA", "abc123")
+    assert common_tags(tmp_path)["git_sha"] == "abc123"
