@@ -7,6 +7,7 @@ import pytest
 from mlflow import MlflowClient
 
 from coattend.answering import recipe as recipes
+from coattend.answering.trained_on import TrainedOn
 from coattend.serving import card
 from coattend.serving.logged import log_reader
 
@@ -53,6 +54,19 @@ def test_data_for_research_only_are_told_so(evaluated, name):
     assert card.RESEARCH_ONLY in written(evaluated, licence=entry["licence"], published_at=entry["published_at"])
     assert entry["published_at"] in written(evaluated, published_at=entry["published_at"])
     assert card.RESEARCH_ONLY not in written(evaluated)
+
+
+def test_every_licence_is_told_of_what_a_reader_was_trained_on(evaluated):
+    folder, metrics, trial = evaluated
+    also = (TrainedOn(name="race", title="RACE", licence="For non-commercial research only."),)
+    recipe = recipes.read(folder).model_copy(update={"also_trained_on": also})
+    trial = trial | {"training": trial["training"] | {"train_on": {"sample": [], "race": []}}}
+    text = card.write(recipe, metrics, trial, loading="", commit=None)
+    assert f"questions of {recipe.title}, RACE;" in text
+    assert (
+        f"Data of {recipe.title}: {recipe.licence}\n\nData of RACE: {also[0].licence}\n\n{card.RESEARCH_ONLY}" in text
+    )
+    assert also[0].licence in recipe.licences and recipe.licence in recipe.licences
 
 
 def test_spans_with_the_embedded_encoder_bear_its_caution(evaluated):

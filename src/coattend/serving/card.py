@@ -60,16 +60,22 @@ def _answers(recipe: Recipe) -> str:
 
 
 def _data(recipe: Recipe, trial: Mapping[str, Any]) -> Iterator[str]:
-    of = ", ".join(trial["training"].get("train_on") or ()) or recipe.title
+    named = {one.name: one.title for one in recipe.trained_on}
+    of = ", ".join(named.get(one, one) for one in trial["training"].get("train_on") or (recipe.benchmark,))
     yield f"Trained on {trial['questions']:,} questions of {of}; a hash of them is `{trial['data']}`."
-    if recipe.published_at:
-        yield f"Published at {recipe.published_at}."
+    if trial["training"].get("start_from"):
+        every = ", ".join(named.values())
+        yield f"It began with the trial `{trial['training']['start_from']}`; all that it has learned from: {every}."
+    for one in recipe.trained_on:
+        if one.published_at:
+            yield f"Published at {one.published_at}."
     yield f"Words are tagged by {recipe.tagger}; the encoder and its tokenizer come from `{recipe.encoder}`."
 
 
 def _licence(recipe: Recipe) -> Iterator[str]:
-    yield f"Data: {recipe.licence or 'their publishers state none that is known here.'}"
-    if "research" in recipe.licence:
+    for one in recipe.trained_on:
+        yield f"Data of {one.title}: {one.told}"
+    if any(one.for_research for one in recipe.trained_on):
         yield RESEARCH_ONLY
     yield "Code: Apache-2.0. The encoder has a licence of its own."
 

@@ -79,7 +79,7 @@ def _create(
 
     about = f"{recipe.name} on {recipe.benchmark}, seed {trial['seed']}"
     tags = {"trial_id": recipe.trial_id, "benchmark": recipe.benchmark, "reader": recipe.name, "about": about}
-    made = client.create_logged_model(experiment, MODEL, run, tags | {"licence": recipe.licence[:500]})
+    made = client.create_logged_model(experiment, MODEL, run, tags | {"licence": recipe.licences[:500]})
     client.log_outputs(run, [LoggedModelOutput(made.model_id, 0)])
     return made
 
@@ -101,7 +101,7 @@ def _save(folder: Path, recipe: Recipe, model: "LoggedModel", run: str, example:
         signature=signature(),
         input_example=example,
         pip_requirements=[f"coattend=={version('coattend')}", f"mlflow=={mlflow.__version__}"],
-        metadata={"trial_id": recipe.trial_id, "benchmark": recipe.benchmark, "licence": recipe.licence},
+        metadata={"trial_id": recipe.trial_id, "benchmark": recipe.benchmark, "licence": recipe.licences},
         mlflow_model=Model(
             artifact_path=model.artifact_location, run_id=run, model_uuid=model.model_id, model_id=model.model_id
         ),
