@@ -1,10 +1,12 @@
 """The card of a logged reader says what it is, and is renewed when it would say something else."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 from mlflow import MlflowClient
+from sampled import trial_of
 
 from coattend.answering import recipe as recipes
 from coattend.answering.trained_on import TrainedOn
@@ -92,6 +94,31 @@ def test_a_model_is_logged_once_and_its_card_renewed(trained_sample, evaluated, 
     assert "another machine" in (place / "README.md").read_text()
     assert weights.stat().st_mtime_ns == was
     assert {one.status for one in logged()} == {"READY"}
+
+
+def test_no_file_of_a_logged_model_has_a_credential(trained_sample, tmp_path):
+    """Other than what its reader is built with."""
+    trial_folder = trial_of(trained_sample, "aoa_reader")
+    folder = shutil.copytree(trial_folder, tmp_path / trial_folder.name)
+    metrics = json.loads((trained_sample / "data/test/07_model_output/sample/aoa_reader/metrics.json").read_text())
+    secret = {"hub_token": "hf_secret", "nested": {"address": "https://me:word@host/glove.txt"}}
+    known = recipes.read(folder)
+    recipes.write(
+        known.model_copy(update={"options": known.options | secret, "encoder": "https://me:word@host/e"}), folder
+    )
+    (trial,) = metrics["trials"]
+    trial = trial | {"training": trial["training"] | {"api_key": "k-1234"}}
+    client = MlflowClient(f"sqlite:///{tmp_path / 'mlflow.db'}")
+    experiment = client.create_experiment("sample", artifact_location=(tmp_path / "artifacts").as_uri())
+    run = client.create_run(experiment).info.run_id
+    for device in ("cpu", "another"):  # The second time it gets a new card alone.
+        log_reader(client, run, folder, metrics, trial | {"device": device})
+        files = [file for file in (tmp_path / "artifacts").rglob("*") if file.is_file()]
+        assert {"README.md", "recipe.json", "MLmodel"} <= {file.name for file in files}
+        for file in files:
+            for word in (b"hf_secret", b"me:word", b"k-1234"):
+                assert word not in file.read_bytes(), file
+    assert '- hub_token: "***"' in next((tmp_path / "artifacts").rglob("README.md")).read_text()
 
 
 def test_readers_of_other_benchmarks_are_not_logged_again(trained_sample, evaluated, runs):

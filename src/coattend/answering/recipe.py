@@ -9,6 +9,7 @@ from pydantic import Field, ValidationError
 from coattend.answering.trained_on import TrainedOn, also_trained_on
 from coattend.datasets.seals import check, is_whole, sealed
 from coattend.errors import CoattendError
+from coattend.masking import masked, masked_text
 from coattend.parameters import BenchmarkParameters, TaggingParameters
 from coattend.parameters.strict import Parameters
 from coattend.parameters.training import TrainingParameters
@@ -59,6 +60,10 @@ class Recipe(Parameters):
         if not self.also_trained_on:
             return self.licence
         return " ".join(f"{one.title}: {one.told}" for one in self.trained_on)
+
+    def without_credentials(self) -> "Recipe":
+        """The same as others may see it; what it takes to ask the reader is no credential."""
+        return self.model_copy(update={"options": masked(self.options), "encoder": masked_text(self.encoder)})
 
     @property
     def needs_options(self) -> bool:

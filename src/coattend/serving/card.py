@@ -7,6 +7,7 @@ from typing import Any
 
 from coattend.answering.recipe import Recipe
 from coattend.evaluation.groups import EVERYTHING
+from coattend.masking import masked, masked_text
 from coattend.reporting.notes import ENCODER_NOTE
 
 FILE = "README.md"
@@ -69,7 +70,8 @@ def _data(recipe: Recipe, trial: Mapping[str, Any]) -> Iterator[str]:
     for one in recipe.trained_on:
         if one.published_at:
             yield f"Published at {one.published_at}."
-    yield f"Words are tagged by {recipe.tagger}; the encoder and its tokenizer come from `{recipe.encoder}`."
+    encoder = masked_text(recipe.encoder)
+    yield f"Words are tagged by {recipe.tagger}; the encoder and its tokenizer come from `{encoder}`."
 
 
 def _licence(recipe: Recipe) -> Iterator[str]:
@@ -107,7 +109,7 @@ def _cautions(recipe: Recipe, trial: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _parameters(recipe: Recipe, trial: Mapping[str, Any]) -> str:
-    told = recipe.options | {f"training.{name}": value for name, value in trial["training"].items()}
+    told = masked(recipe.options | {f"training.{name}": value for name, value in trial["training"].items()})
     lines = [f"- {trial['parameters']:,} trained numbers; {trial['precision']}, on {trial['device']}"]
     return "\n".join([*lines, *(f"- {name}: {json.dumps(value)}" for name, value in told.items())])
 

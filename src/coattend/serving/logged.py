@@ -41,7 +41,7 @@ def log_reader(
     if not (folder / recipes.FILE).is_file():
         logger.warning("trial %s reads its questions in part only: it is no model to ask", folder.name)
         return
-    recipe = recipes.read(folder)
+    recipe = recipes.read(folder).without_credentials()
     if recipe.benchmark != metrics["benchmark"]:
         return  # It is a model of the benchmark that it was trained on.
     about = client.get_run(run)

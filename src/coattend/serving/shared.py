@@ -42,7 +42,7 @@ def write(
     """
     from coattend.serving.signature import input_example
 
-    recipe = recipes.read(trial.folder)
+    recipe = recipes.read(trial.folder).without_credentials()
     metrics = scores_of(trial, recipe, tables)
     example = input_example(recipe).to_dict("records")[0]
     told = card.write(recipe, metrics, trial.outcome, loading=hub_card.loading(to, example), commit=None)
