@@ -22,10 +22,13 @@ def evaluated(trained_sample):
     return trained_sample / "data/test/06_models/trials" / trial["trial_id"], metrics, trial
 
 
+LOADING = card.from_mlflow("r", {"passage": "x"}, "https://me:word@host:5000")
+
+
 def written(evaluated, **changed):
     folder, metrics, trial = evaluated
     recipe = recipes.read(folder).model_copy(update=changed)
-    return card.write(recipe, metrics, trial, loading=card.from_mlflow("r", {"passage": "x"}), commit="abc123")
+    return card.write(recipe, metrics, trial, loading=LOADING, commit="abc123")
 
 
 def test_it_names_data_licence_scores_parameters_and_code(evaluated):
@@ -76,6 +79,10 @@ def test_spans_with_the_embedded_encoder_bear_its_caution(evaluated):
     assert "SQuAD and TriviaQA" not in written(evaluated)
 
 
+def test_a_model_is_loaded_from_the_store_that_it_was_logged_in():
+    assert 'mlflow.set_tracking_uri("https://***@host:5000")' in LOADING
+
+
 def test_a_model_is_logged_once_and_its_card_renewed(trained_sample, evaluated, runs):
     client = MlflowClient(f"sqlite:///{trained_sample / 'mlflow.db'}")
     experiment = client.get_experiment_by_name("sample").experiment_id
@@ -118,7 +125,9 @@ def test_no_file_of_a_logged_model_has_a_credential(trained_sample, tmp_path):
         for file in files:
             for word in (b"hf_secret", b"me:word", b"k-1234"):
                 assert word not in file.read_bytes(), file
-    assert '- hub_token: "***"' in next((tmp_path / "artifacts").rglob("README.md")).read_text()
+    text = next((tmp_path / "artifacts").rglob("README.md")).read_text()
+    assert '- hub_token: "***"' in text
+    assert f'set_tracking_uri("{client.tracking_uri}")' in text
 
 
 def test_readers_of_other_benchmarks_are_not_logged_again(trained_sample, evaluated, runs):

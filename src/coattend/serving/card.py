@@ -114,19 +114,20 @@ def _parameters(recipe: Recipe, trial: Mapping[str, Any]) -> str:
     return "\n".join([*lines, *(f"- {name}: {json.dumps(value)}" for name, value in told.items())])
 
 
-def from_mlflow(run: str, example: Mapping[str, Any]) -> str:
+def from_mlflow(run: str, example: Mapping[str, Any], store: str) -> str:
     """How the model of a run is loaded.
 
     Args:
         run: Its id.
         example: A question that it can answer.
+        store: Address of the MLflow store; credentials in it are masked.
     """
     return "\n".join(
         [
             "With coattend installed, and in its project's folder:",
             "",
             "```python",
-            'import mlflow; mlflow.set_tracking_uri("sqlite:///mlflow.db")',
+            f'import mlflow; mlflow.set_tracking_uri("{masked_text(store)}")',
             f'reader = mlflow.pyfunc.load_model("runs:/{run}/model")',
             f"reader.predict([{dict(example)!r}])",
             "```",

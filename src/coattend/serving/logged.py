@@ -46,7 +46,7 @@ def log_reader(
         return  # It is a model of the benchmark that it was trained on.
     about = client.get_run(run)
     example = input_example(recipe)
-    loading = card.from_mlflow(run, example.to_dict("records")[0])
+    loading = card.from_mlflow(run, example.to_dict("records")[0], client.tracking_uri)
     text = card.write(recipe, metrics, trial, loading=loading, commit=about.data.tags.get("git_sha"))
     digest = hashlib.sha256(f"{text}{recipe.model_dump_json()}".encode()).hexdigest()
     known = logged_model(client, about)
