@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coattend.answering import recipe as recipes
-from coattend.answering.found import MODEL, READER
+from coattend.answering.found import MODEL, READER, client_of
 from coattend.answering.packing import pack
 from coattend.answering.recipe import Recipe
 from coattend.serving import card
@@ -47,7 +47,7 @@ def log_reader(
     about = client.get_run(run)
     example = input_example(recipe)
     loading = card.from_mlflow(run, example.to_dict("records")[0], client.tracking_uri)
-    text = card.write(recipe, metrics, trial, loading=loading, commit=about.data.tags.get("git_sha"))
+    text = card.write(recipe, metrics, trial, loading=loading, commit=commit_of(about.data.tags))
     digest = hashlib.sha256(f"{text}{recipe.model_dump_json()}".encode()).hexdigest()
     known = logged_model(client, about)
     if known is not None and known.tags.get(CARD_DIGEST) == digest:
@@ -70,6 +70,28 @@ def logged_model(client: "MlflowClient", run: "Run") -> "LoggedModel | None":
     """A run's whole model; None if its reader is not logged."""
     found = client.search_logged_models([run.info.experiment_id], f"source_run_id = '{run.info.run_id}'")
     return next((one for one in found if one.status == "READY"), None)
+
+
+def commit_of(tags: Mapping[str, str]) -> str | None:
+    """The commit that a run's tags name, and whether there was more than that; None where they name none."""
+    changed = " with changes that were not committed" if tags.get("git_dirty") == "true" else ""
+    return f"{tags['git_sha']}{changed}" if "git_sha" in tags else None
+
+
+def commit_of_trial(store: str, trial: str) -> str | None:
+    """The commit that the first run of a trial names; None where the store has none.
+
+    Args:
+        store: Address of the MLflow store.
+        trial: The trial's id.
+    """
+    client = client_of(store)
+    if client is None:
+        return None
+    experiments = [one.experiment_id for one in client.search_experiments()]
+    order = ["attributes.start_time ASC"]
+    runs = client.search_runs(experiments, f"tags.trial_id = '{trial}'", max_results=1, order_by=order)
+    return commit_of(runs[0].data.tags) if runs else None
 
 
 def _create(

@@ -50,9 +50,13 @@ def log_values(client: "MlflowClient", run: str, values: dict[str, float], step:
 
 
 def common_tags(project: Path) -> dict[str, str]:
-    """Tags of every run: the process that it belongs to, and the commit of the code."""
-    commit = _git(project, "rev-parse", "HEAD") or os.environ.get(COMMIT)
-    return {PROCESS: this_process()} | ({"git_sha": commit} if commit else {})
+    """Tags of every run: the process that it belongs to, the commit of the code, and whether more was changed."""
+    commit = _git(project, "rev-parse", "HEAD")
+    if commit is None:
+        named = os.environ.get(COMMIT)
+        return {PROCESS: this_process()} | ({"git_sha": named} if named else {})
+    changed = _git(project, "status", "--porcelain", "--", "src", "conf")
+    return {PROCESS: this_process(), "git_sha": commit, "git_dirty": "true" if changed else "false"}
 
 
 def _git(project: Path, *command: str) -> str | None:
