@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from coattend.tracking.store import COMMIT, client_of, experiment_of
+
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
 
@@ -37,3 +39,25 @@ def test_what_is_copied_is_a_project(tmp_path):
         [BIN / "kedro", "registry", "list"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0 and "study_duma_table7" in done.stdout, done.stderr
+
+
+def test_the_image_knows_the_commit_that_it_was_built_of():
+    assert f"ENV {COMMIT}=${COMMIT}\n" in (ROOT / "Dockerfile").read_text()
+    for file in ("Dockerfile", "docs/scale.md"):
+        (built,) = re.findall(r"docker build .*", (ROOT / file).read_text())
+        assert f'--build-arg {COMMIT}="$(git rev-parse HEAD)"' in built
+
+
+def test_what_mlflow_is_given_outlives_the_container(tmp_path, monkeypatch):
+    """Its database and, told by the experiment that a run writes to, the place of models, pages and predictions."""
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    client = client_of(tmp_path)
+    place = client.get_experiment(experiment_of(client, "dream", tmp_path)).artifact_location
+    artifacts = Path(place.removeprefix("file://")).relative_to(tmp_path)
+    text = (ROOT / "Dockerfile").read_text()
+    (database,) = re.findall(r"MLFLOW_TRACKING_URI=sqlite:///(\S+)", text)
+    for file in ("Dockerfile", "docs/scale.md"):
+        (command,) = re.findall(r"docker run (?:.*\\\n)*.*", (ROOT / file).read_text())
+        mounted = [Path(one) for one in re.findall(r"-v \S+?:(/[\w/]+)", command)]
+        for kept in (Path(database), Path("/coattend", artifacts)):
+            assert any(kept.is_relative_to(one) for one in mounted), kept

@@ -123,6 +123,7 @@ def test_a_store_never_sees_a_credential(tmp_path):
 
 def test_the_parameters_of_a_run_are_masked_in_its_store(tmp_path, monkeypatch):
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    from kedro.io import DataCatalog
     from kedro.pipeline import Pipeline, node
     from mlflow import MlflowClient
 
@@ -139,7 +140,7 @@ def test_the_parameters_of_a_run_are_masked_in_its_store(tmp_path, monkeypatch):
         (run,) = client.search_runs([experiment])
         told = json.loads(run.data.params["runtime_params"])
     finally:
-        hooks.after_pipeline_run()
+        hooks.after_pipeline_run(made, DataCatalog())
     assert told == {"benchmarks.sample.hub_token": MASK, "nested": {"password": MASK}, "turns": 5}
 
 

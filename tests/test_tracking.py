@@ -3,10 +3,13 @@ import subprocess
 import sys
 from threading import Barrier, Thread
 
+import pytest
+from kedro.io import DataCatalog, MemoryDataset
 from kedro.pipeline import Pipeline, node
 
+from coattend.serving.logged import commit_of
 from coattend.tracking.hooks import Tracking
-from coattend.tracking.store import client_of
+from coattend.tracking.store import client_of, common_tags
 
 BEGIN = """
 import sys
@@ -46,7 +49,8 @@ def test_nodes_that_run_at_once_track_their_trials_each_in_its_experiment_and_so
     names = ("dream", "race")
     nodes = {name: node(len, f"{name}.questions", f"{name}.plain.model", namespace=f"{name}.plain") for name in names}
     tracking, both = Tracking(), Barrier(len(names))
-    tracking.before_pipeline_run(RUN | {"project_path": str(tmp_path)}, Pipeline(list(nodes.values())))
+    pipeline = Pipeline(list(nodes.values()))
+    tracking.before_pipeline_run(RUN | {"project_path": str(tmp_path)}, pipeline)
 
     def train(name):
         tracking.before_node_run(nodes[name])
@@ -62,8 +66,58 @@ def test_nodes_that_run_at_once_track_their_trials_each_in_its_experiment_and_so
         thread.start()
     for thread in threads:
         thread.join()
-    tracking.after_pipeline_run()
+    tracking.after_pipeline_run(pipeline, DataCatalog())
     client = client_of(tmp_path)
     for name in names:
         runs = client.search_runs([client.get_experiment_by_name(name).experiment_id], "tags.kind = 'trial'")
         assert {run.data.tags["trial_id"] for run in runs} == {f"{name}0", f"{name}1"}
+
+
+def test_without_git_the_environment_names_the_commit(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("COATTEND_GIT_SHA", raising=False)
+    assert "git_sha" not in common_tags(tmp_path)
+    monkeypatch.setenv("COATTEND_GIT_SHA", "abc123")
+    assert common_tags(tmp_path)["git_sha"] == "abc123"
+
+
+def test_a_commit_with_changes_is_told_from_one_without(tmp_path):
+    def git(*command):
+        subprocess.run(["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b", *command], check=True)
+
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf/a.yml").write_text("a: 1\n")
+    git("init", "--quiet")
+    git("add", ".")
+    git("commit", "--quiet", "-m", "Begin")
+    (tmp_path / "mine.jsonl").write_text("{}\n")
+    assert common_tags(tmp_path)["git_dirty"] == "false"
+    (tmp_path / "conf/b.yml").write_text("b: 1\n")
+    changed = common_tags(tmp_path)
+    assert changed["git_dirty"] == "true" and len(changed["git_sha"]) == 40
+    assert commit_of(changed) == f"{changed['git_sha']} with changes that were not committed"
+
+
+@pytest.mark.parametrize("data", [["a1"], ["a1", "b2"], ["a1", "a1"]])
+def test_the_run_of_a_command_says_what_its_trials_were_trained_on(tmp_path, monkeypatch, data):
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    names = [f"sample.reader_{place}" for place in range(len(data))]
+    pipeline = Pipeline([node(len, "sample.questions", f"{name}.model", namespace=name) for name in names])
+
+    def hash_of_run(hashes, folder):
+        folder.mkdir()
+        trials = {
+            name: {"trials": [{"data": one}, {"failure": "cut off"}]} for name, one in zip(names, hashes, strict=True)
+        }
+        catalog = DataCatalog({f"{name}.model": MemoryDataset(one) for name, one in trials.items()})
+        tracking = Tracking()
+        tracking.before_pipeline_run(RUN | {"project_path": str(folder)}, pipeline)
+        tracking.after_pipeline_run(pipeline, catalog)
+        client = client_of(folder)
+        (run,) = client.search_runs([client.get_experiment_by_name("sample").experiment_id])
+        return run.data.tags["data_hash"]
+
+    found = hash_of_run(data, tmp_path / "one")
+    assert (found == "a1") == (set(data) == {"a1"})
+    if len(data) > 1:
+        assert found == hash_of_run(reversed(data), tmp_path / "other")

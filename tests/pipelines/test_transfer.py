@@ -2,7 +2,10 @@
 
 import json
 import re
+import shutil
+from pathlib import Path
 
+from huggingface_hub import ModelCard
 from mlflow import MlflowClient
 
 TRAINING = {"epochs": 1, "learning_rate": 1e-3, "max_length": 64}
@@ -60,3 +63,29 @@ def test_one_trial_answers_two_benchmarks_that_ask_for_it_at_once(
     # It is what the benchmark's own pipeline trains.
     kedro_run("training", "custom.plain", benchmarks={"custom": {"training": TRAINING}})
     assert list((folder / "06_models" / "trials").glob("*/trial.json")) == [trial]
+
+
+def test_a_card_tells_the_licence_of_what_its_reader_began_with(
+    custom_questions, kedro_run, project, sample_tables, monkeypatch
+):
+    monkeypatch.setenv("COATTEND_GIT_SHA", "abc123")
+    shutil.copytree(sample_tables, project / "data" / "test")
+    research = {"sample": {"licence": "For non-commercial research only."}}
+    kedro_run("training", "sample.plain", benchmarks={"sample": {"training": TRAINING | {"max_questions": 24}}})
+    (first,) = (project / "data/test/06_models/trials").iterdir()
+    benchmarks = research | {"custom": {"training": TRAINING | {"start_from": first.name}}}
+    kedro_run("ingestion,tagging,tokenization", "custom")
+    kedro_run("training,evaluation", "custom.plain", benchmarks=benchmarks, tracking={"models": True})
+    client = MlflowClient(f"sqlite:///{project / 'mlflow.db'}")
+    (model,) = client.search_logged_models([client.get_experiment_by_name("custom").experiment_id])
+    (parent,) = client.search_runs([model.experiment_id], "tags.kind = 'kedro run'")
+    assert parent.data.tags["data_hash"] == client.get_run(model.source_run_id).data.tags["data_hash"]
+    text = Path(model.artifact_location.removeprefix("file://"), "README.md").read_text()
+    for said in (f"It began with the trial `{first.name}`", f": {research['sample']['licence']}\n", "research only: a"):
+        assert said in text
+    assert research["sample"]["licence"] in model.tags["licence"]
+    kedro_run("share", share={"model": model.tags["trial_id"]}, benchmarks=benchmarks)
+    (shared,) = (project / "data/test/07_model_output/shared").glob("*/README.md")
+    assert "commit abc123" in shared.read_text()
+    data = ModelCard.load(shared).data
+    assert (data.license, data.license_name) == ("other", "data-of-sample")

@@ -1,12 +1,15 @@
 """The card of a logged reader says what it is, and is renewed when it would say something else."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 from mlflow import MlflowClient
+from sampled import trial_of
 
 from coattend.answering import recipe as recipes
+from coattend.answering.trained_on import TrainedOn
 from coattend.serving import card
 from coattend.serving.logged import log_reader
 
@@ -19,10 +22,13 @@ def evaluated(trained_sample):
     return trained_sample / "data/test/06_models/trials" / trial["trial_id"], metrics, trial
 
 
+LOADING = card.from_mlflow("r", {"passage": "x"}, "https://me:word@host:5000")
+
+
 def written(evaluated, **changed):
     folder, metrics, trial = evaluated
     recipe = recipes.read(folder).model_copy(update=changed)
-    return card.write(recipe, metrics, trial, loading=card.from_mlflow("r", {"passage": "x"}), commit="abc123")
+    return card.write(recipe, metrics, trial, loading=LOADING, commit="abc123")
 
 
 def test_it_names_data_licence_scores_parameters_and_code(evaluated):
@@ -55,9 +61,26 @@ def test_data_for_research_only_are_told_so(evaluated, name):
     assert card.RESEARCH_ONLY not in written(evaluated)
 
 
+def test_every_licence_is_told_of_what_a_reader_was_trained_on(evaluated):
+    folder, metrics, trial = evaluated
+    also = (TrainedOn(name="race", title="RACE", licence="For non-commercial research only."),)
+    recipe = recipes.read(folder).model_copy(update={"also_trained_on": also})
+    trial = trial | {"training": trial["training"] | {"train_on": {"sample": [], "race": []}}}
+    text = card.write(recipe, metrics, trial, loading="", commit=None)
+    assert f"questions of {recipe.title}, RACE;" in text
+    assert (
+        f"Data of {recipe.title}: {recipe.licence}\n\nData of RACE: {also[0].licence}\n\n{card.RESEARCH_ONLY}" in text
+    )
+    assert also[0].licence in recipe.licences and recipe.licence in recipe.licences
+
+
 def test_spans_with_the_embedded_encoder_bear_its_caution(evaluated):
     assert "SQuAD and TriviaQA" in written(evaluated, task="span")
     assert "SQuAD and TriviaQA" not in written(evaluated)
+
+
+def test_a_model_is_loaded_from_the_store_that_it_was_logged_in():
+    assert 'mlflow.set_tracking_uri("https://***@host:5000")' in LOADING
 
 
 def test_a_model_is_logged_once_and_its_card_renewed(trained_sample, evaluated, runs):
@@ -78,6 +101,33 @@ def test_a_model_is_logged_once_and_its_card_renewed(trained_sample, evaluated, 
     assert "another machine" in (place / "README.md").read_text()
     assert weights.stat().st_mtime_ns == was
     assert {one.status for one in logged()} == {"READY"}
+
+
+def test_no_file_of_a_logged_model_has_a_credential(trained_sample, tmp_path):
+    """Other than what its reader is built with."""
+    trial_folder = trial_of(trained_sample, "aoa_reader")
+    folder = shutil.copytree(trial_folder, tmp_path / trial_folder.name)
+    metrics = json.loads((trained_sample / "data/test/07_model_output/sample/aoa_reader/metrics.json").read_text())
+    secret = {"hub_token": "hf_secret", "nested": {"address": "https://me:word@host/glove.txt"}}
+    known = recipes.read(folder)
+    recipes.write(
+        known.model_copy(update={"options": known.options | secret, "encoder": "https://me:word@host/e"}), folder
+    )
+    (trial,) = metrics["trials"]
+    trial = trial | {"training": trial["training"] | {"api_key": "k-1234"}}
+    client = MlflowClient(f"sqlite:///{tmp_path / 'mlflow.db'}")
+    experiment = client.create_experiment("sample", artifact_location=(tmp_path / "artifacts").as_uri())
+    run = client.create_run(experiment).info.run_id
+    for device in ("cpu", "another"):  # The second time it gets a new card alone.
+        log_reader(client, run, folder, metrics, trial | {"device": device})
+        files = [file for file in (tmp_path / "artifacts").rglob("*") if file.is_file()]
+        assert {"README.md", "recipe.json", "MLmodel"} <= {file.name for file in files}
+        for file in files:
+            for word in (b"hf_secret", b"me:word", b"k-1234"):
+                assert word not in file.read_bytes(), file
+    text = next((tmp_path / "artifacts").rglob("README.md")).read_text()
+    assert '- hub_token: "***"' in text
+    assert f'set_tracking_uri("{client.tracking_uri}")' in text
 
 
 def test_readers_of_other_benchmarks_are_not_logged_again(trained_sample, evaluated, runs):

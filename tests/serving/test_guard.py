@@ -3,6 +3,9 @@
 import asyncio
 import json
 
+from starlette.testclient import TestClient
+
+from coattend.parameters import DemoParameters
 from coattend.serving.guard import Guard
 
 
@@ -79,3 +82,16 @@ def test_strings_that_never_end_take_no_longer_than_others():
     guard = guarded(echo, most_bytes=1_000_000)
     for body in (b'"' + b'\\"' * 400_000, b'"' + b'\\"' * 400_000 + b"\\"):
         assert asyncio.run(ask(guard, body)) == (200, body)
+
+
+def test_the_guard_alone_says_when_the_time_is_over(monkeypatch):
+    """MLflow's timer, a minute unless told otherwise, would answer 504 where more time is given."""
+    from fuzz.untrained import answerer
+
+    from coattend.serving.demo import application
+
+    monkeypatch.setenv("MLFLOW_SCORING_SERVER_REQUEST_TIMEOUT", "0")
+    demo = DemoParameters(seconds=600)
+    client = TestClient(application(answerer("span", demo.limits), demo), base_url="http://localhost")
+    answer = client.post("/invocations", json={"inputs": {"passage": "Mary slept.", "question": "Who slept?"}})
+    assert answer.status_code == 200, answer.text

@@ -84,6 +84,33 @@ def test_data_for_research_are_told_to_the_hub(trained_sample):
     assert data.license_link == "https://github.com/nlpdata/dream"
 
 
+@pytest.mark.parametrize(
+    ("own", "others", "told"),
+    [
+        ("Apache-2.0, as this project.", [], "apache-2.0"),
+        ("Apache-2.0, as this project.", ["CC BY 4.0"], "cc-by-4.0"),
+        ("CC BY-SA 4.0", ["CC BY 4.0"], "cc-by-sa-4.0"),
+        ("GFDL 1.3", ["Not stated by its publishers.", "CC BY 4.0"], "data-of-other-0"),
+        ("", ["For non-commercial research only."], "data-of-other-0"),
+        ("For non-commercial research only.", [""], "data-of-sample"),
+    ],
+)
+def test_the_licence_that_allows_least_is_the_readers(trained_sample, own, others, told):
+    from coattend.answering import recipe as recipes
+    from coattend.answering.trained_on import TrainedOn
+    from coattend.configuration import benchmark
+    from coattend.serving.hub_card import front_matter
+
+    also = tuple(
+        TrainedOn(name=f"other_{n}", title="", licence=licence, hub=f"them/{n}") for n, licence in enumerate(others)
+    )
+    recipe = recipes.read(trial_of(trained_sample, "poi_net"))
+    recipe = recipe.model_copy(update={"licence": own, "also_trained_on": also})
+    data = ModelCard(front_matter(recipe, {"splits": {}}, benchmark("sample"))).data
+    assert (data.license_name or data.license) == told
+    assert (data.datasets or []) == [one.hub for one in also]
+
+
 def test_what_cannot_be_shared_is_refused(run_trained, trained_sample):
     trial = trial_of(trained_sample, "poi_net").name
     for given, message in (

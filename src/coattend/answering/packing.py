@@ -26,7 +26,7 @@ def pack(trial: Path, target: Path) -> None:
     recipe = recipes.read(trial)
     processing = Processing.of(recipe, trial)
     shutil.copytree(trial / "model", target / "model")
-    recipes.write(recipe, target)
+    recipes.write(recipe.without_credentials(), target)
     if processing.subwords is not None:
         _keep_tokenizer(processing.subwords, target / TOKENIZER)
     tagger = processing.tagger.tagger

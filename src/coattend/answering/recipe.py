@@ -1,12 +1,15 @@
 """How a trained reader is asked: what has to be done to a text before it reads it, kept beside its trial."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
+from coattend.answering.trained_on import TrainedOn, also_trained_on
 from coattend.datasets.seals import check, is_whole, sealed
 from coattend.errors import CoattendError
+from coattend.masking import masked, masked_text
 from coattend.parameters import BenchmarkParameters, TaggingParameters
 from coattend.parameters.strict import Parameters
 from coattend.parameters.training import TrainingParameters
@@ -27,6 +30,7 @@ class Recipe(Parameters):
     title: str = Field(description="That benchmark's title.")
     licence: str = Field("", description="Licence note of that benchmark's data.")
     published_at: str = Field("", description="Where these data are published.")
+    also_trained_on: tuple[TrainedOn, ...] = Field((), description="Other benchmarks that it has learned from.")
     task: Literal["options", "span", "word"] = Field(description="What the benchmark's questions ask for.")
     reader: str = Field(description="Name of the reader in the registry.")
     head: str = Field(description="Its head.")
@@ -45,6 +49,23 @@ class Recipe(Parameters):
     null_threshold: float | None = Field(None, description="How much likelier no answer must be; null: always one.")
 
     @property
+    def trained_on(self) -> tuple[TrainedOn, ...]:
+        """All that it has learned from, its own benchmark first."""
+        about = {"title": self.title, "licence": self.licence, "published_at": self.published_at}
+        return TrainedOn(name=self.benchmark, **about), *self.also_trained_on
+
+    @property
+    def licences(self) -> str:
+        """The licence notes of all that it has learned from, in one line."""
+        if not self.also_trained_on:
+            return self.licence
+        return " ".join(f"{one.title}: {one.told}" for one in self.trained_on)
+
+    def without_credentials(self) -> "Recipe":
+        """The same as others may see it; what it takes to ask the reader is no credential."""
+        return self.model_copy(update={"options": masked(self.options), "encoder": masked_text(self.encoder)})
+
+    @property
     def needs_options(self) -> bool:
         """Whether a question without options cannot be asked."""
         return self.task == "options" or self.words_as_options
@@ -56,7 +77,13 @@ class Recipe(Parameters):
         return TrainingParameters(**{name: getattr(self, name) for name in names}, precision="fp32")
 
 
-def recipe_of(plan: Plan, trial: dict[str, Any], benchmark: BenchmarkParameters, tagging: TaggingParameters) -> Recipe:
+def recipe_of(
+    plan: Plan,
+    trial: dict[str, Any],
+    benchmark: BenchmarkParameters,
+    tagging: TaggingParameters,
+    also: tuple[TrainedOn, ...] = (),
+) -> Recipe:
     """The recipe of a trial.
 
     Args:
@@ -64,6 +91,7 @@ def recipe_of(plan: Plan, trial: dict[str, Any], benchmark: BenchmarkParameters,
         trial: What it came to.
         benchmark: What it was trained on.
         tagging: The profile that its texts were tagged with.
+        also: Other benchmarks that its reader has learned from.
     """
     training = plan.training
     return Recipe(
@@ -74,6 +102,7 @@ def recipe_of(plan: Plan, trial: dict[str, Any], benchmark: BenchmarkParameters,
         title=benchmark.title,
         licence=benchmark.licence,
         published_at=benchmark.published_at,
+        also_trained_on=also,
         task=plan.source.task,
         reader=plan.reader,
         head=plan.head,
@@ -94,7 +123,12 @@ def recipe_of(plan: Plan, trial: dict[str, Any], benchmark: BenchmarkParameters,
 
 
 def keep_recipes(
-    plan: Plan, model: dict[str, Any], store: Path, benchmark: BenchmarkParameters, tagging: TaggingParameters
+    plan: Plan,
+    model: dict[str, Any],
+    store: Path,
+    benchmark: BenchmarkParameters,
+    tagging: TaggingParameters,
+    benchmarks: Mapping[str, Any],
 ) -> None:
     """Write the recipe of each finished trial into its folder.
 
@@ -106,6 +140,7 @@ def keep_recipes(
         store: The folder of all trials.
         benchmark: What they are asked; where that is not what they were trained on, nothing is written.
         tagging: The profile that texts were tagged with.
+        benchmarks: Every benchmark's parameters.
     """
     if plan.training.reads != "all":
         return
@@ -117,7 +152,8 @@ def keep_recipes(
                 cure = "Run the pipeline training again: it mends it"
                 raise CoattendError("is not what was written", where=str(folder / "trial.json"), cure=cure)
             if content["benchmark"] == plan.benchmark:
-                write(recipe_of(plan, trial, benchmark, tagging), folder)
+                also = also_trained_on(content, store, benchmarks)
+                write(recipe_of(plan, trial, benchmark, tagging, also), folder)
 
 
 def weights_of(folder: Path) -> Path:

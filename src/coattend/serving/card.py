@@ -7,6 +7,7 @@ from typing import Any
 
 from coattend.answering.recipe import Recipe
 from coattend.evaluation.groups import EVERYTHING
+from coattend.masking import masked, masked_text
 from coattend.reporting.notes import ENCODER_NOTE
 
 FILE = "README.md"
@@ -60,16 +61,23 @@ def _answers(recipe: Recipe) -> str:
 
 
 def _data(recipe: Recipe, trial: Mapping[str, Any]) -> Iterator[str]:
-    of = ", ".join(trial["training"].get("train_on") or ()) or recipe.title
+    named = {one.name: one.title for one in recipe.trained_on}
+    of = ", ".join(named.get(one, one) for one in trial["training"].get("train_on") or (recipe.benchmark,))
     yield f"Trained on {trial['questions']:,} questions of {of}; a hash of them is `{trial['data']}`."
-    if recipe.published_at:
-        yield f"Published at {recipe.published_at}."
-    yield f"Words are tagged by {recipe.tagger}; the encoder and its tokenizer come from `{recipe.encoder}`."
+    if trial["training"].get("start_from"):
+        every = ", ".join(named.values())
+        yield f"It began with the trial `{trial['training']['start_from']}`; all that it has learned from: {every}."
+    for one in recipe.trained_on:
+        if one.published_at:
+            yield f"Published at {one.published_at}."
+    encoder = masked_text(recipe.encoder)
+    yield f"Words are tagged by {recipe.tagger}; the encoder and its tokenizer come from `{encoder}`."
 
 
 def _licence(recipe: Recipe) -> Iterator[str]:
-    yield f"Data: {recipe.licence or 'their publishers state none that is known here.'}"
-    if "research" in recipe.licence:
+    for one in recipe.trained_on:
+        yield f"Data of {one.title}: {one.told}"
+    if any(one.for_research for one in recipe.trained_on):
         yield RESEARCH_ONLY
     yield "Code: Apache-2.0. The encoder has a licence of its own."
 
@@ -101,24 +109,25 @@ def _cautions(recipe: Recipe, trial: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _parameters(recipe: Recipe, trial: Mapping[str, Any]) -> str:
-    told = recipe.options | {f"training.{name}": value for name, value in trial["training"].items()}
+    told = masked(recipe.options | {f"training.{name}": value for name, value in trial["training"].items()})
     lines = [f"- {trial['parameters']:,} trained numbers; {trial['precision']}, on {trial['device']}"]
     return "\n".join([*lines, *(f"- {name}: {json.dumps(value)}" for name, value in told.items())])
 
 
-def from_mlflow(run: str, example: Mapping[str, Any]) -> str:
+def from_mlflow(run: str, example: Mapping[str, Any], store: str) -> str:
     """How the model of a run is loaded.
 
     Args:
         run: Its id.
         example: A question that it can answer.
+        store: Address of the MLflow store; credentials in it are masked.
     """
     return "\n".join(
         [
             "With coattend installed, and in its project's folder:",
             "",
             "```python",
-            'import mlflow; mlflow.set_tracking_uri("sqlite:///mlflow.db")',
+            f'import mlflow; mlflow.set_tracking_uri("{masked_text(store)}")',
             f'reader = mlflow.pyfunc.load_model("runs:/{run}/model")',
             f"reader.predict([{dict(example)!r}])",
             "```",

@@ -1,11 +1,13 @@
 """A small application that shows one trained reader: MLflow's own server of models, and a page to ask it by."""
 
+import math
 import threading
 import time
 from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
+from mlflow.environment_variables import MLFLOW_SCORING_SERVER_REQUEST_TIMEOUT
 from mlflow.exceptions import MlflowException
 from mlflow.models import Model
 from mlflow.protos.databricks_pb2 import RESOURCE_EXHAUSTED
@@ -31,6 +33,8 @@ def application(answerer: Answerer, demo: DemoParameters) -> Application:
         demo: Its limits, and where it listens: on this machine alone it answers to this machine's names alone, so
             that no page of another site can ask it.
     """
+    # MLflow's own server gives up after a minute, with 504: that the time is over is the guard's to say.
+    MLFLOW_SCORING_SERVER_REQUEST_TIMEOUT.set(math.ceil(demo.seconds) + 1)
     inner = scoring_server.init(_pyfunc(answerer, demo.seconds))
     example = input_example(answerer.recipe).to_dict("records")[0]
     text = page.render(answerer.recipe, example, demo.limits)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from coattend.answering.recipe import Recipe
+from coattend.answering.trained_on import TrainedOn
 from coattend.evaluation.groups import EVERYTHING
 from coattend.evaluation.scoring import METRICS
 from coattend.parameters import BenchmarkParameters
@@ -18,8 +19,8 @@ TASKS = {"options": "multiple-choice", "span": "question-answering", "word": "qu
 NAMES = {"exact": "exact_match"}
 """What the Hub calls metrics, where that differs."""
 
-LICENCES = {"Apache-2.0": "apache-2.0", "CC BY-SA 4.0": "cc-by-sa-4.0", "CC BY 4.0": "cc-by-4.0", "GFDL": "gfdl"}
-"""How a licence note may begin, and what the Hub calls that licence."""
+LICENCES = {"Apache-2.0": "apache-2.0", "CC BY 4.0": "cc-by-4.0", "CC BY-SA 4.0": "cc-by-sa-4.0", "GFDL": "gfdl"}
+"""How a licence note may begin, and what the Hub calls that licence, from what allows most to what allows least."""
 
 EMBEDDED = "sentence-transformers/all-MiniLM-L6-v2"
 """The encoder that comes with the project, by its name on the Hub."""
@@ -41,7 +42,7 @@ def front_matter(recipe: Recipe, metrics: Mapping[str, Any], benchmark: Benchmar
         library_name="coattend",
         pipeline_tag=TASKS[recipe.task],
         tags=["machine-reading-comprehension", recipe.reader],
-        datasets=[benchmark.hub] if benchmark.hub else None,
+        datasets=[one for one in (benchmark.hub, *(other.hub for other in recipe.also_trained_on)) if one] or None,
         metrics=[NAMES.get(name, name) for name in METRICS[recipe.task]],
         model_name=f"{recipe.name} on {recipe.title}",
         eval_results=list(_results(recipe, metrics, benchmark.hub or benchmark.name)),
@@ -94,11 +95,22 @@ def _results(recipe: Recipe, metrics: Mapping[str, Any], dataset: str) -> Iterat
 
 
 def _licence(recipe: Recipe) -> dict[str, str]:
-    """That of the data: a reader has learned from them."""
-    known = next((name for note, name in LICENCES.items() if recipe.licence.startswith(note)), None)
+    """That of the data that allow least: a reader has learned from them all."""
+    data = max(recipe.trained_on, key=_strictness)
+    known = _known(data)
     if known:
-        return {"license": known}
-    address = re.search(r"https?://[^\s()]+", recipe.published_at)
-    return {"license": "other", "license_name": f"data-of-{recipe.benchmark.replace('_', '-')}"} | (
+        return {"license": LICENCES[known]}
+    address = re.search(r"https?://[^\s()]+", data.published_at)
+    return {"license": "other", "license_name": f"data-of-{data.name.replace('_', '-')}"} | (
         {"license_link": address[0]} if address else {}
     )
+
+
+def _strictness(data: TrainedOn) -> int:
+    """How little a licence allows: most what is for research only, then what nobody states or the Hub does not know."""
+    known = _known(data)
+    return list(LICENCES).index(known) if known else len(LICENCES) + data.for_research
+
+
+def _known(data: TrainedOn) -> str | None:
+    return next((note for note in LICENCES if data.licence.startswith(note)), None)

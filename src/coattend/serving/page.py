@@ -47,7 +47,7 @@ def render(recipe: Recipe, example: Mapping[str, Any], limits: Limits) -> str:
         limits: What may be asked.
     """
     named = f"{recipe.name}, trained on {recipe.title} (trial {recipe.trial_id})"
-    licence = f"Licence of its data: {recipe.licence}" if recipe.licence else ""
+    licence = f"Licence of its data: {recipe.licences}" if recipe.licences else ""
     body = [
         f'<p class="quiet">{escape(named)}. {escape(licence)}</p>',
         '<form id="form">',

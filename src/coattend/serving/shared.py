@@ -23,7 +23,13 @@ CONFIG = "config.json"
 
 
 def write(
-    trial: FinishedTrial, target: Path, tables: StoredTables, benchmark: BenchmarkParameters, *, to: str
+    trial: FinishedTrial,
+    target: Path,
+    tables: StoredTables,
+    benchmark: BenchmarkParameters,
+    *,
+    to: str,
+    commit: str | None,
 ) -> dict[str, Any]:
     """Write a trial's reader so that others can have it; what lies at the target is replaced once all is written.
 
@@ -33,6 +39,7 @@ def write(
         tables: The tables of all benchmarks.
         benchmark: What it was trained on.
         to: Its name on the Hub; empty: none yet.
+        commit: The commit of the project that trained it, if it is known.
 
     Returns:
         What was written, and the scores that stand on its card.
@@ -42,10 +49,10 @@ def write(
     """
     from coattend.serving.signature import input_example
 
-    recipe = recipes.read(trial.folder)
+    recipe = recipes.read(trial.folder).without_credentials()
     metrics = scores_of(trial, recipe, tables)
     example = input_example(recipe).to_dict("records")[0]
-    told = card.write(recipe, metrics, trial.outcome, loading=hub_card.loading(to, example), commit=None)
+    told = card.write(recipe, metrics, trial.outcome, loading=hub_card.loading(to, example), commit=commit)
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".") as temporary:
         made = Path(temporary, target.name)

@@ -4,7 +4,7 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from coattend.evaluation.scoring import by_name
 from coattend.masking import masked
 from coattend.parameters import TrackingParameters
 from coattend.tracking import studies, trials
+from coattend.tracking.data_hash import data_hash
 from coattend.tracking.processes import close_orphans
 from coattend.tracking.store import address_of, client_of, common_tags, experiment_of, log_values
 from coattend.training import events
@@ -121,9 +122,13 @@ class Tracking:
                 studies.write_findings(client_of(self._project), data, name, parent, self._project)
 
     @hook_impl
-    def after_pipeline_run(self) -> None:
-        """Close the parent runs."""
-        self._close("FINISHED")
+    def after_pipeline_run(self, pipeline: Pipeline, catalog: Any) -> None:
+        """Say in the parent runs what their trials were trained on, and close them."""
+        nodes = [node for node in pipeline.nodes if _is_tracked(node)]
+        self._close(
+            "FINISHED",
+            {name: data_hash((node for node in nodes if _experiment(node) == name), catalog) for name in _parents()},
+        )
 
     @hook_impl
     def on_pipeline_error(self, error: BaseException) -> None:
@@ -196,16 +201,19 @@ class Tracking:
         }
         log_values(client, parent, values)
 
-    def _close(self, status: str) -> None:
+    def _close(self, status: str, data: Mapping[str, str | None] | None = None) -> None:
         if not _parents():
             return
         for trial in self._open.values():
             trial.stop_watching()
         runs = [*(trial.run for trial in self._open.values()), *_parents().values()]
+        of_parents = [(run, learned) for name, run in _parents().items() if (learned := (data or {}).get(name))]
         self._open.clear()
         del os.environ[PARENTS]
         try:
             with asking(address_of(self._project)):
+                for run, learned in of_parents:
+                    client_of(self._project).set_tag(run, "data_hash", learned)
                 for run in runs:
                     client_of(self._project).set_terminated(run, status)
         except CoattendError as error:  # All else is done, or another error is on its way.

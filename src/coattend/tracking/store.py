@@ -1,5 +1,6 @@
 """The MLflow store of a project, and how values are written into it."""
 
+import os
 import subprocess
 import time
 from pathlib import Path
@@ -12,6 +13,9 @@ from coattend.tracking.processes import PROCESS, this_process
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
+
+COMMIT = "COATTEND_GIT_SHA"
+"""Environment variable that names the commit of the code where git cannot tell it, as in an image."""
 
 
 def client_of(project: Path) -> "MlflowClient":
@@ -46,10 +50,22 @@ def log_values(client: "MlflowClient", run: str, values: dict[str, float], step:
 
 
 def common_tags(project: Path) -> dict[str, str]:
-    """Tags of every run: the process that it belongs to, and the commit of the code."""
-    command = ["git", "-C", str(project), "rev-parse", "HEAD"]
-    commit = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    return {PROCESS: this_process()} | ({"git_sha": commit} if commit else {})
+    """Tags of every run: the process that it belongs to, the commit of the code, and whether more was changed."""
+    commit = _git(project, "rev-parse", "HEAD")
+    if commit is None:
+        named = os.environ.get(COMMIT)
+        return {PROCESS: this_process()} | ({"git_sha": named} if named else {})
+    changed = _git(project, "status", "--porcelain", "--", "src", "conf")
+    return {PROCESS: this_process(), "git_sha": commit, "git_dirty": "true" if changed else "false"}
+
+
+def _git(project: Path, *command: str) -> str | None:
+    """What git says; None where there is no git, or no repository."""
+    try:
+        told = subprocess.run(["git", "-C", str(project), *command], capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    return None if told.returncode else told.stdout.strip()
 
 
 def _alone(project: Path) -> FileLock:

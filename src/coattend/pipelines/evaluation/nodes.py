@@ -29,6 +29,7 @@ def predict(
     encoder: EncoderParameters,
     tokenizer: TokenizerParameters,
     tagging: TaggingParameters,
+    benchmarks: dict[str, Any],
     engine: EngineParameters = LOCAL,
     tags: pads.Dataset | None = None,
 ) -> tuple[pa.Table, pa.Table]:
@@ -42,7 +43,7 @@ def predict(
     from coattend.training.predict import predict_all
 
     plan = plan_of(questions, passages, tokens, tags, benchmark, reader, encoder, tokenizer)
-    keep_recipes(plan, model, trials, benchmark, tagging)
+    keep_recipes(plan, model, trials, benchmark, tagging, benchmarks)
     return predict_all(plan, model, trials, engine=engine)
 
 

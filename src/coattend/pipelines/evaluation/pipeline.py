@@ -27,7 +27,8 @@ def create_pipeline(
     """
     texts = texts_of(benchmark, tagging, tokenizer, reads_words=reads_words)
     parameters = model_parameters(benchmark, reader, encoder, tokenizer) | {
-        "params:tagging": f"params:taggings.{tagging}"
+        "params:tagging": f"params:taggings.{tagging}",
+        "params:benchmarks": "params:benchmarks",
     }
     return Pipeline(
         [

@@ -38,6 +38,7 @@ def write(
     from coattend.answering import recipe as recipes
     from coattend.answering.found import find, listed
     from coattend.serving import shared as sharing
+    from coattend.serving.logged import commit_of_trial
     from coattend.training.finished import find_trial
 
     if not share.model:
@@ -48,7 +49,8 @@ def write(
     trial = find_trial(trials, recipe.trial_id, "share.model")
     benchmark = BenchmarkParameters.model_validate(benchmarks[recipe.benchmark])
     target = shared / f"{recipe.benchmark}-{recipe.name}-{trial.id}"
-    written = sharing.write(trial, target, stored_tables, benchmark, to=share.to)
+    commit = commit_of_trial(mlflow_store, trial.id)
+    written = sharing.write(trial, target, stored_tables, benchmark, to=share.to, commit=commit)
     logger.info("%s is ready to be shared: %s; prediction.model takes that folder, too", trial, target)
     return written
 

@@ -85,6 +85,7 @@ def run_variant(
     about: StudyParameters,
     settings: StudySettings,
     costs: dict[str, Any],
+    benchmarks: dict[str, Any],
     engine: EngineParameters = LOCAL,
     tags: pads.Dataset | None = None,
     start: dict[str, Any] | None = NO_START,
@@ -105,6 +106,7 @@ def run_variant(
         about: The study; where it has a search, the variant's training is tuned first.
         settings: What all studies share.
         costs: What `prepare` found; a variant that it left out is not trained.
+        benchmarks: Every benchmark's parameters.
         engine: Where its trials are trained and asked.
         tags: Its words, for readers of words.
         start: What the trials of the variant that it starts from came to; None where that was not run.
@@ -144,7 +146,7 @@ def run_variant(
     outcomes = train_seeds(trained, trials, processes=settings.processes, engine=engine)
     outcome = named | {"task": asked.source.task, "trials": outcomes} | found
     if trained.benchmark == benchmark.name:
-        keep_recipes(trained, outcome, trials, benchmark, tagging)
+        keep_recipes(trained, outcome, trials, benchmark, tagging, benchmarks)
     answers, outcomes = predict_each(asked, outcome, trials, engine=engine)
     return outcome | {"trials": outcomes}, answers
 

@@ -134,6 +134,7 @@ def _variant(
         "settings": "params:study",
         "engine": "params:engine",
         "costs": f"study.{study}.costs",
+        "benchmarks": "params:benchmarks",
     }
     namespace = f"study.{study}.{benchmark}"
     for other in also:
