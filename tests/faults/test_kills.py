@@ -31,25 +31,30 @@ def warm(tmp_path_factory):
 def test_a_save_that_is_killed_anywhere(warm, tmp_path_factory, kind):
     """Before every single change of a file, first where nothing was, then where an older version is replaced."""
     folder = warm.folder / kind
-    whole = {}
-    for version in ("first", "second"):
-        assert warm.call(kind, str(folder), version).code == 0
-        whole[version] = saving.load(kind, str(folder))
-    for before in (None, "first"):
-        shutil.rmtree(folder)
+
+    def save(*versions):
+        shutil.rmtree(folder, ignore_errors=True)
+        for version in versions:
+            assert warm.call(kind, str(folder), version).code == 0
+
+    for before in ([], ["first"]):
+        save(*before, "second")
+        whole = saving.load(kind, str(folder))
+        save(*before)
+        old = saving.load(kind, str(folder)) if before else []
         at, killed = 0, True
         while killed:
             at += 1
-            shutil.rmtree(folder, ignore_errors=True)
-            if before:
-                assert warm.call(kind, str(folder), before).code == 0
+            save(*before)
             killed = warm.call(kind, str(folder), "second", kill_at=at).code == -9
             try:
-                assert saving.load(kind, str(folder)) in (*whole.values(), whole["second"][-1:], [])
+                assert saving.load(kind, str(folder)) in (old, whole)
             except DatasetError as told:
-                assert "is not finished" in str(told) or "does not exist" in str(told)
+                # Of several shards one is replaced before the other; a file that was there is never away.
+                assert "is not finished" in str(told) if kind == "shards" else "does not exist" in str(told)
+                assert kind == "shards" or not before
             assert warm.call(kind, str(folder), "second").code == 0
-            assert saving.load(kind, str(folder)) in (whole["second"], whole["second"][-1:])
+            assert saving.load(kind, str(folder)) == whole
             # Empty files stay, as another process may have just made them; those of digests go with the next change.
             assert not [left for left in folder.glob(".[!.]*.part") if left.stat().st_size]
         assert at > 5
