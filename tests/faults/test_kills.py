@@ -1,6 +1,5 @@
 """SIGKILL at any moment: nothing half-written is taken as done, and the next run ends as an undisturbed one."""
 
-import hashlib
 import json
 import os
 import shutil
@@ -9,6 +8,7 @@ from random import Random
 import pytest
 import saving
 from kedro.io import DatasetError
+from lasting import digests
 from warm import Warm
 
 KILLS = int(os.environ.get("KILLS", "4"))
@@ -58,30 +58,6 @@ def test_a_save_that_is_killed_anywhere(warm, tmp_path_factory, kind):
             # Empty files stay, as another process may have just made them; those of digests go with the next change.
             assert not [left for left in folder.glob(".[!.]*.part") if left.stat().st_size]
         assert at > 5
-
-
-def digests(folder):
-    """Every file that a stage has written under its final name, but for what tells the time or the machine."""
-    found = {}
-    for file in sorted(folder.rglob("*")):
-        if file.is_file() and not file.name.startswith("."):
-            found[str(file.relative_to(folder))] = hashlib.sha256(_lasting(file)).hexdigest()
-    return found
-
-
-def _lasting(file):
-    if file.suffix != ".json":
-        return file.read_bytes()
-    return json.dumps(_without_costs(json.loads(file.read_text())), sort_keys=True).encode()
-
-
-COSTS = ("seconds", "questions_per_second", "peak_memory_mib")
-
-
-def _without_costs(value):
-    if isinstance(value, dict):
-        return {key: _without_costs(one) for key, one in value.items() if key not in COSTS}
-    return [_without_costs(one) for one in value] if isinstance(value, list) else value
 
 
 STAGES = {
