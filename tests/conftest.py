@@ -161,6 +161,7 @@ def kedro(project) -> Callable[..., subprocess.CompletedProcess]:
 
     def command(*arguments: str, **options: Any) -> subprocess.CompletedProcess:
         environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "200"} | options.pop("environment", {})
+        environment.pop("PYTHONWARNINGS", None)  # Who types the command has not silenced Python, as the Makefile does.
         return subprocess.run(
             [Path(sys.executable).parent / "kedro", *arguments],
             cwd=project,

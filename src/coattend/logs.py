@@ -26,6 +26,8 @@ def fit_output() -> None:
     """Put plain lines in the place of Kedro's columns, which are cut at 80 characters where there is no terminal."""
     # What it says of parameters in several lines is told in one, as the run's error.
     logging.getLogger("kedro.validation.parameter_validator").setLevel(logging.CRITICAL)
+    # It warns of a file that only runs of everything write, and that nothing here reads.
+    logging.getLogger("kedro_viz.integrations.kedro.run_hooks").setLevel(logging.ERROR)
     if sys.stdout.isatty():
         return
     root = logging.getLogger()

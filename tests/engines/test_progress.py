@@ -1,4 +1,10 @@
-"""How far work is, where there is no terminal."""
+"""How far work is, on a terminal and where there is none."""
+
+import os
+import re
+import subprocess
+import sys
+from contextlib import suppress
 
 import pytest
 
@@ -29,3 +35,36 @@ def test_work_that_takes_no_time_says_nothing(caplog):
 )
 def test_the_rest_is_told_for_people(seconds, done, total, said):
     assert left(seconds, done, total) == said
+
+
+WORK = "from coattend.engines.progress import shown; list(shown((n for n in range(3)), 3, 'Tagging'))"
+COLOUR = re.compile(r"\x1b\[[0-9;]*[34][0-9][0-9;]*m")
+
+
+def on_a_terminal(**environment):
+    """What the work shows there."""
+    own, its = os.openpty()
+    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
+    kept |= {"TERM": "xterm-256color", "COLUMNS": "100"} | environment
+    with subprocess.Popen([sys.executable, "-c", WORK], stdin=its, stdout=its, stderr=its, env=kept) as process:
+        os.close(its)
+        said = b""
+        with suppress(OSError):  # Which is how the end of a terminal is told.
+            while part := os.read(own, 4096):
+                said += part
+        os.close(own)
+    assert process.returncode == 0, said
+    return said.decode()
+
+
+def test_a_terminal_has_a_bar_with_the_time_that_is_left():
+    shown = on_a_terminal()
+    assert "Tagging" in shown and "━" in shown and "100%" in shown
+    assert re.search(r"\d:\d\d:\d\d", shown)
+    assert COLOUR.search(shown)
+
+
+def test_no_color_leaves_the_bar_and_takes_its_colours():
+    shown = on_a_terminal(NO_COLOR="1")
+    assert "Tagging" in shown and "━" in shown and "100%" in shown
+    assert not COLOUR.search(shown)

@@ -1,11 +1,13 @@
 """Two runs at once in one project: each ends as it would alone."""
 
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from lasting import digests
 from warm import Warm
 
 
@@ -21,15 +23,24 @@ def test_two_processes_save_the_same_things_at_once(tmp_path):
 
 @pytest.mark.slow
 def test_two_runs_of_one_reader_at_once(kedro, project):
-    """Raw files, tables and the trial are made by whichever comes first; the other waits or does the same."""
-    command = [Path(sys.executable).parent / "kedro", "run", "--env", "test", "--namespaces", "sample"]
+    """Raw files, tables and the trial are made by whichever comes first; the other waits or does the same.
+
+    They are those of a run that is alone.
+    """
+    command = ["run", "--env", "test", "--namespaces", "sample"]
     command += ["--pipelines", "ingestion,tagging,tokenization,training,evaluation"]
     command += ["--to-outputs", "sample.as_reader.metrics"]
     command += ["--params", "readers.as_reader.vectors=random,readers.as_reader.hidden=8"]
+    program = Path(sys.executable).parent / "kedro"
     started = [
-        subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        subprocess.Popen([program, *command], cwd=project, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         for _ in range(2)
     ]
     said = [one.communicate(timeout=500)[0] for one in started]
     assert [one.returncode for one in started] == [0, 0], said
     assert len(list(project.glob("data/test/06_models/trials/*/outcome.json"))) == 1
+    both = digests(project / "data")
+    shutil.rmtree(project / "data")
+    alone = kedro(*command)
+    assert alone.returncode == 0, alone.stdout
+    assert digests(project / "data") == both

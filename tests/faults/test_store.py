@@ -6,6 +6,8 @@ from contextlib import closing
 import pytest
 from mlflow import MlflowClient
 
+from coattend.answering.found import logged_models
+from coattend.datasets import mlflow_store
 from coattend.errors import CoattendError
 from coattend.training import events
 
@@ -56,6 +58,47 @@ def test_a_store_that_is_locked_or_away_is_told_before_anything_runs(run_shared,
     with pytest.raises(CoattendError, match=f"MLflow's store cannot be used .*127.0.0.1.*{CURE}"):
         run_shared("training", "sample.as_reader", **TINY)
     assert not list(shared_project.glob("data/test/06_models/trials/*"))
+
+
+RUN = "0" * 32
+ASKING = {
+    "champion": {},
+    "verify": {"run": RUN},
+    "prediction": {"prediction": {"model": RUN, "input": "asked.jsonl"}},
+    "share": {"share": {"model": RUN}},
+}
+"""Pipelines that look something up in the store."""
+
+
+@pytest.mark.parametrize("pipeline", ASKING)
+def test_who_looks_something_up_is_told_that_the_store_is_locked_or_away(
+    run_shared, shared_project, locked, monkeypatch, pipeline
+):
+    """It is not told that nothing of that name is there."""
+    monkeypatch.setattr(mlflow_store, "PATIENCE", 0.5)
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+
+    def refused(reason):
+        with pytest.raises(CoattendError, match=f"MLflow's store cannot be used .*{reason}.*{CURE}"):
+            run_shared(pipeline, "sample" if pipeline == "champion" else "", **ASKING[pipeline])
+
+    MlflowClient(f"sqlite:///{shared_project / 'mlflow.db'}").search_experiments()
+    locked(shared_project / "mlflow.db")
+    refused("database is locked")
+    locked.release()
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{shared_project}/nowhere/at/all.db")
+    refused("unable to open database file")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
+    refused("127.0.0.1")
+
+
+def test_a_store_that_can_only_be_read_can_be_looked_up_in(tmp_path):
+    """As another process writes to it, or has it on a disk that is read-only, nothing can be written there."""
+    file = tmp_path / "mlflow.db"
+    MlflowClient(f"sqlite:///{file}").search_experiments()
+    with closing(sqlite3.connect(file, isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        assert logged_models(f"sqlite:///{file}") == []
 
 
 @pytest.mark.slow

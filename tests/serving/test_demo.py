@@ -1,7 +1,13 @@
 """The demonstration as a process of its own: over HTTP, and in a browser."""
 
+import json
+import re
 import subprocess
 import sys
+import threading
+import urllib.request
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlencode
 
 import psutil
@@ -87,6 +93,48 @@ def test_a_person_sees_the_answer_and_the_evidence(options_demo, dumped, predict
     assert "<i>" not in result
     assert "<script>alert" not in page
     assert "&lt;/script&gt;&lt;script&gt;alert(1)" in result
+
+
+@contextmanager
+def with_somebody_at(address, **texts):
+    """The page with somebody who fills its fields and clicks its button; the demonstration answers behind it."""
+    with urllib.request.urlopen(address) as told:
+        page = re.sub(r"<meta http-equiv[^>]*>", "", told.read().decode())
+    fill = "".join(f"document.getElementById({name!r}).value = {json.dumps(text)};" for name, text in texts.items())
+    click = "document.querySelector('button').click();"
+    page = page.replace("</body>", f"<script>{fill} {click}</script></body>")
+
+    class Between(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self._send(200, "text/html", page)
+
+        def do_POST(self):
+            status, answer = post(address, self.rfile.read(int(self.headers["Content-Length"])))
+            self._send(status, "application/json", json.dumps(answer))
+
+        def _send(self, status, kind, content):
+            self.send_response(status)
+            self.send_header("Content-Type", f"{kind}; charset=utf-8")
+            self.end_headers()
+            self.wfile.write(content.encode())
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Between) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+def test_a_person_types_a_question_and_clicks(options_demo, dumped, predict, runs):
+    row = {"passage": "John sold his boat. Mary slept.", "question": "Who slept?", "options": ["John", "Mary", "Sue"]}
+    (expected,) = predict(runs["poi_net"], [row], "typed")
+    with with_somebody_at(options_demo[0], **row | {"options": "John\n Mary \n\nSue\n"}) as address:
+        shown = dumped(address)
+    assert f'<p id="answer">{expected["answer"]}</p>' in shown
+    for share in expected["probabilities"]:
+        assert f"{100 * share:.1f} %" in shown
 
 
 def test_a_person_is_told_what_is_wrong(span_demo, dumped):

@@ -123,6 +123,30 @@ def test_what_cannot_be_shared_is_refused(run_trained, trained_sample):
             run_trained("share", share=given)
 
 
+KILLED_BETWEEN = """
+import os, signal, sys
+from pathlib import Path
+from coattend.serving.shared import put
+renames = []
+def kill(event, about):
+    if event == "os.rename":
+        renames.append(about)
+        if len(renames) == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(kill)
+put(Path(sys.argv[1], "made/new"), Path(sys.argv[1], "target"))
+"""
+
+
+def test_a_folder_that_was_shared_before_outlives_a_kill(tmp_path):
+    for folder, content in (("made/new", "new"), ("target", "old")):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "README.md").write_text(content)
+    ended = subprocess.run([sys.executable, "-c", KILLED_BETWEEN, str(tmp_path)], check=False, capture_output=True)
+    assert ended.returncode == -9, ended.stderr
+    assert {file.read_text() for file in tmp_path.rglob("README.md")} == {"new", "old"}
+
+
 @pytest.fixture
 def small(tmp_path):
     """A folder that takes no time to send."""

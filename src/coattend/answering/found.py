@@ -2,17 +2,15 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
 from coattend.answering import recipe as recipes
 from coattend.answering.runs import RUN
+from coattend.datasets.mlflow_store import client_of
 from coattend.errors import CoattendError, did_you_mean
 from coattend.training.finished import find_trial, finished
-
-if TYPE_CHECKING:
-    from mlflow import MlflowClient
 
 MODEL = "model"
 """Name of the model of a trial's run."""
@@ -37,7 +35,7 @@ def find(given: str | None, trials: Path, store: str, *, where: str = "predictio
         where: The parameter that says so.
 
     Raises:
-        CoattendError: If there is none of that name; it lists what there is.
+        CoattendError: If there is none of that name; it lists what there is. If the store cannot be asked.
     """
     if not given:
         raise CoattendError("names no trained reader", where=where, cure=listed(trials, store))
@@ -90,15 +88,6 @@ def logged_models(store: str) -> list[Any]:
 def _registered(store: str) -> list[str]:
     client = client_of(store)
     return [] if client is None else sorted(one.name for one in client.search_registered_models())
-
-
-def client_of(store: str) -> "MlflowClient | None":
-    """A client of an MLflow store, or None: a file that is not there is not made."""
-    if store.startswith("sqlite:///") and not Path(store.removeprefix("sqlite:///")).is_file():
-        return None
-    from mlflow import MlflowClient
-
-    return MlflowClient(store, registry_uri=store)
 
 
 def _fetched(address: str, trials: Path, store: str, where: str) -> Path:

@@ -5,12 +5,15 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from kedro.io import AbstractDataset
 
 from coattend.datasets.atomic import DataError, local
 from coattend.errors import CoattendError
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
 
 PATIENCE = 10.0
 """Seconds that another process may hold an SQLite store."""
@@ -32,12 +35,33 @@ def uri_of(file: Path) -> str:
     return os.environ.get("MLFLOW_TRACKING_URI") or f"{_SQLITE}{file}"
 
 
+def client_of(store: str) -> "MlflowClient | None":
+    """A client of a store that answers, to look things up, or None: a file that is not there is not made.
+
+    Args:
+        store: Its address.
+
+    Raises:
+        CoattendError: If it is locked, damaged or away.
+    """
+    file = _file(store)
+    if file is not None and file.parent.is_dir() and not file.is_file():
+        return None
+    from mlflow import MlflowClient
+
+    with asking(store, writing=False):
+        client = MlflowClient(store, registry_uri=store)
+        client.search_experiments(max_results=1)
+    return client
+
+
 @contextmanager
-def asking(store: str) -> Iterator[None]:
+def asking(store: str, *, writing: bool = True) -> Iterator[None]:
     """Tell of a store that is locked, full, damaged or away.
 
     Args:
         store: Its address.
+        writing: Whether something will be written there; a store that can only be read will do otherwise.
 
     Raises:
         CoattendError: If MLflow, or the place where it keeps files, fails.
@@ -46,8 +70,8 @@ def asking(store: str) -> Iterator[None]:
     from sqlalchemy.exc import SQLAlchemyError
 
     try:
-        if store.startswith(_SQLITE):
-            _try(store.removeprefix(_SQLITE).partition("?")[0])
+        if (file := _file(store)) is not None:
+            _try(file, writing)
         yield
     except (MlflowException, SQLAlchemyError, sqlite3.Error, OSError) as error:
         reason = str(error).partition("\n")[0][:200]
@@ -58,10 +82,16 @@ def asking(store: str) -> Iterator[None]:
         ) from error
 
 
-def _try(file: str) -> None:
+def _file(store: str) -> Path | None:
+    """The file of an SQLite store."""
+    return Path(store.removeprefix(_SQLITE).partition("?")[0]) if store.startswith(_SQLITE) else None
+
+
+def _try(file: Path, writing: bool) -> None:
     """Take an SQLite store for a moment: MLflow itself tries for minutes, and logs tracebacks."""
     with closing(sqlite3.connect(file, timeout=PATIENCE, isolation_level=None)) as connection:
-        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
+        connection.execute("SELECT count(*) FROM sqlite_master")
         connection.execute("ROLLBACK")
 
 

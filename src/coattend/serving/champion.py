@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from coattend.answering.runs import answers_of_run
+from coattend.answering.runs import MISSING, answers_of_run
 from coattend.evaluation.scoring import METRICS
 from coattend.serving.logged import logged_model
 
@@ -111,7 +111,10 @@ def _champion(client: "MlflowClient", name: str) -> dict[str, Any] | None:
 
     try:
         version = client.get_model_version_by_alias(name, ALIAS)
-    except MlflowException:
+    except MlflowException as error:
+        # MLflow calls the alias of a registered model that does not have it an invalid parameter.
+        if error.error_code not in (MISSING, "INVALID_PARAMETER_VALUE"):
+            raise
         return None
     named = {key: version.tags.get(key, "") for key in ("reader", "seed", "trial_id")}
     return named | {"run": version.run_id, "model": version.model_id}

@@ -1,5 +1,6 @@
 """A trained reader as MLflow asks it."""
 
+import logging
 import math
 import time
 from collections.abc import Mapping
@@ -8,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 from mlflow.exceptions import MlflowException
-from mlflow.protos.databricks_pb2 import INVALID_PARAMETER_VALUE
+from mlflow.protos.databricks_pb2 import INTERNAL_ERROR, INVALID_PARAMETER_VALUE
 from mlflow.pyfunc import PythonModel, PythonModelContext
 
 from coattend.answering.answerer import Answerer
@@ -17,6 +18,8 @@ from coattend.answering.found import READER
 from coattend.answering.questions_file import asked_of
 from coattend.benchmarks.checks import Flaw
 from coattend.benchmarks.custom_rows import NEEDED
+
+logger = logging.getLogger(__name__)
 
 
 class ReaderModel(PythonModel):
@@ -40,7 +43,8 @@ class ReaderModel(PythonModel):
             For each row an answer; see `coattend.tables.ANSWERS`.
 
         Raises:
-            MlflowException: If a question cannot be answered, with its number and why; servers make it a 400.
+            MlflowException: If a question cannot be answered, with its number and why; servers make it a 400. If the
+                reader fails at one; servers make it a 500.
         """
         return self.answers(model_input)
 
@@ -51,6 +55,16 @@ class ReaderModel(PythonModel):
             questions: A row for each question.
             until: When to give up, by `time.monotonic`.
         """
+        try:
+            return self._answers(questions, until)
+        except MlflowException:
+            raise
+        # MLflow would call it the caller's fault, and send the caller this machine's traceback.
+        except Exception:
+            logger.exception("The reader failed at a request of %s questions", len(questions))
+            raise MlflowException("the reader failed: see the server's log", error_code=INTERNAL_ERROR) from None
+
+    def _answers(self, questions: pd.DataFrame, until: float) -> list[dict[str, Any]]:
         try:
             asked = [_asked(row, place) for place, row in enumerate(questions.to_dict("records"), 1)]
         except Flaw as flaw:

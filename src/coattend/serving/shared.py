@@ -1,7 +1,6 @@
 """A trained reader as a folder in the layout of the Hugging Face Hub: card, weights, and what it takes to ask it."""
 
 import json
-import shutil
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
@@ -67,10 +66,21 @@ def write(
         seal_of(made / recipes.FILE).unlink(missing_ok=True)
         (made / CONFIG).write_text(json.dumps(_config(recipe), indent=1) + "\n")
         (made / card.FILE).write_text(hub_card.front_matter(recipe, metrics, benchmark) + told)
-        shutil.rmtree(target, ignore_errors=True)
-        made.rename(target)
+        put(made, target)
     files = sorted(path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file())
     return {"trial": trial.id, "about": str(trial), "folder": target.name, "files": files, "scores": metrics["splits"]}
+
+
+def put(made: Path, target: Path) -> None:
+    """Put a folder in the place of another, which then lies beside where it was made; so does it after a kill between.
+
+    Args:
+        made: The folder, on the same disk.
+        target: Its place.
+    """
+    if target.is_dir():
+        target.rename(made.parent / "old")
+    made.rename(target)
 
 
 def scores_of(trial: FinishedTrial, recipe: Recipe, tables: StoredTables) -> dict[str, Any]:

@@ -24,9 +24,9 @@ def crown(questions: pads.Dataset, mlflow_store: str, benchmark: BenchmarkParame
         Task to its champion; see `coattend.serving.champion.crown`.
 
     Raises:
-        CoattendError: If no reader of any task was scored and logged.
+        CoattendError: If no reader of any task was scored and logged, or the store cannot be used.
     """
-    from coattend.answering.found import client_of
+    from coattend.datasets.mlflow_store import asking, client_of
     from coattend.evaluation.groups import COLUMNS, scored_questions
     from coattend.serving import champion
 
@@ -35,8 +35,11 @@ def crown(questions: pads.Dataset, mlflow_store: str, benchmark: BenchmarkParame
     for task in benchmark.tasks:
         ids = scored_questions(asked, task)[0]["question_id"]
         name = champion.name_of(benchmark.name, task, benchmark.tasks)
-        one = client and len(ids) and champion.crown(client, benchmark.name, name, task, ids)
-        if one:
+        if client is None or not len(ids):
+            continue
+        with asking(mlflow_store):
+            one = champion.crown(client, benchmark.name, name, task, ids)
+        if one is not None:
             found[task] = one
             logger.info(_told(one))
     if not found:

@@ -1,0 +1,28 @@
+"""What a disturbed run has to end with: every file, but for what tells the time or the machine."""
+
+import hashlib
+import json
+
+
+def digests(folder):
+    """Every file that a stage has written under its final name, but for what tells the time or the machine."""
+    found = {}
+    for file in sorted(folder.rglob("*")):
+        if file.is_file() and not file.name.startswith("."):
+            found[str(file.relative_to(folder))] = hashlib.sha256(_lasting(file)).hexdigest()
+    return found
+
+
+def _lasting(file):
+    if file.suffix != ".json":
+        return file.read_bytes()
+    return json.dumps(_without_costs(json.loads(file.read_text())), sort_keys=True).encode()
+
+
+COSTS = ("seconds", "questions_per_second", "peak_memory_mib")
+
+
+def _without_costs(value):
+    if isinstance(value, dict):
+        return {key: _without_costs(one) for key, one in value.items() if key not in COSTS}
+    return [_without_costs(one) for one in value] if isinstance(value, list) else value
