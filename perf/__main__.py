@@ -71,7 +71,7 @@ def main() -> None:
     for name in (name for name in OTHERS if name in wanted):
         note(name, other(name, raw, chosen.raw))
     if set(wanted) & set(READERS):
-        prepared = Prepared.of([SAMPLE, *at_hand(chosen.raw, ("dream", "squad_v1"))])
+        prepared = Prepared.of([SAMPLE, *at_hand(chosen.raw, ("dream", "squad_v1", "cbt"))])
         for name in (name for name in READERS if name in wanted):
             print(f"measuring {name}", flush=True)
             note(name, READERS[name](prepared, chosen.rounds, chosen.batches))

@@ -5,6 +5,7 @@ import torch
 from perf.prepared import Prepared
 
 from coattend.readers.attended import Attended
+from perf.recipes import one_by_one, ours
 from coattend.readers.parts import EncoderShape
 from perf import (
     data_stages,
@@ -40,6 +41,41 @@ def test_recipes_are_timed_beside_one_another(prepared, monkeypatch):
 def test_a_rate_has_its_limit(prepared):
     found = training.rate(prepared, rounds=1, batches=1)
     assert found["gflops"]["step"] > 0 and found["gflops"]["product"] > 0
+
+@pytest.mark.long
+def test_recurrent_readers_are_timed_beside_each_question_alone(prepared):
+    found = training.recurrent(prepared, rounds=1, batches=1)
+    assert set(found) == {"aoa_reader", "dcn_plus"}
+    assert all(one["benchmark"] == "sample" and one["faster_than"]["one by one"]["least"] > 0 for one in found.values())
+
+
+def test_peers_train_as_they_are_said_to(prepared):
+    plan = prepared.plan("sample", "plain", training={"precision": "bf16"})
+    recipes = training.recipes_of_options(plan, plan.training_questions()[0])
+    assert {name: recipe.bf16 for name, recipe in recipes.items()} == {
+        "ours": True,
+        "stock": False,
+        "padded to 512": False,
+    }
+    widths = {name: _widths(recipe) for name, recipe in recipes.items()}
+    assert widths["padded to 512"] == {512}
+    assert max(widths["stock"]) < 512, "padded to the longest of each batch"
+
+
+def test_dcn_plus_is_timed_over_the_vectors_that_training_keeps(prepared, tmp_path):
+    plan = prepared.plan("sample", "dcn_plus")
+    train, _ = plan.training_questions()
+    kept = plan.kept(plan.build(train), train, tmp_path / "trials")
+    for recipe in (ours(plan, train, kept=kept), one_by_one(plan, train, kept=kept)):
+        batch = recipe.collator([recipe.examples[row] for row in recipe.batches[0][:1]])
+        assert "passage_context" in batch and "passage_pieces" not in batch
+
+
+def _widths(recipe):
+    """Columns of a recipe's batches."""
+    batches = (recipe.collator([recipe.examples[row] for row in rows]) for rows in recipe.batches)
+    return {batch["input_ids"].shape[1] for batch in batches}
+
 
 
 @pytest.mark.long
