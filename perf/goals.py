@@ -32,9 +32,25 @@ def _percent(ratio: Mapping[str, float]) -> str:
     return " %".join((f"{100 * ratio['ratio']:.0f}", f" [{100 * ratio['least']:.0f}, {100 * ratio['greatest']:.0f}]"))
 
 
+def _beside(peer: str) -> Callable[[Any], str]:
+    """How much faster ours is, and on which benchmark: the sample stands in where another is not at hand."""
+    return lambda figures: f"{times(figures['faster_than'][peer])}, {figures['benchmark']}"
+
+
 def _rate(figures: Any) -> str:
     unit = "" if figures["matrix_units"] else ", no matrix units: no goal"
-    return f"{_percent(figures['share'])} of {figures['gflops']['product']:.0f} GFLOP/s{unit}"
+    precision = f" in {figures['precision']}" if "precision" in figures else ""
+    return f"{_percent(figures['share'])} of {figures['gflops']['product']:.0f} GFLOP/s{precision}{unit}"
+
+
+def _frozen(figures: Any) -> str:
+    size = f", trials of {figures['trial_questions']} questions" if "trial_questions" in figures else ""
+    kept = f"{figures['kept_kib_per_question']:.0f} KiB a question kept"
+    return f"{times(figures['trial_faster'])}, {figures['benchmark']}{size}, {kept}"
+
+
+def _tensors(figures: Any) -> str:
+    return f"{figures['percent_for_tensors']:.2f} %"
 
 
 def _stages(name: str, show: Callable[[Any], str]) -> Callable[[Any], str]:
@@ -97,7 +113,7 @@ GOALS = (
         "fine-tuning it",
         "20 x",
         "frozen",
-        lambda figures: f"{times(figures['trial_faster'])}, {figures['kept_kib_per_question']:.0f} KiB a question kept",
+        _frozen,
     ),
     Goal(
         "its steps alone, questions a second",

@@ -80,8 +80,7 @@ def _widths(recipe):
 
 @pytest.mark.long
 def test_a_frozen_encoder_is_not_asked(prepared, monkeypatch):
-    monkeypatch.setattr(frozen, "QUESTIONS", 8)
-    monkeypatch.setitem(frozen.OF_A_TRIAL, "max_questions", 8)
+    monkeypatch.setitem(frozen.TRAINING, "max_questions", 8)
     found = frozen.measure(prepared, rounds=1, batches=1)
     assert min(found["faster"]["ratio"], found["trial_faster"]["ratio"]) > 0 and found["kept_kib_per_question"] > 0
 
@@ -89,6 +88,7 @@ def test_a_frozen_encoder_is_not_asked(prepared, monkeypatch):
 @pytest.mark.long
 def test_pipelines_answer_beside_ours(prepared, monkeypatch):
     monkeypatch.setattr(inference, "QUESTIONS", 4)
+    assert found["trial_questions"] == 8 and found["percent_for_tensors"] > 0
     found = inference.measure(prepared, rounds=1, batches=1)
     assert set(found) == {"options", "span", "word"}
     assert all(rate > 0 for one in found.values() for rate in one["questions_per_second"].values())
