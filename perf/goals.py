@@ -150,12 +150,15 @@ GOALS = (
         "data_stages",
         _stages("race", lambda one: f"{one['tokens_percent_of_features']:.2f} %"),
     ),
-    Goal(
-        "a batch's tensors",
-        "its training step",
-        "3 %",
-        "options",
-        lambda figures: f"{figures['percent_for_tensors']:.2f} %",
+    *(
+        Goal(f"a batch's tensors, {title}", "its training step", "3 %", name, found)
+        for title, name, found in (
+            ("options", "options", _tensors),
+            ("spans", "spans", _tensors),
+            ("AoA Reader", "recurrent", _stages("aoa_reader", _tensors)),
+            ("DCN+", "recurrent", _stages("dcn_plus", _tensors)),
+            ("DUMA, frozen", "frozen", _tensors),
+        )
     ),
     Goal(
         "`plain` on the sample's dev, in fp32 and with questions that meet at random",
