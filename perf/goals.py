@@ -58,8 +58,8 @@ def _stages(name: str, show: Callable[[Any], str]) -> Callable[[Any], str]:
 
 
 def _inference(figures: Any) -> str:
-    return ", ".join(
-        f"{task} {times(one['faster'])}, in fp32 {one['faster_in_fp32']['ratio']:.1f} x"
+    return "; ".join(
+        f"{task}, {one['benchmark']}: {times(one['faster'])}, in fp32 {one['faster_in_fp32']['ratio']:.1f} x"
         for task, one in figures.items()
     )
 
@@ -75,14 +75,14 @@ GOALS = (
         "the stock multiple-choice example's recipe: random order, padded to the longest, fp32",
         "5 x",
         "options",
-        lambda figures: times(figures["faster_than"]["stock"]),
+        _beside("stock"),
     ),
     Goal(
         "the same",
         "every sequence padded to 512, fp32, as the papers' released code",
         "12 x",
         "options",
-        lambda figures: times(figures["faster_than"]["padded to 512"]),
+        _beside("padded to 512"),
     ),
     Goal(
         "training, options, operations a second",
@@ -96,7 +96,7 @@ GOALS = (
         "the stock question-answering example's recipe: windows padded to 384, fp32",
         "3 x",
         "spans",
-        lambda figures: times(figures["faster_than"]["stock"]),
+        _beside("stock"),
     ),
     *(
         Goal(
@@ -104,7 +104,7 @@ GOALS = (
             "the same network, each question read alone",
             "5 x",
             "recurrent",
-            _stages(reader, lambda one: times(one["faster_than"]["one by one"])),
+            _stages(reader, _beside("one by one")),
         )
         for reader, title in (("aoa_reader", "AoA Reader"), ("dcn_plus", "DCN+"))
     ),
