@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 
-from coattend.parameters import TrainingParameters
 from coattend.training.data import QuestionSet
 from coattend.training.plan import Plan
 from perf.alternate import alternate, ratio
@@ -89,7 +88,7 @@ def compare(recipes: dict[str, Recipe], rounds: int, batches: int) -> dict[str, 
 
 
 def rate(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
-    """Floating-point operations a second of our training step, and how much that is of a matrix product's rate.
+    """Floating-point operations a second of our training step, and how much that is of a product's in its precision.
 
     A step takes 6 operations for each real token and parameter outside the embedding tables, and 12 x H x N a layer for
     each of the N tokens of a sequence in attention.
@@ -105,11 +104,14 @@ def rate(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
         seconds = sum(recipe.step(batch)[0] for batch in drawn)
         return sum(operations(recipe, train, batch) for batch in drawn) / seconds / 1e9
 
-    found = alternate({"step": step, "product": product}, rounds, warm_up=1)
+    limit = partial(product, torch.bfloat16 if recipe.bf16 else torch.float32)
+    found = alternate({"step": step, "product": limit}, rounds, warm_up=1)
     return {
         "gflops": {name: round(statistics.median(values), 1) for name, values in found.items()},
         "share": ratio(found["step"], found["product"]),
+        "precision": "bf16" if recipe.bf16 else "fp32",
         "matrix_units": _has_matrix_units(),
+        "benchmark": plan.benchmark,
     }
 
 
@@ -127,11 +129,9 @@ def operations(recipe: Recipe, train: QuestionSet, batch: list[int]) -> float:
     return 6 * weights * sum(lengths) + attention
 
 
-def product() -> float:
+def product(kind: torch.dtype) -> float:
     """Billions of floating-point operations a second of a product of matrices, as the median of some."""
-    bf16 = uses_bf16(TrainingParameters(), "cpu")
     rows, inner, columns = PRODUCT
-    kind = torch.bfloat16 if bf16 else torch.float32
     left, right = torch.randn(rows, inner, dtype=kind), torch.randn(inner, columns, dtype=kind)
     seconds = []
     for _ in range(9):
