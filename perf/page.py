@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from perf import limits
 from perf.goals import GOALS, Goal, times
 from perf.leads import LEADS
 
@@ -27,18 +28,17 @@ perf --help` says how to measure one thing alone, and what is measured is descri
 as data grows takes half an hour and 4 GB, and is measured by itself: `python -m perf scale`."""
 
 
-LEADS_HEAD = """\
 DROPOUT = """\
 Dropout is 0 in MiniLM, on both sides of every ratio: that is the default here (`conf/base/parameters/encoders.yml`),
 and what ALBERT v2's own configuration and DUMA's released code have. Readers of words have their own, on both sides.
 {cost}"""
 
 
+LEADS_HEAD = """\
 The training step of the plain reader on {benchmark}, beside the same step with this one thing undone. What was expected
 comes from profiles of a plain loop on two cores with matrix units, and from arithmetic."""
 
 
-def _goals(results: Results) -> str:
 def _dropout(results: Results) -> str:
     try:
         cost = f"0.1 would make our step {times(results['leads']['figures']['faster']['no dropout'])} as long."
@@ -54,6 +54,7 @@ def _limits(results: Results) -> list[str]:
     return ["## What holds it back", head, "\n".join(f"- {one}" for one in found)] if found else []
 
 
+def _goals(results: Results) -> str:
     rows = ["| what | beside | goal | measured |", "|---|---|---|---|"]
     for goal in GOALS:
         rows.append(f"| {goal.what} | {goal.peer} | {goal.goal} | {_found(goal, results)} |")
