@@ -43,7 +43,7 @@ def take_a_gpu() -> None:
 
 
 def gpu_of(process: str, count: int) -> int:
-    """Which of so many GPUs a worker process takes, by its name, at whose end the processes of one parent are counted."""
+    """Which of so many GPUs a worker process takes, by its name, whose end counts the processes of one parent."""
     number = process.rpartition("-")[2].rpartition(":")[2]
     return int(number) % count if number.isdecimal() else 0
 
