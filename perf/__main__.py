@@ -29,10 +29,10 @@ from perf import (
     switches,
     training,
 )
-from perf.prepared import SAMPLE, Prepared, at_hand
+from perf.prepared import ROOT, SAMPLE, Prepared, at_hand
 
 RESULTS = Path(__file__).with_name("results.json")
-PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
+PAGE = ROOT / "docs" / "performance.md"
 
 READERS: dict[str, Callable[[Prepared, int, int], dict[str, Any]]] = {
     "options": training.options,
@@ -71,7 +71,7 @@ def main() -> None:
     for name in (name for name in OTHERS if name in wanted):
         note(name, other(name, raw, chosen.raw))
     if set(wanted) & set(READERS):
-        prepared = Prepared.of([SAMPLE, *at_hand(chosen.raw, ("dream", "squad_v1"))])
+        prepared = Prepared.of([SAMPLE, *at_hand(chosen.raw, ("dream", "squad_v1", "cbt"))])
         for name in (name for name in READERS if name in wanted):
             print(f"measuring {name}", flush=True)
             note(name, READERS[name](prepared, chosen.rounds, chosen.batches))
@@ -90,7 +90,9 @@ def other(name: str, raw: list[str], folder: Path | None) -> Any:
 
 
 def note(name: str, figures: Any) -> None:
-    """Keep what was measured, and show it."""
+    """Keep what was measured, and show it; what there was no data for leaves what was measured before."""
+    if not figures:
+        return
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     results[name] = {"machine": machine(), "measured": datetime.now(UTC).date().isoformat(), "figures": figures}
     RESULTS.write_text(json.dumps(results, indent=1) + "\n")
@@ -111,7 +113,7 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         **{name: version(name) for name in ("torch", "transformers")},
         "code": subprocess.run(
-            ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
+            ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False
         ).stdout.strip(),
     }
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from perf import limits
 from perf.goals import GOALS, Goal, times
 from perf.leads import LEADS
 
@@ -11,7 +12,8 @@ Results = Mapping[str, Any]
 
 def of(results: Results) -> str:
     """The page, in Markdown."""
-    return "\n\n".join((HEAD, _goals(results), *_leads(results), _machines(results), *_details(results))) + "\n"
+    parts = (HEAD, _dropout(results), _goals(results), *_limits(results), *_leads(results))
+    return "\n\n".join((*parts, _machines(results), *_details(results))) + "\n"
 
 
 HEAD = """\
@@ -26,9 +28,30 @@ perf --help` says how to measure one thing alone, and what is measured is descri
 as data grows takes half an hour and 4 GB, and is measured by itself: `python -m perf scale`."""
 
 
+DROPOUT = """\
+Dropout is 0 in MiniLM, on both sides of every ratio: that is the default here (`conf/base/parameters/encoders.yml`),
+and what ALBERT v2's own configuration and DUMA's released code have. Readers of words have their own, on both sides.
+{cost}"""
+
+
 LEADS_HEAD = """\
 The training step of the plain reader on {benchmark}, beside the same step with this one thing undone. What was expected
 comes from profiles of a plain loop on two cores with matrix units, and from arithmetic."""
+
+
+def _dropout(results: Results) -> str:
+    try:
+        cost = f"0.1 would make our step {times(results['leads']['figures']['faster']['no dropout'])} as long."
+    except KeyError:
+        cost = "What 0.1 costs was not measured."
+    return DROPOUT.format(cost=cost)
+
+
+def _limits(results: Results) -> list[str]:
+    """Why goals were missed, as far as the figures say."""
+    found = limits.sentences(results)
+    head = "What follows from the figures on this page, for goals that were missed."
+    return ["## What holds it back", head, "\n".join(f"- {one}" for one in found)] if found else []
 
 
 def _goals(results: Results) -> str:

@@ -17,7 +17,7 @@ import torch
 from coattend.readers.batch import Batch
 from coattend.readers.reader import Reader
 from coattend.training.batching import LengthBuckets
-from coattend.training.collation import Collator
+from coattend.training.collation import Collator, Kept
 from coattend.training.data import QuestionSet
 from coattend.training.examples import Example
 from coattend.training.plan import Plan
@@ -85,10 +85,16 @@ def autocast(enabled: bool) -> AbstractContextManager[Any]:
     return torch.autocast("cpu", torch.bfloat16, enabled=enabled)
 
 
-def ours(plan: Plan, train: QuestionSet, **more: Any) -> Recipe:
-    """As the training pipeline does it."""
+def ours(plan: Plan, train: QuestionSet, *, kept: Kept | None = None) -> Recipe:
+    """As the training pipeline does it.
+
+    Args:
+        plan: The reader.
+        train: Its questions.
+        kept: What was computed once of them, as `Plan.kept` has it.
+    """
     reader = plan.build(train).train()
-    collator = plan.collator(reader, train, **more)
+    collator = plan.collator(reader, train, kept=kept)
     how = {"tokens_per_batch": plan.training.tokens_per_batch, "shuffle": False}
     buckets = LengthBuckets.of(train.examples, collator.sequence_length, **how)
     return Recipe(reader, train.examples, list(buckets), collator, bf16=plan.precision()[1])
@@ -109,10 +115,10 @@ def at_random(plan: Plan, train: QuestionSet, *, pad_to: int = 1, batch: int = S
     return Recipe(reader, train.examples, shuffled(len(train.examples), batch), collator)
 
 
-def one_by_one(plan: Plan, train: QuestionSet) -> Recipe:
+def one_by_one(plan: Plan, train: QuestionSet, *, kept: Kept | None = None) -> Recipe:
     """As ours, but batches are as chance has them and each question is read alone, unpadded."""
     reader = plan.build(train).train()
-    collator = plan.collator(reader, train).padded_to(1)
+    collator = plan.collator(reader, train, kept=kept).padded_to(1)
     batches = shuffled(len(train.examples), STOCK_BATCH)
     return Recipe(reader, train.examples, batches, collator, bf16=plan.precision()[1], alone=True)
 

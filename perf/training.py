@@ -1,14 +1,16 @@
 """Training throughput: our recipe beside others of the same reader, and beside what the processor can multiply."""
 
 import statistics
+import tempfile
 import time
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
 
-from coattend.parameters import TrainingParameters
 from coattend.training.data import QuestionSet
-from coattend.training.devices import uses_bf16
+from coattend.training.plan import Plan
 from perf.alternate import alternate, ratio
 from perf.prepared import Prepared
 from perf.recipes import Recipe, at_random, of_each, one_by_one, ours, spread
@@ -25,15 +27,18 @@ def options(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
     """The plain reader on DREAM: ours, the stock multiple-choice example's recipe, and padding to 512."""
     plan = prepared.plan(prepared.either("dream"), "plain")
     train, _ = plan.training_questions()
-    return compare(
-        {
-            "ours": ours(plan, train),
-            "stock": at_random(plan, train),
-            "padded to 512": at_random(plan, train, pad_to=LONGEST),
-        },
-        rounds,
-        batches,
-    ) | {"benchmark": plan.benchmark, "real_tokens": round(real_tokens(ours(plan, train)), 4)}
+    recipes = recipes_of_options(plan, train)
+    tokens = round(real_tokens(recipes["ours"]), 4)
+    return compare(recipes, rounds, batches) | {"benchmark": plan.benchmark, "real_tokens": tokens}
+
+
+def recipes_of_options(plan: Plan, train: QuestionSet) -> dict[str, Recipe]:
+    """Ours, and those beside it."""
+    return {
+        "ours": ours(plan, train),
+        "stock": at_random(plan, train),
+        "padded to 512": at_random(plan, train, pad_to=LONGEST),
+    }
 
 
 def spans(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
@@ -48,13 +53,15 @@ def spans(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
 
 
 def recurrent(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
-    """AoA Reader and DCN+: ours, and each question read alone."""
+    """AoA Reader and DCN+: ours, and each question read alone; vectors of words in context are kept for both ways."""
     found = {}
-    for reader, benchmark in (("aoa_reader", "sample"), ("dcn_plus", prepared.either("squad_v1"))):
-        plan = prepared.plan(benchmark, reader)
+    for reader, name in (("aoa_reader", "cbt"), ("dcn_plus", "squad_v1")):
+        plan = prepared.plan(prepared.either(name), reader)
         train, _ = plan.training_questions()
-        recipes = {"ours": ours(plan, train), "one by one": one_by_one(plan, train)}
-        found[reader] = compare(recipes, rounds, batches) | {"benchmark": benchmark}
+        with tempfile.TemporaryDirectory() as folder:
+            kept = plan.kept(plan.build(train), train, Path(folder, "trials"))
+            recipes = {"ours": ours(plan, train, kept=kept), "one by one": one_by_one(plan, train, kept=kept)}
+            found[reader] = compare(recipes, rounds, batches) | {"benchmark": plan.benchmark}
     return found
 
 
@@ -81,7 +88,7 @@ def compare(recipes: dict[str, Recipe], rounds: int, batches: int) -> dict[str, 
 
 
 def rate(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
-    """Floating-point operations a second of our training step, and how much that is of a matrix product's rate.
+    """Floating-point operations a second of our training step, and how much that is of a product's in its precision.
 
     A step takes 6 operations for each real token and parameter outside the embedding tables, and 12 x H x N a layer for
     each of the N tokens of a sequence in attention.
@@ -97,11 +104,14 @@ def rate(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
         seconds = sum(recipe.step(batch)[0] for batch in drawn)
         return sum(operations(recipe, train, batch) for batch in drawn) / seconds / 1e9
 
-    found = alternate({"step": step, "product": product}, rounds, warm_up=1)
+    limit = partial(product, torch.bfloat16 if recipe.bf16 else torch.float32)
+    found = alternate({"step": step, "product": limit}, rounds, warm_up=1)
     return {
         "gflops": {name: round(statistics.median(values), 1) for name, values in found.items()},
         "share": ratio(found["step"], found["product"]),
+        "precision": "bf16" if recipe.bf16 else "fp32",
         "matrix_units": _has_matrix_units(),
+        "benchmark": plan.benchmark,
     }
 
 
@@ -119,11 +129,9 @@ def operations(recipe: Recipe, train: QuestionSet, batch: list[int]) -> float:
     return 6 * weights * sum(lengths) + attention
 
 
-def product() -> float:
+def product(kind: torch.dtype) -> float:
     """Billions of floating-point operations a second of a product of matrices, as the median of some."""
-    bf16 = uses_bf16(TrainingParameters(), "cpu")
     rows, inner, columns = PRODUCT
-    kind = torch.bfloat16 if bf16 else torch.float32
     left, right = torch.randn(rows, inner, dtype=kind), torch.randn(inner, columns, dtype=kind)
     seconds = []
     for _ in range(9):

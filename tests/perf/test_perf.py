@@ -1,11 +1,15 @@
 """What is measured can be run: small sizes, no judgement of speed."""
 
+import json
+
 import pytest
 import torch
 from perf.prepared import Prepared
+from perf.recipes import one_by_one, ours
 
 from coattend.readers.attended import Attended
 from coattend.readers.parts import EncoderShape
+from perf import __main__ as bench
 from perf import (
     data_stages,
     frozen,
@@ -14,6 +18,7 @@ from perf import (
     interactions,
     kept,
     leads,
+    limits,
     overhead,
     page,
     scale,
@@ -37,17 +42,53 @@ def test_recipes_are_timed_beside_one_another(prepared, monkeypatch):
     assert set(training.spans(prepared, rounds=1, batches=1)["questions_per_second"]) == {"ours", "stock"}
 
 
+@pytest.mark.long
+def test_recurrent_readers_are_timed_beside_each_question_alone(prepared):
+    found = training.recurrent(prepared, rounds=1, batches=1)
+    assert set(found) == {"aoa_reader", "dcn_plus"}
+    assert all(one["benchmark"] == "sample" and one["faster_than"]["one by one"]["least"] > 0 for one in found.values())
+
+
+def test_peers_train_as_they_are_said_to(prepared):
+    plan = prepared.plan("sample", "plain", training={"precision": "bf16"})
+    recipes = training.recipes_of_options(plan, plan.training_questions()[0])
+    assert {name: recipe.bf16 for name, recipe in recipes.items()} == {
+        "ours": True,
+        "stock": False,
+        "padded to 512": False,
+    }
+    widths = {name: _widths(recipe) for name, recipe in recipes.items()}
+    assert widths["padded to 512"] == {512}
+    assert max(widths["stock"]) < 512, "padded to the longest of each batch"
+
+
+def test_dcn_plus_is_timed_over_the_vectors_that_training_keeps(prepared, tmp_path):
+    plan = prepared.plan("sample", "dcn_plus")
+    train, _ = plan.training_questions()
+    kept = plan.kept(plan.build(train), train, tmp_path / "trials")
+    for recipe in (ours(plan, train, kept=kept), one_by_one(plan, train, kept=kept)):
+        batch = recipe.collator([recipe.examples[row] for row in recipe.batches[0][:1]])
+        assert "passage_context" in batch and "passage_pieces" not in batch
+
+
+def _widths(recipe):
+    """Columns of a recipe's batches."""
+    batches = (recipe.collator([recipe.examples[row] for row in rows]) for rows in recipe.batches)
+    return {batch["input_ids"].shape[1] for batch in batches}
+
+
 def test_a_rate_has_its_limit(prepared):
     found = training.rate(prepared, rounds=1, batches=1)
     assert found["gflops"]["step"] > 0 and found["gflops"]["product"] > 0
+    assert found["precision"] in ("bf16", "fp32") and found["benchmark"] == "sample"
 
 
 @pytest.mark.long
 def test_a_frozen_encoder_is_not_asked(prepared, monkeypatch):
-    monkeypatch.setattr(frozen, "QUESTIONS", 8)
-    monkeypatch.setitem(frozen.OF_A_TRIAL, "max_questions", 8)
+    monkeypatch.setitem(frozen.TRAINING, "max_questions", 8)
     found = frozen.measure(prepared, rounds=1, batches=1)
     assert min(found["faster"]["ratio"], found["trial_faster"]["ratio"]) > 0 and found["kept_kib_per_question"] > 0
+    assert found["trial_questions"] == 8 and found["percent_for_tensors"] > 0
 
 
 @pytest.mark.long
@@ -75,7 +116,8 @@ def test_ways_to_be_fast_are_scored_on_the_same_questions(prepared, monkeypatch)
 
 def test_trials_that_are_done_are_gone_through(prepared, monkeypatch):
     monkeypatch.setattr(overhead, "TRIALS", 3)
-    assert overhead.measure(prepared, rounds=1, batches=1)["seconds"] > 0
+    found = overhead.measure(prepared, rounds=1, batches=1)
+    assert found["trials"] == 3 and found["done_seconds"] > 0 and found["new_seconds"] > 0
 
 
 def test_the_page_shows_what_was_measured_and_what_was_not():
@@ -93,10 +135,56 @@ def test_the_page_shows_what_was_measured_and_what_was_not():
     results = {"options": figures, "leads": faster, "switches": scores}
     shown = page.of({name: about | {"figures": one} for name, one in results.items()})
     assert "| as it is 72.0 ± 2.0 |" in shown
-    assert "| 5 x | 4.4 x [3.0, 7.0] |" in shown
+    assert "| 5 x | 4.4 x [3.0, 7.0], dream |" in shown
+    assert "What 0.1 costs was not measured." in shown
+    assert "## What holds it back" not in shown, "the rate that it follows from was not measured"
     assert "| training, options | dream | ours 8.8, stock 2 |" in shown
     assert f"| {leads.LEADS['bf16'].what} | {leads.LEADS['bf16'].expected} | 4.4 x [3.0, 7.0] |" in shown
-    assert shown.count("not measured") == len(goals.GOALS) - 4
+    assert shown.count("| not measured |") == len(goals.GOALS) - 4
+
+
+def test_what_holds_speed_back_follows_from_the_figures():
+    missed = {"ratio": 4.0, "least": 3.0, "greatest": 7.0}
+    rate = {"gflops": {"step": 100.0, "product": 200.0}}
+    answered = {"ours": 5.0, "stock": 1.0, "padded to 512": 0.9}
+    step = {
+        "benchmark": "dream",
+        "questions_per_second": answered,
+        "faster_than": {"stock": missed, "padded to 512": missed},
+    }
+    (said,) = limits.sentences({"rate": {"figures": rate}, "options": {"figures": step}})
+    assert "a question takes 20.0 GFLOP" in said
+    assert "5 x the 1.00 questions a second of the stock recipe needs 100 GFLOP/s, 50 % of the product's 200" in said
+    assert "needs 216 GFLOP/s, more than the product's 200, which is impossible here" in said
+    step["faster_than"] = {"stock": {"ratio": 5.0}, "padded to 512": {"ratio": 13.0}}
+    assert limits.sentences({"rate": {"figures": rate}, "options": {"figures": step}}) == []
+    trial = {"trial_faster": {"ratio": 9.0}, "faster": {"ratio": 17.0}}
+    (said,) = limits.sentences({"frozen": {"figures": trial}})
+    assert "more than 20 times faster" in said
+
+
+def test_results_of_earlier_runs_are_still_shown():
+    kept = json.loads(bench.RESULTS.read_text())
+    for name, one in kept.items():
+        for key in ("benchmark", "precision", "percent_for_tensors", "trial_questions"):
+            if isinstance(one["figures"], dict) and name in ("rate", "frozen", "overhead"):
+                one["figures"].pop(key, None)
+    shown = page.of(kept)
+    assert all(goal.what in shown for goal in goals.GOALS)
+
+
+def test_what_there_is_no_data_for_leaves_what_was_measured(tmp_path, monkeypatch):
+    for name in ("RESULTS", "PAGE"):
+        monkeypatch.setattr(bench, name, tmp_path / name)
+    bench.note("data_stages", {"race": {}})
+    bench.note("data_stages", {})
+    assert json.loads((tmp_path / "RESULTS").read_text())["data_stages"]["figures"] == {"race": {}}
+
+
+def test_the_code_is_described_wherever_it_is_measured(tmp_path, monkeypatch):
+    expected = bench.machine()["code"]
+    monkeypatch.chdir(tmp_path)
+    assert bench.machine()["code"] == expected
 
 
 def test_the_released_way_and_ours(raw):

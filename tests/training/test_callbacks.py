@@ -1,12 +1,16 @@
 """When a training stops, what it costs, and which checkpoints count."""
 
+from pathlib import Path
+
 import pytest
 import torch
+from safetensors.torch import load_file
 from transformers import TrainerControl, TrainerState
 
 from coattend import readers
 from coattend.errors import CoattendError
 from coattend.readers.encoders.words import Words
+from coattend.training import events
 from coattend.training.callbacks import Patience, Shrink
 from coattend.training.devices import PeakMemory
 from coattend.training.fit import Work, train_all
@@ -98,3 +102,38 @@ def test_trials_whose_vectors_do_not_shrink_are_those_from_before(plan_for, tmp_
     assert "embedding_l2" not in without.content["training"]
     assert shrunk.content["training"] == without.content["training"] | {"embedding_l2": 1e-4}
     assert shrunk.id != without.id
+
+
+class CutOff:
+    """Ends a training at its third scoring, when two checkpoints are whole."""
+
+    def __init__(self):
+        self.scored = 0
+
+    def trial_started(self, trial):
+        pass
+
+    def trial_logged(self, trial_id, step, values):
+        self.scored += "held_out" in values
+        if self.scored == 3:
+            raise KeyboardInterrupt
+
+    def trial_ended(self, trial_id, outcome):
+        pass
+
+
+def test_a_frozen_training_that_was_cut_off_goes_on_with_what_is_learned_alone(plan_for, tmp_path, monkeypatch, caplog):
+    caplog.set_level("INFO")
+    plan = plan_for("duma", frozen=True, epochs=2, evaluations=4, tokens_per_batch=256, precision="fp32")
+    cut, whole = (Work.of(plan, tmp_path / name) for name in ("cut", "whole"))
+    with monkeypatch.context() as until, pytest.raises(KeyboardInterrupt):
+        until.setattr(events, "listeners", [CutOff()])
+        cut.attempt(3)
+    kept = load_file(Path(last_checkpoint(cut.trial(3).checkpoints), "model.safetensors"))
+    assert kept and not [name for name in kept if name.startswith("encoder.model.")]
+    (resumed, _), (never, _) = (work.attempt(3) for work in (cut, whole))
+    assert "goes on from checkpoint-" in caplog.text and "missing" not in caplog.text
+    assert (resumed["held_out"], resumed["best_step"]) == (never["held_out"], never["best_step"])
+    ended, expected = (load_file(work.trial(3).model / "model.safetensors") for work in (cut, whole))
+    assert ended.keys() == expected.keys() and "encoder.model.embeddings.word_embeddings.weight" in ended
+    assert all(torch.equal(weight, expected[name]) for name, weight in ended.items())

@@ -123,7 +123,9 @@ def _content(plan: Plan, seed: int, data: str) -> dict[str, Any]:
         "reader": plan.reader,
         "head": plan.head,
         "options": plan.options,
-        "encoder": {"digest": encoder_digest(plan.encoder.source), "dropout": plan.encoder.dropout} | _vectors(plan),
+        "encoder": {"digest": encoder_digest(plan.encoder.source), "dropout": plan.encoder.dropout}
+        | _vectors(plan)
+        | ({"kept": "float32"} if plan.training.frozen and not bf16 else {}),  # It was half precision before.
         "training": training | {"precision": "bf16" if bf16 else "fp32"},
         "seed": seed,
         "data": data,

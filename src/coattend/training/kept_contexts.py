@@ -19,6 +19,7 @@ from coattend.engines.progress import shown
 from coattend.readers.encoders.context import ContextVectors
 from coattend.training.batching import LengthBuckets
 from coattend.training.examples import Example
+from coattend.training.kept_vectors import kept_as, padded_vectors
 from coattend.training.pieces import Pieces, Side, padded, sides
 
 logger = logging.getLogger(__name__)
@@ -49,16 +50,11 @@ class KeptContexts:
         """
         asked = [side for example in examples for side in sides(example, self.before)]
         return {
-            f"{name}_context": self._padded([pair[place] for pair in asked], arrays[f"{name}_mask"].shape[1])
+            f"{name}_context": padded_vectors(
+                self.vectors, self.offsets, [self.rows[pair[place]] for pair in asked], arrays[f"{name}_mask"].shape[1]
+            )
             for place, name in enumerate(("passage", "question"))
         }
-
-    def _padded(self, wanted: Sequence[Side], length: int) -> np.ndarray:
-        made = np.zeros((len(wanted), length, self.vectors.shape[1]), np.float32)
-        for place, side in enumerate(wanted):
-            start, end = self.offsets[self.rows[side] : self.rows[side] + 2]
-            made[place, : end - start] = self.vectors[start:end]
-        return made
 
 
 def keep_contexts(
@@ -96,8 +92,8 @@ def keep_contexts(
     file = folder / f"{content.hexdigest()[:16]}.npy"
     offsets = np.cumsum([0, *(side.length for side in rows)])
     if not (file.exists() and is_whole(file)):
-        kept = np.float16 if bf16 else np.float32
-        size = int(offsets[-1]) * context.width * np.dtype(kept).itemsize / 1e6
+        kept = kept_as(bf16)
+        size = int(offsets[-1]) * context.width * kept.itemsize / 1e6
         logger.info("the encoder reads %s texts, once; their words' vectors take %.0f MB", f"{len(texts):,}", size)
         with sealed(file) as temporary:
             stored = np.lib.format.open_memmap(temporary, "w+", kept, (int(offsets[-1]), context.width))

@@ -21,6 +21,7 @@ from coattend.readers.reader import Reader
 from coattend.training.batching import LengthBuckets
 from coattend.training.collation import Collator
 from coattend.training.examples import Example, digest
+from coattend.training.kept_vectors import kept_as, padded_vectors
 from coattend.training.tokens import Tokens
 
 logger = logging.getLogger(__name__)
@@ -28,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class KeptStates:
-    """Hidden states of examples' sequences, in half precision.
+    """Hidden states of examples' sequences.
 
     Attributes:
         states: Real tokens of all sequences, one after the other [tokens, H].
@@ -49,11 +50,7 @@ class KeptStates:
         """
         length = arrays["input_ids"].shape[1]
         rows = [self.first[one.question_id] + place for one in examples for place in range(len(one.sequences))]
-        made = np.zeros((len(rows), length, self.states.shape[1]), np.float32)
-        for place, row in enumerate(rows):
-            start, end = self.offsets[row : row + 2]
-            made[place, : end - start] = self.states[start:end]
-        return {"hidden": made}
+        return {"hidden": padded_vectors(self.states, self.offsets, rows, length)}
 
 
 def keep_states(
@@ -77,9 +74,9 @@ def keep_states(
         folder: Where states are kept.
         encoder: A hash of the encoder.
         tokens_per_batch: Most padded tokens in a batch.
-        bf16: Whether matrix products run in bf16.
+        bf16: Whether matrix products run in bf16; states are kept in half precision then.
     """
-    content = [encoder, digest(examples, tokens), bf16]
+    content = [encoder, digest(examples, tokens), kept_as(bf16).name]
     file = folder / f"{hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]}.npy"
     lengths = [
         collator.special_tokens + window[1] + size
@@ -107,7 +104,7 @@ def _write(
     bf16: bool,
 ) -> None:
     width = reader.encoder.shape.hidden_size
-    kept = np.lib.format.open_memmap(file, "w+", np.float16, (int(offsets[-1]), width))
+    kept = np.lib.format.open_memmap(file, "w+", kept_as(bf16), (int(offsets[-1]), width))
     reserve(file)
     device = next(reader.parameters()).device
     how = {"tokens_per_batch": tokens_per_batch, "shuffle": False}
@@ -116,7 +113,7 @@ def _write(
         chosen = [examples[row] for row in rows]
         batch = Batch(**collator(chosen)).to(device)
         with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bf16):
-            states = reader.encoder.read(batch).half().cpu().numpy()  # [S, N, H]
+            states = reader.encoder.read(batch).to(torch.half if bf16 else torch.float).cpu().numpy()  # [S, N, H]
         numbers = [first[one.question_id] + place for one in chosen for place in range(len(one.sequences))]
         for place, row in enumerate(numbers):
             start, end = offsets[row : row + 2]

@@ -104,9 +104,23 @@ class ReaderTrainer(Trainer):
         return metrics
 
     def _save(self, output_dir: str | None = None, state_dict: dict[str, torch.Tensor] | None = None) -> None:
-        """A copy of every weight: the file's format refuses two names of one tensor, which readers may have."""
+        """A copy of every weight that is not frozen: a file refuses two names of one tensor, which readers may have."""
         weights = self.model.state_dict() if state_dict is None else state_dict
-        super()._save(output_dir, {name: weight.clone() for name, weight in weights.items()})
+        frozen = self._frozen()
+        super()._save(output_dir, {name: weight.clone() for name, weight in weights.items() if name not in frozen})
+
+    def _load_best_model(self) -> None:
+        """Nothing where the last step was the best: its weights are those that there are."""
+        if self.state.best_global_step != self.state.global_step:
+            super()._load_best_model()
+
+    def _issue_warnings_after_load(self, load_result: Any) -> None:
+        """Frozen weights are as the reader began with them, and so are not missed in a checkpoint."""
+        others = [name for name in load_result.missing_keys if name not in self._frozen()]
+        super()._issue_warnings_after_load(load_result._replace(missing_keys=others))
+
+    def _frozen(self) -> set[str]:
+        return {name for name, weight in self.model.named_parameters() if not weight.requires_grad}
 
     def _save_checkpoint(self, model: torch.nn.Module, trial: Any) -> None:
         folder = Path(self.args.output_dir)
