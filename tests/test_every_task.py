@@ -3,6 +3,7 @@
 import csv
 import json
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
@@ -102,6 +103,56 @@ def test_spans_in_windows_and_another_benchmark(add, run, project, reader):
     words = [pq.read_table(project / f"data/test/04_feature/{name}/nltk_penn/tags") for name in ("stories", "shifts")]
     lexicons = [list(dict.fromkeys(table.column("words").combine_chunks().flatten().to_pylist())) for table in words]
     assert lexicons[0] != lexicons[1], "words have the same numbers in both: the test shows nothing"
+
+
+PLACES = ("in the hall", "in the attic", "at sea", "at home", "in the shed")
+
+
+def own_rows(split, numbers):
+    """Rows with two, three and five options, and for each a span."""
+    for number in numbers:
+        right, count = PLACES[number % 2], (2, 3, 5)[number % 3]
+        passage = f"Ann left the lamp for {number} days. Then the lamp stood {right} , and Bob slept."
+        asked = {"passage": passage, "id": f"{split}{number}", "question": "Where is the lamp?"}
+        yield asked | {"options": list(PLACES[:count]), "answer": right}, asked | {"answer": right, "start": None}
+
+
+def write_own(path, rows):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        cells = [row | {f"option_{n}": one for n, one in enumerate(row.pop("options", []), 1)} for row in rows]
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, list({name: None for row in cells for name in row}))
+            writer.writeheader()
+            writer.writerows(cells)
+
+
+@pytest.mark.parametrize("suffixes", [("csv", "parquet", "jsonl"), ("parquet", "jsonl", "csv")])
+def test_own_questions_in_files_of_every_kind_go_through_every_stage(add, run, project, suffixes):
+    numbers = {"train": range(30), "dev": range(40, 46), "test": range(50, 56)}
+    files = {split: [f"{split}.{suffix}"] for split, suffix in zip(numbers, suffixes, strict=True)}
+    for place, task in enumerate(("options", "span")):
+        for split, (name,) in files.items():
+            rows = [row[place] for row in own_rows(split, numbers[split])]
+            write_own(project / "data/01_raw" / task / name, rows)
+        add(f"own_{task}", tasks=[task], sources=[{"format": "custom", "folder": task, "files": files}])
+    run(DATA, "own_options", "own_span")
+    run("training,evaluation", "own_options.plain", "own_span.plain")
+    found, folder = results(project, "own_options")
+    assert {split: groups["all"]["questions"] for split, groups in found["splits"].items()} == {"dev": 6, "test": 6}
+    rows = pq.read_table(folder / "predictions.parquet").to_pylist()
+    assert sorted(len(row["scores"]) for row in rows) == [2] * 4 + [3] * 4 + [5] * 4
+    assert all(row["prediction"] == PLACES[row["label"]] for row in rows)
+    found, folder = results(project, "own_span")
+    assert {split: groups["all"]["questions"] for split, groups in found["splits"].items()} == {"dev": 6, "test": 6}
+    passages = pq.read_table(project / "data/test/02_intermediate/own_span/passages.parquet")["text"].to_pylist()
+    spans = pq.read_table(folder / "predictions.parquet")["prediction"].to_pylist()
+    assert len(spans) == 12
+    assert all(any(span in passage for passage in passages) for span in spans)
 
 
 def test_training_on_another_benchmark_is_not_offered(add, run):
