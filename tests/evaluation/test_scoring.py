@@ -39,6 +39,15 @@ def test_accuracy_by_split_and_subset():
     assert found["interval"] == {"method": method, "level": 0.95, "resamples": 2000}
 
 
+def test_both_ends_of_an_interval_are_in_percent():
+    names = [f"{letter}1" for letter in "abcdefgh"]
+    found = metrics([prediction(one, "t0", one < "e") for one in names], [question(one) for one in names], model(0))
+    accuracy = found["splits"]["dev"]["all"]["accuracy"]
+    assert 0 < accuracy["low"] < accuracy["mean"] == 50 < accuracy["high"] < 100
+    expected = interval(np.array([[1.0] * 4 + [0.0] * 4]), np.arange(8))
+    assert (accuracy["low"], accuracy["high"]) == (100 * expected.low, 100 * expected.high)
+
+
 def test_seeds_have_their_own_numbers_a_mean_and_a_spread():
     answered = [prediction("a1", "t1", True), prediction("b1", "t1", True)]
     answered += [prediction("a1", "t7", True), prediction("b1", "t7", False)]

@@ -153,6 +153,7 @@ def test_what_is_not_there_is_refused_with_what_is(run_trained, trials, runs, tr
         ({"model": "zzz", "input": "there.jsonl"}, rf"there is no trained reader 'zzz'.*Logged models: .*{trial}"),
         ({"model": "0" * 32, "input": "there.jsonl"}, f"there is no model 'runs:/{'0' * 32}/model'.*{trial}"),
         ({"model": "models:/raeder@best", "input": "there.jsonl"}, r"there is no model 'models:/raeder@best'"),
+        ({"model": "s3://bucket/reader", "input": "there.jsonl"}, "there is no model 's3://bucket/reader'"),
         ({"model": trial, "inptu": "there.jsonl"}, "Did you mean 'input'"),
         ({"model": str(trained_sample / "data"), "input": "there.jsonl"}, "says nowhere how it is asked"),
     ]

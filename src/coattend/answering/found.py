@@ -100,8 +100,8 @@ def _fetched(address: str, trials: Path, store: str, where: str) -> Path:
         )
     try:
         return Path(download_artifacts(artifact_uri=address, tracking_uri=store, registry_uri=store))
-    # MLflow raises its own errors, and those of the place where models are kept.
-    except (MlflowException, OSError) as error:
+    # MLflow raises its own errors, and those of the place where models are kept or of the package that knows it.
+    except (MlflowException, OSError, ImportError) as error:
         reason = str(error).splitlines()[0][:200]
         name = address.removeprefix("models:/").partition("@")[0].partition("/")[0]
         names = _registered(store) if address.startswith("models:/") else []
