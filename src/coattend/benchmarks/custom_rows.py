@@ -106,7 +106,7 @@ def _from_cells(row: dict[str, str]) -> dict[str, Any]:
     made: dict[str, Any] = {name: value for name, value in cells.items() if value.strip()}
     for name in ("label", "start"):
         if _WHOLE.fullmatch(made.get(name, "").strip()):
-            made[name] = int(made[name])
+            made[name] = int(made[name].strip())
     if options:
         return made | {"options": options}
     return made | {"answers": answer_in_cells(made)}
