@@ -7,7 +7,7 @@ from scored import metrics, model, prediction, question
 from coattend.errors import CoattendError
 from coattend.evaluation.answers import Answers
 from coattend.evaluation.intervals import interval
-from coattend.evaluation.scoring import METRICS, answerability, marks
+from coattend.evaluation.scoring import METRICS, answerability, by_name, marks
 
 QUESTIONS_OF_TWO_SUBSETS = [
     question("a1", subset="high"),
@@ -37,6 +37,19 @@ def test_accuracy_by_split_and_subset():
     assert found["question_types"] == {}
     method = "percentile bootstrap over passages, and over seeds where there are several"
     assert found["interval"] == {"method": method, "level": 0.95, "resamples": 2000}
+
+
+def test_a_metric_has_its_place_in_its_name():
+    answered = [prediction(name, "t0", name != "a1") for name in ("c1", "b1", "a2", "a1")]
+    found = metrics(answered, QUESTIONS_OF_TWO_SUBSETS, model(0))
+    named = {name: metric["mean"] for name, metric in by_name(found)}
+    assert named == {
+        "dev.accuracy": pytest.approx(200 / 3),
+        "dev.high.accuracy": 50,
+        "dev.middle.accuracy": 100,
+        "test.accuracy": 100,
+        "test.middle.accuracy": 100,
+    }
 
 
 def test_both_ends_of_an_interval_are_in_percent():
