@@ -162,6 +162,28 @@ def test_a_zip_file_that_python_cannot_unpack(tmp_path):
         list(members(path))
 
 
+def test_a_zip_file_whose_header_may_ask_for_any_memory(tmp_path):
+    path = tmp_path / "lamps.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("dev.json", "text")
+    with pytest.raises(CoattendError, match=r"lamps.zip: dev.json: is packed in a way .* Pack it anew, with deflate"):
+        list(members(path))
+
+
+@pytest.mark.parametrize("name", ["l\udce4mp.txt", "../l\udce4mp.txt"])
+def test_a_name_that_is_not_utf_8_is_written_out(tmp_path, name):
+    path = tmp_path / "lamps.tar"
+    with tarfile.open(path, "w") as archive:
+        archive.addfile(tarfile.TarInfo(name))
+    try:
+        told = [member.name for member in members(path)]
+    except CoattendError as error:
+        told = [error.message]
+    (only,) = told
+    assert r"l\udce4mp.txt" in only
+    assert only.encode()
+
+
 def test_published_race_is_read_from_its_archive(raw):
     path = raw / "race" / "RACE.tar.gz"
     if not path.is_file():

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from coattend.benchmarks.checks import storable
 from coattend.benchmarks.files import CURE
 from coattend.errors import CoattendError
 
@@ -140,6 +141,9 @@ def _unzipped(archive: Path) -> IO[bytes]:
     return archive.open("rb")
 
 
+_PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
+
+
 def _zipped(archive: Path) -> Iterator[tuple[int, Member | None]]:
     with zipfile.ZipFile(archive) as zipped:
         for entry in zipped.infolist():
@@ -148,13 +152,16 @@ def _zipped(archive: Path) -> Iterator[tuple[int, Member | None]]:
             inside = _checked(archive, entry.filename, entry.file_size, regular=regular, folder=entry.is_dir())
             if inside is None:
                 continue
+            if entry.compress_type not in _PACKED:
+                problem = "is packed in a way that may ask for any amount of memory"
+                raise CoattendError(problem, where=f"{archive}: {inside}", cure="Pack it anew, with deflate")
             with zipped.open(entry) as content:
                 yield entry.file_size, Member(archive, inside, content)
 
 
 def _checked(archive: Path, name: str, size: int, *, regular: bool, folder: bool) -> PurePosixPath | None:
     """The path of a file that may be read, or None for what is passed over."""
-    inside = PurePosixPath(name)
+    inside = PurePosixPath(storable(name))
     problem = None
     if inside.is_absolute() or ".." in inside.parts or "\\" in name or "\0" in name:
         problem = "has a path that leads out of the archive"
@@ -163,7 +170,9 @@ def _checked(archive: Path, name: str, size: int, *, regular: bool, folder: bool
     elif size > LARGEST:
         problem = f"has {size:,} bytes, more than any published file ({LARGEST:,})"
     if problem:
-        raise CoattendError(f"{problem}; the archive is not what was published", where=f"{archive}: {name}", cure=CURE)
+        raise CoattendError(
+            f"{problem}; the archive is not what was published", where=f"{archive}: {inside}", cure=CURE
+        )
     return None if folder or inside.name.startswith("._") else inside
 
 
