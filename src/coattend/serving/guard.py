@@ -67,7 +67,7 @@ class Guard:
                 if body is None:
                     await refuse(send, 413, f"the request has more than {self._most_bytes:,} bytes")
                     return
-                if problem := unreadable(body):
+                if problem := unreadable(body) or misnamed(body):
                     await refuse(send, 400, problem)
                     return
                 await self._application(scope, _replayed(body, receive), noting)
@@ -99,6 +99,19 @@ def unreadable(body: bytes) -> str | None:
         depth += 1 if bracket in b"[{" else -1
         if depth > DEEPEST:
             return f"the request is nested more than {DEEPEST} levels deep"
+    return None
+
+
+def misnamed(body: bytes) -> str | None:
+    """Columns whose names are no texts, at which MLflow's server fails with an error of its own."""
+    try:
+        content = json.loads(body)
+    except ValueError:  # Which that server says in its own words.
+        return None
+    split = content.get("dataframe_split") if isinstance(content, dict) else None
+    columns = split.get("columns") if isinstance(split, dict) else None
+    if isinstance(columns, list) and not all(isinstance(name, str) for name in columns):
+        return "dataframe_split.columns has a name that is no text"
     return None
 
 
