@@ -11,9 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parents[1]
 TRAINED = ("poi_net", "plain_span", "aoa_reader")
+
+# How long an input takes to draw says how busy the machine is.
+settings.register_profile("coattend", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("coattend")
 
 QUIET = [
     "--headless",
