@@ -12,7 +12,7 @@ logger = logging.getLogger(__name__)
 
 
 def verify(
-    run: str | float | None, benchmarks: dict[str, Any], trials: Path, mlflow_store: str, stored_tables: StoredTables
+    run: Any, benchmarks: dict[str, Any], trials: Path, mlflow_store: str, stored_tables: StoredTables
 ) -> dict[str, Any]:
     """Ask the trial of a finished run again, from its weights and the tables as they are.
 
