@@ -71,8 +71,13 @@ def answers_of_run(store: str, run: str) -> pa.Table:
 
 
 def metrics_of_run(store: str, run: str) -> dict[str, float]:
-    """The last value of each metric of a run."""
+    """The last value of each metric of a run.
+
+    Raises:
+        CoattendError: If the store cannot be asked.
+    """
     from mlflow import MlflowClient
 
-    found: dict[str, float] = MlflowClient(store).get_run(run).data.metrics
+    with asking(store, writing=False):
+        found: dict[str, float] = MlflowClient(store).get_run(run).data.metrics
     return found

@@ -124,8 +124,10 @@ def matches(folder: Path, pattern: str) -> list[Path]:
         CoattendError: If it is not a pattern.
     """
     try:
+        if Path(pattern).is_absolute():
+            raise ValueError("it begins at the root")
         return [path for path in folder.glob(pattern) if path.is_file()]
-    except (ValueError, NotImplementedError) as error:
+    except ValueError as error:
         problem = f"{pattern!r} is not a file pattern ({error})"
         cure = "Write patterns relative to the source's folder, such as train*.json"
         raise CoattendError(problem, where=str(folder), cure=cure) from None

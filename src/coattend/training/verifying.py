@@ -59,7 +59,7 @@ def verify(
         "weights": digest_of_files(trial.folder / "model") == trial.outcome["model_digest"],
         "data": Work.of(plan, trial.folder.parent).data == trial.content["data"],
         "run": None if attached is None else _sorted(attached).equals(_sorted(kept)),
-        "other_metrics": _other_metrics(again, asked.questions, plan.source.task, logged or {}),
+        "other_metrics": _other_metrics(again, asked.questions, plan.source.task, logged) if logged else [],
         **differences(again, kept),
     }
 
