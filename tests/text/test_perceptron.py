@@ -20,14 +20,18 @@ weight = st.integers(-3000, 3000).map(lambda thousandths: thousandths / 1000)
 models = st.dictionaries(st.sampled_from(FEATURES), st.dictionaries(st.sampled_from([*CLASSES, "XX"]), weight))
 
 
+def tags_of(theirs, sentences):
+    return [[tag for _, tag in theirs.tag(forms)] for forms in sentences]
+
+
 @settings(deadline=None)
-@given(models, st.lists(st.sampled_from(FORMS), max_size=12))
-def test_it_tags_as_nltk_does(weights, forms):
+@given(models, st.lists(st.lists(st.sampled_from(FORMS), max_size=12), max_size=5))
+def test_it_tags_as_nltk_does(weights, sentences):
     weights = {"bias": {"NN": 0.1, "DT": 0.1}} | weights
     tagdict = {"Wien": "NNP"}
     theirs = nltk.tag.PerceptronTagger(load=False)
     theirs.decode_json_params((weights, tagdict, CLASSES))
-    assert Perceptron(weights, tagdict, CLASSES).tag(forms) == [tag for _, tag in theirs.tag(forms)]
+    assert Perceptron(weights, tagdict, CLASSES).tag(sentences) == tags_of(theirs, sentences)
 
 
 def test_it_tags_as_nltk_does_with_the_published_weights():
@@ -37,11 +41,13 @@ def test_it_tags_as_nltk_does_with_the_published_weights():
     nltk.data.path.append(str(folder))
     ours = Perceptron.load(nltk_data.opened(folder, nltk_data.TAGGER))
     theirs = nltk.tag.PerceptronTagger(loc=str(Path(folder, nltk_data.TAGGER)))
-    for text in (
+    texts = (
         "The quick brown fox jumps over the lazy dog 's 1,000 re-used fences in 1999 .",
         "W : Would n't you rather have stayed at home , Mr. O'Neil ?",
         "`` Running late '' , she said , `` means that Tuesday 's meeting has begun . ''",
         "buffalo buffalo Buffalo buffalo that that is is that that is not is not",
-    ):
-        forms = text.split()
-        assert ours.tag(forms) == [tag for _, tag in theirs.tag(forms)]
+    )
+    sentences = [text.split() for text in texts]
+    # More than are read side by side, most of them beside longer and shorter ones.
+    sentences += [forms[:length] for forms in sentences for length in range(len(forms))] * 40
+    assert ours.tag(sentences) == tags_of(theirs, sentences)

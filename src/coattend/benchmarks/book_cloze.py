@@ -41,8 +41,8 @@ def read_book(path: Path, tagger: Tagger) -> list[Words]:
         CoattendError: If the file cannot be read, or is not UTF-8.
     """
     text = decode(read_bytes(path), path)
-    forms = (one.forms for block in paragraphs(text) for one in sentences(block, tagger.sentence_spans))
-    return [list(zip(words, tagger.tag(words), strict=True)) for words in forms]
+    forms = [one.forms for block in paragraphs(text) for one in sentences(block, tagger.sentence_spans)]
+    return [list(zip(words, tags, strict=True)) for words, tags in zip(forms, tagger.tag(forms), strict=True)]
 
 
 def clozes(book: list[Words], kind: Kind, *, step: int, seed: int) -> Iterator[str]:

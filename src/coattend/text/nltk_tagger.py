@@ -2,7 +2,7 @@
 
 import hashlib
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -43,9 +43,9 @@ class NltkTagger:
         spans: Iterable[tuple[int, int]] = _punkt(self.punkt).span_tokenize(line)
         return spans
 
-    def tag(self, forms: list[str]) -> list[str]:
-        """The perceptron's tags of a sentence."""
-        return _perceptron(self.tagger).tag(forms)
+    def tag(self, sentences: Sequence[list[str]]) -> list[list[str]]:
+        """The perceptron's tags of the words of each sentence."""
+        return _perceptron(self.tagger).tag(sentences)
 
 
 @cache

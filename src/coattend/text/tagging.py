@@ -3,7 +3,7 @@
 import hashlib
 import json
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.metadata import version
@@ -16,7 +16,7 @@ from coattend.text import nltk_data
 from coattend.text.nltk_tagger import NltkTagger
 from coattend.text.tagset import Tagset, tagset
 from coattend.text.textblob_tagger import TextblobTagger
-from coattend.text.words import sentences
+from coattend.text.words import Sentence, sentences
 
 VERSION = 1
 """Raised whenever this package's own code would give another word or tag to some text."""
@@ -38,8 +38,8 @@ class Tagger(Protocol):
     def sentence_spans(self, line: str) -> Iterable[tuple[int, int]]:
         """Start and end of each sentence of one line."""
 
-    def tag(self, forms: list[str]) -> list[str]:
-        """The tag of each word of one sentence."""
+    def tag(self, sentences: Sequence[list[str]]) -> list[list[str]]:
+        """The tag of each word of each sentence."""
 
 
 class TaggedWords(NamedTuple):
@@ -83,12 +83,23 @@ class TextTagger:
 
     def __call__(self, text: str) -> TaggedWords:
         """Tag any text, sentence by sentence."""
+        return self.many([text])[0]
+
+    def many(self, texts: Sequence[str]) -> list[TaggedWords]:
+        """Tag each of some texts, faster than one after the other."""
+        found = [list(sentences(text, self.tagger.sentence_spans)) for text in texts]
+        forms = [sentence.forms for text in found for sentence in text]
+        if self.lowercase:
+            forms = [[form.lower() for form in one] for one in forms]
+        tags = iter(self.tagger.tag(forms))
+        return [self._joined(text, tags) for text in found]
+
+    def _joined(self, found: list[Sentence], tags: Iterator[list[str]]) -> TaggedWords:
         words = TaggedWords([], [], [])
-        for forms, starts, ends in sentences(text, self.tagger.sentence_spans):
-            words.starts.extend(starts)
-            words.ends.extend(ends)
-            tags = self.tagger.tag([form.lower() for form in forms] if self.lowercase else forms)
-            words.tag_ids.extend(self.tagset.ids(tags))
+        for sentence in found:
+            words.starts.extend(sentence.starts)
+            words.ends.extend(sentence.ends)
+            words.tag_ids.extend(self.tagset.ids(next(tags)))
         return words
 
 

@@ -3,8 +3,9 @@
 import hashlib
 import importlib.util
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -44,13 +45,13 @@ class TextblobTagger:
                 start = end.end()
         yield start, len(line)
 
-    def tag(self, forms: list[str]) -> list[str]:
-        """Tags of a sentence; of the few double entries of the lexicon (``NN|JJ``) the first."""
+    def tag(self, sentences: Sequence[list[str]]) -> list[list[str]]:
+        """Tags of each sentence's words; of the few double entries of the lexicon (``NN|JJ``) the first."""
         from textblob._text import find_tags
         from textblob.en import lexicon
 
-        tagged = find_tags(forms, lexicon=lexicon, morphology=lexicon.morphology, context=lexicon.context)
-        return [_penn(tag) for _, tag in tagged]
+        tag = partial(find_tags, lexicon=lexicon, morphology=lexicon.morphology, context=lexicon.context)
+        return [[_penn(name) for _, name in tag(forms)] for forms in sentences]
 
 
 def _penn(tag: str) -> str:
