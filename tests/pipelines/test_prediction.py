@@ -86,6 +86,16 @@ def test_each_form_of_a_file_gives_the_same_answers(run_trained, predict, trials
     assert [one["place"] for one in told] == ["row 1", "row 2", "row 3", "row 4"]
 
 
+def test_answers_that_take_the_place_of_others_say_so(predict, trials, caplog):
+    caplog.set_level("INFO")
+    told = []
+    for reader in ("poi_net", "poi_net", "aoa_reader"):
+        caplog.clear()
+        predict(trials[reader].name, ROWS, "twice")
+        told.append("in the place of earlier answers" in caplog.text)
+    assert told == [False, False, True]
+
+
 def test_rows_that_cannot_be_answered_say_why_and_where(predict, trials, caplog):
     caplog.set_level("INFO")
     rows = [

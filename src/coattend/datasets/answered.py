@@ -39,12 +39,14 @@ class AnsweredDataset(AbstractDataset[Mapping[str, ShardPlan], None]):
         """Answer what is missing under each name, and write all answers as JSON Lines."""
         for name, plan in data.items():
             shards = ShardedTableDataset(filepath=str(self._folder / name / "answers"))
+            earlier = shards.origin() not in (None, plan.origin)
             shards.save(plan)
             file = self._folder / name / "answers.jsonl"
             with replacing(file) as temporary:
                 rows, without = _write_lines(shards.load(), temporary)
             told = f", {without:,} of which say in `problem` why there is no answer" if without else ""
-            logger.info("%s: %s rows%s", os.path.relpath(file), f"{rows:,}", told)
+            instead = ", in the place of earlier answers" if earlier else ""
+            logger.info("%s: %s rows%s%s", os.path.relpath(file), f"{rows:,}", told, instead)
 
     def _exists(self) -> bool:
         return False

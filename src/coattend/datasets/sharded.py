@@ -75,6 +75,11 @@ class ShardedTableDataset(AbstractDataset[ShardPlan, pads.Dataset]):
         except CoattendError as error:
             raise DataError(error.problem, where=error.where, cure=error.cure) from error
 
+    def origin(self) -> str | None:
+        """What the table that is there was made from; None where there is none, or not all of it."""
+        origin: str | None = self._manifest()["origin"]
+        return origin
+
     def _make_missing(self, plan: ShardPlan) -> None:
         manifest = self._manifest()
         old = manifest["shards"]
