@@ -227,6 +227,16 @@ def test_a_printed_subset_is_one_that_the_benchmark_has(tmp_path):
         studies.read(written(tmp_path, text.replace("dev/high", "dev/hihg")))
 
 
+def test_a_study_asks_about_subsets_that_its_benchmarks_have(tmp_path):
+    text = GOOD.replace("[dream]", "[race]").replace("{ dream: { dev:", "{ race: { dev:")
+    asking = text.replace("    base:", "    asks: { race: [high] }\n    base:")
+    assert studies.read(written(tmp_path, asking))[0].parameters.asks == {"race": ("high",)}
+    with pytest.raises(CoattendError, match=r"no subset of race 'hihg'.*Did you mean 'high'\?"):
+        studies.read(written(tmp_path, asking.replace("[high]", "[hihg]")))
+    with pytest.raises(CoattendError, match=r"'rac'.*Did you mean 'race'\?"):
+        studies.read(written(tmp_path, asking.replace("asks: { race", "asks: { rac")))
+
+
 def test_a_study_says_by_which_metric_its_variants_are_judged(tmp_path):
     text = GOOD.replace("[dream]", "[dream, squad_v1]").replace("    base:", "    metric: exact\n    base:")
     assert studies.read(written(tmp_path, text))[0].parameters.metric == "exact"

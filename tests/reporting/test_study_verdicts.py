@@ -6,7 +6,8 @@ import pyarrow.dataset as pads
 import pytest
 
 from coattend.parameters import StudyParameters
-from coattend.reporting.study_table import results_of
+from coattend.reporting.study_figures import scores
+from coattend.reporting.study_table import asked_rows, results_of
 from coattend.tables import BREAKDOWNS, PREDICTIONS, QUESTIONS
 
 COUNT = 100
@@ -31,14 +32,18 @@ def trials(variant, marks, seeds):
     return {"variant": variant, "task": "options", "trials": known}, table(rows, PREDICTIONS)
 
 
-def rows_of(variants, *, seeds=1, passages=COUNT):
-    """The rows of variants that win and lose so many of a hundred questions against their baseline."""
+def results(variants, *, seeds=1, passages=COUNT, **more):
+    """Of variants that win and lose so many of a hundred questions, half of them hard, against their baseline."""
     about = StudyParameters(
         name="mine", title="Mine", source="Mine, table 1", benchmarks=("exams",), base={"reader": "plain"},
-        baseline="plain", variants={name: {"title": name} for name in ("plain", *variants)},
+        baseline="plain", variants={name: {"title": name} for name in ("plain", *variants)}, **more,
     )  # fmt: skip
     asked = {"split": "dev", "task": "options", "question": "Who?", "options": ["a", "b"], "label": 0}
-    places = [{"question_id": f"q{n}", "passage_id": f"p{n % passages}", "answerable": True} for n in range(COUNT)]
+    subset = ["easy"] * (COUNT // 2) + ["hard"] * (COUNT // 2)
+    places = [
+        {"question_id": f"q{n}", "passage_id": f"p{n % passages}", "answerable": True, "subset": subset[n]}
+        for n in range(COUNT)
+    ]
     parts = {
         "exams.questions": table([asked | place for place in places], QUESTIONS),
         "exams.breakdowns": table([], BREAKDOWNS),
@@ -49,7 +54,12 @@ def rows_of(variants, *, seeds=1, passages=COUNT):
         marks = base.copy()
         marks[:losses], marks[COUNT - wins :] = False, True
         parts[f"exams.{name}.outcome"], parts[f"exams.{name}.answers"] = trials(name, marks.tolist(), seeds)
-    return {row["variant"]: row for row in results_of(about, parts)["rows"]}
+    return results_of(about, parts)
+
+
+def rows_of(variants, **more):
+    """The rows of all questions."""
+    return {row["variant"]: row for row in results(variants, **more)["rows"] if row["group"] == "all"}
 
 
 def test_an_interval_around_zero_says_what_its_questions_resolve():
@@ -84,3 +94,20 @@ def test_a_difference_that_a_correction_takes_away_is_told_so():
 def test_one_passage_says_nothing_of_others():
     row = rows_of({"turned": (30, 2)}, passages=1)["turned"]
     assert (row["p"], row["p_corrected"], row["verdict"]) == (None, None, "one passage says nothing of others")
+
+
+@pytest.mark.parametrize(
+    ("asks", "corrected"), [((), ["all"]), (("hard",), ["hard"]), (("easy", "hard"), ["easy", "hard"])]
+)
+def test_a_study_corrects_for_the_subsets_that_it_asks_about(asks, corrected):
+    found = results({"turned": (30, 2)}, asks={"exams": asks})
+    own = [row for row in found["rows"] if row["variant"] == "turned"]
+    assert [row["group"] for row in own if row["p_corrected"] is not None] == corrected
+    assert [row["group"] for row in asked_rows(found) if row["variant"] == "turned"] == corrected
+    marks = scores(asked_rows(found)).data
+    assert [mark.name for mark in marks] == ["dev" if group == "all" else f"dev, {group}" for group in corrected]
+    hard = next(row for row in own if row["group"] == "hard")
+    ending = "" if "hard" in corrected else ", not corrected"
+    assert hard["verdict"] == f"better, with these seeds{ending}"
+    expected = hard["p"] * len(corrected) if "hard" in corrected else None
+    assert hard["p_corrected"] == pytest.approx(expected)

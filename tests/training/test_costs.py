@@ -165,6 +165,10 @@ def test_questions_are_counted_by_split_and_where_all_are_trained_on_one_subset_
         plan = replace(plan, training=training, source=replace(plan.source, questions=pads.dataset(questions)))
         given["sample", name] = plan, plan
     study = STUDY.model_copy(update={"variants": {name: STUDY.variants[name] for name in subsets}})
+    one = estimate(study.model_copy(update={"asks": {"sample": ("NE",)}}), given, tmp_path, hours=None)
+    both = estimate(study.model_copy(update={"asks": {"sample": ("CN", "NE")}}), given, tmp_path, hours=None)
+    assert one["questions"] == {"sample": {"dev": 4, "test": 2}}
+    assert both["questions"] == {"sample": {"dev, CN": 2, "dev, NE": 4, "test, CN": 1, "test, NE": 2}}
     with caplog.at_level(logging.INFO, "coattend"):
         found = estimate(study, given, tmp_path, hours=None)
     assert found["questions"] == {"sample": dict(zip(("dev", "test"), counted, strict=True))}

@@ -38,6 +38,19 @@ def shared_subsets(benchmark: str, train_on: Iterable[Mapping[str, str | Sequenc
     return named.pop() if len(named) == 1 else ()
 
 
+def asked_groups(asks: Sequence[str], home: Sequence[str]) -> tuple[str, ...]:
+    """The groups of a benchmark's questions that a study asks about, each a question of its own.
+
+    Args:
+        asks: The subsets that the study names.
+        home: Those that all of its variants were trained on, which it asks about where it names none and that is one.
+
+    Returns:
+        These subsets, or the group of all questions.
+    """
+    return tuple(asks) or (tuple(home) if len(home) == 1 else (groups.EVERYTHING,))
+
+
 def side_by_side(findings: Mapping[str, Any], benchmark: str) -> dict[str, Mapping[str, Any]]:
     """The trials of a study whose attention is shown: the first of its baseline and the first of its last variant.
 

@@ -133,6 +133,11 @@ class StudyParameters(Parameters):
     metric: Literal["accuracy", "exact", "f1"] | None = Field(
         None, description="What variants are judged by where a benchmark is scored by it; null: the task's own."
     )
+    asks: dict[str, tuple[str, ...]] = Field(
+        {},
+        description="Benchmark to the subsets that it asks about, each a question of its own; else all of it, or the "
+        "one subset that all variants were trained on.",
+    )
     shows: tuple[Shown, ...] = Field((), description="What is shown beside the table of scores.")
     axis: str | None = Field(None, description="What points of lines stand at, in the plural, such as turns.")
     examples: tuple[ExampleParameters, ...] = Field((), description="Questions that are always shown.")

@@ -5,7 +5,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from coattend.reporting.figures import GREY, finished, style_of
-from coattend.reporting.tables import LABELS
+from coattend.reporting.tables import LABELS, place
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -24,8 +24,8 @@ def breakdown(rows: Sequence[Mapping[str, Any]]) -> "Figure":
 
     groups, variants = (list(dict.fromkeys(row[key] for row in rows)) for key in ("group", "title"))
     metrics, figure = _panels(rows)
-    for place, title in enumerate(variants):
-        offset = 0.5 * ((place + 0.5) / len(variants) - 0.5)
+    for number, title in enumerate(variants):
+        offset = 0.5 * ((number + 0.5) / len(variants) - 0.5)
         for panel, metric in enumerate(metrics, start=1):
             own = [row for row in rows if (row["title"], row["metric"]) == (title, metric)]
             dots = Scatter(
@@ -38,7 +38,7 @@ def breakdown(rows: Sequence[Mapping[str, Any]]) -> "Figure":
                 error_y=_reach(own),
                 customdata=[(escape(row["group"]), row["questions"]) for row in own],
                 hovertemplate="%{customdata[0]}, %{customdata[1]} questions: %{y:.1f} %",
-                **{"marker": style_of(place)["marker"]},
+                **{"marker": style_of(number)["marker"]},
             )
             figure.add_trace(dots, row=panel, col=1)
     names = [f"{escape(group)}<br>{count}" for group, count in counts(rows).items()]
@@ -58,7 +58,7 @@ def _panels(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], "Figure"]:
 
 
 def scores(rows: Sequence[Mapping[str, Any]]) -> "Figure":
-    """Each variant's score with its interval, a mark for each split.
+    """Each variant's score with its interval, a mark for each split and group of its questions.
 
     Args:
         rows: Those that a study asks about, as `coattend.reporting.study_table.asked_rows` has them.
@@ -72,26 +72,28 @@ def scores(rows: Sequence[Mapping[str, Any]]) -> "Figure":
     if not rows:
         return finished(Figure(), 120)
     panels = list(dict.fromkeys((row["benchmark"], row["metric"]) for row in rows))
-    variants, splits = (list(dict.fromkeys(row[key] for row in rows)) for key in ("title", "split"))
+    variants = list(dict.fromkeys(row["title"] for row in rows))
+    places = list(dict.fromkeys((row["split"], row["group"]) for row in rows))
     titles = [f"{benchmark}: {LABELS[metric]}" for benchmark, metric in panels]
     figure = make_subplots(rows=len(panels), vertical_spacing=0.3 / len(panels), subplot_titles=titles)
-    for place, split in enumerate(splits):
+    for number, (split, group) in enumerate(places):
         named = False
         for panel, where in enumerate(panels, start=1):
-            own = [row for row in rows if (row["benchmark"], row["metric"], row["split"]) == (*where, split)]
+            here = [row for row in rows if (row["benchmark"], row["metric"]) == where]
+            own = [row for row in here if (row["split"], row["group"]) == (split, group)]
             if not own:
                 continue
             dots = Scatter(
                 x=[row["mean"] for row in own],
-                y=[variants.index(row["title"]) + 0.5 * ((place + 0.5) / len(splits) - 0.5) for row in own],
-                name=escape(split),
-                legendgroup=split,
+                y=[variants.index(row["title"]) + 0.5 * ((number + 0.5) / len(places) - 0.5) for row in own],
+                name=escape(place(split, group)),
+                legendgroup=place(split, group),
                 showlegend=not named,
                 mode="markers",
                 error_x=_reach(own),
                 customdata=[escape(row["title"]) for row in own],
                 hovertemplate="%{customdata}: %{x:.1f} %",
-                marker=style_of(place)["marker"],
+                marker=style_of(number)["marker"],
             )
             named = True
             figure.add_trace(dots, row=panel, col=1)
@@ -120,7 +122,7 @@ def lines(points: Sequence[Mapping[str, Any]], axis: str) -> "Figure":
 
     series = list(dict.fromkeys(point["series"] for point in points))
     metrics, figure = _panels(points)
-    for place, name in enumerate(series):
+    for number, name in enumerate(series):
         for panel, metric in enumerate(metrics, start=1):
             own = [point for point in points if (point["series"], point["metric"]) == (name, metric)]
             own.sort(key=lambda point: point["at"])
@@ -134,7 +136,7 @@ def lines(points: Sequence[Mapping[str, Any]], axis: str) -> "Figure":
                 error_y=_reach(own),
                 customdata=[escape(point["title"]) for point in own],
                 hovertemplate="%{customdata}: %{y:.1f} %",
-                **style_of(place),
+                **style_of(number),
             )
             figure.add_trace(line, row=panel, col=1)
     figure.update_xaxes(zeroline=False, gridcolor=GREY, griddash="dot").update_xaxes(

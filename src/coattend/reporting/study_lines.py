@@ -19,7 +19,7 @@ def sections(results: Mapping[str, Any]) -> Iterator[Section]:
     """
     points = [point for row in asked_rows(results) for point in _points(row, results)]
     for benchmark, split, group in dict.fromkeys((one["benchmark"], one["split"], one["group"]) for one in points):
-        own = [one for one in points if (one["benchmark"], one["split"]) == (benchmark, split)]
+        own = [one for one in points if (one["benchmark"], one["split"], one["group"]) == (benchmark, split, group)]
         title = f"Score by {results['axis']}: {benchmark}, {place(split, group)}"
         caption = f"{title}. Bars hold 95 % of a bootstrap over passages."
         yield Section(title, figures=((caption, lines(own, results["axis"])),))

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 
 from coattend.evaluation import answers, groups, scoring, variants
-from coattend.evaluation.runs import Run, home_of
+from coattend.evaluation.runs import Run, asked_groups, home_of
 from coattend.evaluation.scoring import METRICS
 from coattend.parameters import StudyParameters
 from coattend.tables import STUDY_ROWS
@@ -59,7 +59,7 @@ def results_of(about: StudyParameters, parts: Mapping[str, Any]) -> dict[str, An
         for one in of_variant
         if one.get("failure")
     ]
-    _correct(rows, homes, about.metric)
+    _correct(rows, _asked(rows, about.asks, homes), about.metric)
     analyses = {benchmark: parts[f"{benchmark}.analyses"] for benchmark in about.benchmarks}
     breakdowns = [
         row for benchmark in about.benchmarks for row in parts[f"{benchmark}.breakdowns"].to_table().to_pylist()
@@ -80,22 +80,20 @@ def rows_of(results: Mapping[str, Any]) -> pa.Table:
     return pa.Table.from_pylist([{name: row[name] for name in STUDY_ROWS.names} for row in flat], STUDY_ROWS)
 
 
-def leading_group(home: Sequence[str]) -> str:
-    """The group of a benchmark's questions that a study asks about: all, or the one subset that all were trained on.
-
-    Args:
-        home: The subsets of the benchmark that analyses look at, as in `results_of`.
-    """
-    return home[0] if len(home) == 1 else groups.EVERYTHING
-
-
 def asked_rows(results: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The rows of the questions that a study asks about.
 
     Args:
         results: What `results_of` returned.
     """
-    return [row for row in results["rows"] if row["group"] == leading_group(results["homes"][row["benchmark"]])]
+    return _asked(results["rows"], results["asks"], results["homes"])
+
+
+def _asked(
+    rows: Sequence[dict[str, Any]], asks: Mapping[str, Sequence[str]], homes: Mapping[str, Sequence[str]]
+) -> list[dict[str, Any]]:
+    asked = {benchmark: asked_groups(asks.get(benchmark, ()), home) for benchmark, home in homes.items()}
+    return [row for row in rows if row["group"] in asked[row["benchmark"]]]
 
 
 def _of(parts: Mapping[str, Any], benchmark: str, variant: str) -> tuple[dict[str, Any], pads.Dataset] | None:
@@ -176,17 +174,16 @@ def _values(given: Mapping[int, answers.Answers], metric: str, rows: np.ndarray)
     return {seed: scoring.marks(one, metric)[0, rows] for seed, one in given.items()}
 
 
-def _correct(rows: list[dict[str, Any]], homes: Mapping[str, Sequence[str]], metric: str | None) -> None:
+def _correct(rows: list[dict[str, Any]], asked: Sequence[dict[str, Any]], metric: str | None) -> None:
     """Correct p values for how many a table asks for, and say what each difference comes to.
 
-    A table asks one question of each variant, benchmark and split: what subsets and further metrics show is only told.
-    Where all variants were trained on one subset, it is that subset's question. It is asked of the study's own metric
-    where the benchmark is scored by it, else of the task's.
+    A table asks one question of each variant, benchmark, split and group of questions that it asks about: what others
+    and further metrics show is only told. It is asked of the study's own metric where the benchmark is scored by it,
+    else of the task's.
     """
     leads = {row["benchmark"]: ("accuracy", "f1") for row in rows}
     leads |= {row["benchmark"]: (metric,) for row in rows if row["metric"] == metric}
-    here = [row for row in rows if row["group"] == leading_group(homes[row["benchmark"]])]
-    leading = [row for row in here if row["metric"] in leads[row["benchmark"]]]
+    leading = [row for row in asked if row["metric"] in leads[row["benchmark"]]]
     for row in rows:
         row["p_corrected"] = None
     for row, p in zip(leading, variants.corrected([row["p"] for row in leading]), strict=True):

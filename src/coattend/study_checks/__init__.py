@@ -6,7 +6,7 @@ from coattend import configuration
 from coattend.study import Study
 from coattend.study_checks.frozen import of_frozen
 from coattend.study_checks.lines import of_lines
-from coattend.study_checks.numbers import of_numbers
+from coattend.study_checks.numbers import of_numbers, of_subset
 from coattend.study_checks.problem import Problem, of_training, unknown
 from coattend.study_checks.search import of_search
 from coattend.study_checks.variants import of_metric, of_tasks, of_titles, of_variant
@@ -26,6 +26,10 @@ def problems(study: Study) -> Iterator[Problem]:
     yield from of_titles(study)
     yield from of_tasks(study)
     yield from of_lines(study)
+    for name, subsets in asked.asks.items():
+        yield from unknown(("asks", name), name, asked.benchmarks, "benchmark")
+        for subset in subsets if name in asked.benchmarks else ():
+            yield from of_subset(("asks", name), name, subset)
     if asked.metric is not None:
         yield from of_metric(study, asked.metric)
     if asked.search is not None:

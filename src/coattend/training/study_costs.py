@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from coattend.errors import CoattendError
-from coattend.evaluation.groups import COLUMNS, scored_questions
-from coattend.evaluation.runs import shared_subsets
+from coattend.evaluation.groups import COLUMNS, scored_questions, subsets
+from coattend.evaluation.runs import asked_groups, shared_subsets
 from coattend.evaluation.variants import expected_resolution
 from coattend.parameters import StudyParameters
 from coattend.training.costs import cost_of
@@ -49,7 +49,7 @@ def estimate(
         how = {"asked": asked, "search": about.search, "begun": begun, "counted": known}
         costs.setdefault(benchmark, {})[name] = vars(cost_of(trained, store, **how))
     questions = {
-        benchmark: _to_score(benchmark, [both for (own, _), both in plans.items() if own == benchmark])
+        benchmark: _to_score(about, benchmark, [both for (own, _), both in plans.items() if own == benchmark])
         for benchmark in costs
     }
     resolves = {name: expected_resolution(min(counts.values(), default=0)) for name, counts in questions.items()}
@@ -59,15 +59,19 @@ def estimate(
     return found
 
 
-def _to_score(benchmark: str, plans: Sequence[tuple[Plan, Plan]]) -> dict[str, int]:
-    """Questions that a table asks about, by split: each is a comparison of its own."""
+def _to_score(about: StudyParameters, benchmark: str, plans: Sequence[tuple[Plan, Plan]]) -> dict[str, int]:
+    """Questions that a table asks about, by split and, where it asks about several, by subset: each a comparison."""
     _, asked = plans[0]
     scored, _ = scored_questions(asked.source.questions.to_table(columns=COLUMNS), asked.source.task)
     home = shared_subsets(benchmark, (trained.training.train_on for trained, _ in plans))
-    if len(home) == 1:
-        scored = scored.filter(pc.equal(scored["subset"].cast(pa.string()), home[0]))
-    counts = pc.value_counts(scored["split"].cast(pa.string())).to_pylist()
-    return {one["values"]: one["counts"] for one in sorted(counts, key=lambda one: one["values"])}
+    names = asked_groups(about.asks.get(benchmark, ()), home)
+    found = {}
+    for group, inside in subsets(scored).items():
+        if group in names:
+            counts = pc.value_counts(scored.filter(pa.array(inside))["split"].cast(pa.string())).to_pylist()
+            more = f", {group}" if len(names) > 1 else ""
+            found |= {f"{one['values']}{more}": one["counts"] for one in counts}
+    return dict(sorted(found.items()))
 
 
 def _check_tasks(about: StudyParameters, plans: Mapping[tuple[str, str], tuple[Plan, Plan]]) -> None:
