@@ -79,6 +79,7 @@ PREDICTIONS = pa.schema(
         pa.field("f1", pa.float32(), nullable=False),
     ]
 )
+"""``scores`` are those of all options or candidates; of a span two, its probability and that of "no answer"."""
 
 PROFILE = pa.schema(
     [

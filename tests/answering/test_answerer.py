@@ -51,6 +51,8 @@ def test_answers_are_those_of_evaluation(answerers, trained_sample, name):
             if told["answer"]:
                 assert (told["start"], told["end"]) == (row["start"], row["end"])
                 assert asked.passage[told["start"] : told["end"]] == told["answer"] == told["choices"][0]
+            assert told["probabilities"][0] == pytest.approx(row["scores"][0], abs=1e-4)
+            assert 0 < row["scores"][1] < 1
             continue
         scores = np.array(row["scores"])
         expected = scores / scores.sum() if name == "aoa_reader" else softmax(scores)

@@ -82,7 +82,19 @@ def test_without_scores_there_is_nothing_to_say():
     assert "ece" not in found["splits"]["dev"]["all"]
 
 
-def test_spans_have_no_part():
+def test_a_span_is_answered_with_its_probability_and_no_answer_with_its_own():
     span = {"task": "span", "options": None, "label": None, "answers": [{"text": "x", "start": 0}]}
-    given = [prediction("a1", "t0", True, scores=[7.5], null_score=0.0, start=0, end=1)]
-    assert metrics(given, [question("a1", **span)], model(0, task="span"))["calibration"] == {}
+    nothing = span | {"answers": [], "answerable": False}
+    asked = [question("a1", **span), question("a2", **span), question("b1", **nothing)]
+    place = {"null_score": 0.0, "start": 0, "end": 1}
+    given = [
+        prediction("a1", "t0", True, prediction="x", scores=[0.5, 0.25], **place),
+        prediction("a2", "t0", False, prediction="y", scores=[0.25, 0.125], **place),
+        prediction("b1", "t0", True, prediction="", scores=[0.125, 0.75], **place),
+    ]
+    found = metrics(given, asked, model(0, task="span"))
+    of_split = found["calibration"]["dev"]
+    assert of_split["confidence"]["mean"] == pytest.approx(50)
+    assert of_split["ece"]["mean"] == pytest.approx(100 * (0.5 + 0.25 + 0.25) / 3)
+    assert of_split["risk_coverage"]["0"]["risk"][-1] == pytest.approx(100 / 3, abs=1e-3)
+    assert found["splits"]["dev"]["all"]["ece"] == of_split["ece"]

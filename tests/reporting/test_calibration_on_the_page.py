@@ -12,7 +12,7 @@ def sure(compared):
 
 
 def test_there_is_a_table_for_each_split_and_a_row_for_each_reader(compared, sure):
-    dev, test = calibration.tables(compared[0])
+    dev, test, _ = calibration.tables(compared[0])
     assert (dev.caption, test.caption) == ("Calibration, dev, options", "Calibration, test, options")
     rows = {row[0].text: row for row in dev.rows}
     assert set(rows) == {"plain", "poi_net"}
@@ -26,7 +26,7 @@ def test_there_is_a_table_for_each_split_and_a_row_for_each_reader(compared, sur
 
 
 def test_tenths_are_means_over_seeds(compared, sure):
-    dev, _ = calibration.reliability(compared[0])
+    dev, *_ = calibration.reliability(compared[0])
     row = next(row for row in dev.rows if row[0].text == "poi_net")
     first = [bins[0] for bins in sure["reliability"].values()]
     assert row[1].text == f"{np.mean([one['accuracy'] for one in first]):.1f}"
@@ -44,5 +44,7 @@ def test_a_line_goes_from_the_surest_to_all_questions(compared):
         assert line.y[-1] == pytest.approx(100 - accuracy, abs=1e-3)
 
 
-def test_readers_of_spans_have_no_part(compared):
-    assert [task for task, _ in calibration.tasks(compared[0])] == ["options"]
+def test_a_span_is_right_where_it_matches_exactly(compared):
+    assert list(calibration.tasks(compared[0])) == [("options", ", options"), ("span", ", span")]
+    exact = compared[0]["readers"]["plain_span"]["metrics"]["splits"]["dev"]["all"]["exact"]["mean"]
+    assert calibration.by_split(compared[0], "span")["dev"]["plain_span"]["accuracy"] == exact

@@ -68,9 +68,9 @@ def test_it_loads_nothing(page):
 
 def test_plotly_is_there_once_and_each_figure_has_its_data(page, compared):
     assert compared[2].count("* plotly.js v") == 1
-    assert page.count("figure") == 4
+    assert page.count("figure") == 5
     data = [a for tag, a in page.elements if tag == "script" and a.get("type") == "application/json"]
-    assert len(data) == 4
+    assert len(data) == 5
 
 
 def test_it_is_for_phones_and_for_the_dark(page, compared):
@@ -79,7 +79,7 @@ def test_it_is_for_phones_and_for_the_dark(page, compared):
 
 
 def test_what_users_gave_is_text(page, compared):
-    assert page.count("script") == 4 + 4  # Printing, sorting, plotly.js and drawing; four figures.
+    assert page.count("script") == 4 + 5  # Printing, sorting, plotly.js and drawing; five figures.
     assert page.count("b") == 0
     assert "alert(1)</script> | <b>*x*</b>" in "".join(page.text)
     assert "</script><script>alert" not in compared[2]

@@ -95,6 +95,7 @@ class Reading:
             collator=collator,
             tokens=self.asked.tokens,
             max_answer_length=longest,
+            softmaxed=self.plan.scores_are_softmaxed,
         )
         row = self.asked.rows[name]
         if self.plan.source.task == "span":

@@ -1,6 +1,6 @@
 """How sure trials are of what they answer, split by split, beside how often they are right."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from coattend.evaluation import calibration
 from coattend.evaluation.groups import members, scored_questions
 from coattend.evaluation.probabilities import probabilities
 
-COLUMNS = ["question_id", "trial_id", "scores", "correct"]
+COLUMNS = ["question_id", "trial_id", "prediction", "scores", "correct"]
 """The columns of predictions that are read."""
 
 COVERAGES = np.arange(1, 101) / 100
@@ -21,14 +21,14 @@ COVERAGES = np.arange(1, 101) / 100
 def calibrate(
     predictions: pa.Table, questions: pa.Table, *, task: str, head: str, trials: Mapping[str, int]
 ) -> dict[str, dict[str, Any]]:
-    """Calibration, and risk against coverage, of a reader that chooses from options or candidates.
+    """Calibration, and risk against coverage, of a reader.
 
-    Its confidence is the probability of what it chose, as `coattend.evaluation.probabilities` has it from the scores.
-    A question without an answer has no confidence and no part in the calibration; against coverage it comes last, and
-    is wrong.
+    Its confidence is the probability of what it chose: of options and candidates as
+    `coattend.evaluation.probabilities` has it from the scores; of a span that of its first token times that of its
+    last, and of "no answer" the same of CLS. A span is right where it matches exactly. A question that was not
+    answered has no confidence and no part in the calibration; against coverage it comes last, and is wrong.
 
-    Readers of spans have no part: of a span the table holds the sum of two scores, which is no probability and cannot
-    be compared from passage to passage. Nor have those that choose from all words of the passage, which keep no scores.
+    Readers that choose from all words of the passage have no part, as they keep no scores.
 
     Args:
         predictions: The columns `COLUMNS`, of these trials.
@@ -43,11 +43,9 @@ def calibrate(
         and each seed's own; and by seed ``reliability`` (bins) and ``risk_coverage`` (the curve). A split is left out
         unless every trial has scores there.
     """
-    if task == "span":
-        return {}
     asked, _ = scored_questions(questions, task)
     own = [predictions.filter(pc.equal(predictions["trial_id"], name)) for name in trials]
-    sure = [_confidence(rows["scores"].to_pylist(), head) for rows in own]
+    sure = [_of_answers(rows) if task == "span" else _of_choices(rows, head) for rows in own]
     found = {}
     for split, where in members(asked["split"]).items():
         names = asked["question_id"].filter(pa.array(where))
@@ -57,9 +55,15 @@ def calibrate(
     return found
 
 
-def _confidence(scores: Sequence[Sequence[float] | None], head: str) -> np.ndarray:
-    """The probability of what was chosen, by a trial's scores [predictions]; NaN where there are none."""
-    return np.array([probabilities(row, head).max() if row else np.nan for row in scores])
+def _of_choices(rows: pa.Table, head: str) -> np.ndarray:
+    """The probability of what a trial chose [predictions]; NaN where there are no scores."""
+    return np.array([probabilities(row, head).max() if row else np.nan for row in rows["scores"].to_pylist()])
+
+
+def _of_answers(rows: pa.Table) -> np.ndarray:
+    """The probability of the span that a trial answered with, or of "no answer" [predictions]."""
+    given = zip(rows["prediction"].to_pylist(), rows["scores"].to_pylist(), strict=True)
+    return np.array([np.nan if scores is None else scores[0 if text else 1] for text, scores in given])
 
 
 def _aligned(rows: pa.Table, confidence: np.ndarray, names: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:

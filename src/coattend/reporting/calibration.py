@@ -12,13 +12,14 @@ from coattend.reporting.figures import GREY, finished, style_of
 from coattend.reporting.tables import NONE, Cell, Table, scored
 
 Sure = Mapping[str, Any]
-"""How sure a reader is on a split: what `coattend.evaluation.confidence.calibrate` has, and ``accuracy`` in percent."""
+"""How sure a reader is on a split: what `coattend.evaluation.confidence.calibrate` has, and ``accuracy`` in percent:
+of spans the share of exact matches."""
 
 ABOUT = (
     "A reader that gives its answers a probability of 80 % should be right four times in five. The probability is the "
     "softmax over the options; where a word is looked for in the passage, a candidate's share of what all candidates "
-    "have. Readers of spans have no part in this, as their scores are no probabilities; nor have those that choose "
-    "from all words of the passage, as they keep none.",
+    "have; of a span that of its first word times that of its last, and right is what matches exactly. Readers that "
+    "choose from all words of the passage have no part in this, as they keep no scores.",
     "Calibration error (ECE): how far probability and accuracy are apart, on average over tenths of the questions, "
     "from the least sure to the surest; it is hardly ever zero, and the small print says what chance alone makes of "
     "it.",
@@ -53,7 +54,8 @@ def by_split(results: dict[str, Any], task: str) -> dict[str, dict[str, Sure]]:
     found: dict[str, dict[str, Sure]] = {}
     for name, metrics in scored(results, task).items():
         for split, sure in metrics.get("calibration", {}).items():
-            right = metrics["splits"][split][EVERYTHING]["accuracy"]["mean"]
+            of_all = metrics["splits"][split][EVERYTHING]
+            right = of_all.get("accuracy", of_all.get("exact"))["mean"]
             found.setdefault(split, {})[name] = {"accuracy": right} | sure
     return dict(sorted(found.items()))
 

@@ -9,6 +9,7 @@ from coattend.readers.batch import Batch
 from coattend.readers.heads.span import Spans, best_spans
 from coattend.readers.reader import Reader, ReaderOutput
 from coattend.training.batching import LengthBuckets
+from coattend.training.chosen import of_spans
 from coattend.training.collation import Collator
 from coattend.training.examples import Example
 from coattend.training.tokens import Tokens
@@ -27,6 +28,7 @@ class Answer:
         end: Character after its last.
         span_score: Score of that span.
         null_score: Score of "no answer" in the passage.
+        probabilities: Those of that span, and of "no answer".
     """
 
     example: Example
@@ -35,6 +37,7 @@ class Answer:
     end: int | None = None
     span_score: float | None = None
     null_score: float | None = None
+    probabilities: tuple[float, float] | None = None
     word: str | None = None
     tied: bool = False
 
@@ -53,6 +56,7 @@ def answer(
     tokens_per_batch: int,
     bf16: bool,
     max_answer_length: int,
+    softmaxed: bool,
 ) -> Generator[Answer, None, None]:
     """Answer every example, in batches of like length; gradients are off and dropout too.
 
@@ -64,6 +68,7 @@ def answer(
         tokens_per_batch: Most padded tokens in a batch.
         bf16: Whether matrix products run in bf16.
         max_answer_length: Longest span in tokens.
+        softmaxed: Whether the scores of spans are probabilities already.
 
     Yields:
         The answers, not in the order of the examples.
@@ -77,9 +82,8 @@ def answer(
         batch = Batch(**collator(chosen)).to(device)
         with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bf16):
             output = reader(batch)
-        yield from answers_in(
-            output, batch, chosen, collator=collator, tokens=tokens, max_answer_length=max_answer_length
-        )
+        how_answered = {"collator": collator, "tokens": tokens, "max_answer_length": max_answer_length}
+        yield from answers_in(output, batch, chosen, **how_answered, softmaxed=softmaxed)
     reader.train(training)
 
 
@@ -91,6 +95,7 @@ def answers_in(
     collator: Collator,
     tokens: Tokens,
     max_answer_length: int,
+    softmaxed: bool,
 ) -> Iterator[Answer]:
     """The answers that a reader's output holds.
 
@@ -101,6 +106,7 @@ def answers_in(
         collator: What made the batch.
         tokens: The questions' tokens.
         max_answer_length: Longest span in tokens.
+        softmaxed: Whether the scores of spans are probabilities already.
     """
     if output.scores is not None:
         for example, scores in zip(examples, output.scores.float().tolist(), strict=True):
@@ -111,9 +117,10 @@ def answers_in(
             yield _of_words(example, collator.words(example), mass)
         return
     spans = best_spans(output.start.float(), output.end.float(), batch.answer_mask, max_length=max_answer_length)
+    sides = of_spans(output, softmaxed=softmaxed)
     row = 0
     for example in examples:
-        yield _of_windows(example, spans, row, collator.passage_start, tokens)
+        yield _of_windows(example, spans, sides, row, collator.passage_start, tokens)
         row += len(example.windows)
 
 
@@ -124,10 +131,13 @@ def _of_words(example: Example, words: Sequence[str], mass: torch.Tensor) -> Ans
     return Answer(example, word=words[best] if words else "", tied=tied)
 
 
-def _of_windows(example: Example, spans: Spans, row: int, before: int, tokens: Tokens) -> Answer:
+def _of_windows(
+    example: Example, spans: Spans, sides: tuple[torch.Tensor, torch.Tensor], row: int, before: int, tokens: Tokens
+) -> Answer:
     """The best span of all windows; "no answer" is as likely as in the window where it is least so."""
     last = row + len(example.windows)
-    best = row + int(spans.score[row:last, 0].argmax())
+    best, least = row + int(spans.score[row:last, 0].argmax()), row + int(spans.null_score[row:last].argmin())
+    start, end = sides
     where = tokens.slice(example.passage)
     shift = where.start + example.windows[best - row][0] - before
     return Answer(
@@ -135,5 +145,9 @@ def _of_windows(example: Example, spans: Spans, row: int, before: int, tokens: T
         start=int(tokens.starts[shift + int(spans.start[best, 0])]),
         end=int(tokens.ends[shift + int(spans.end[best, 0])]),
         span_score=float(spans.score[best, 0]),
-        null_score=float(spans.null_score[row:last].min()),
+        null_score=float(spans.null_score[least]),
+        probabilities=(
+            float(start[best, spans.start[best, 0]] * end[best, spans.end[best, 0]]),
+            float(start[least, 0] * end[least, 0]),
+        ),
     )

@@ -141,7 +141,7 @@ def _mark_span(
     exact, f1 = squad.best(text, _golds(question), version=version)
     return {
         "prediction": text,
-        "scores": (answer.span_score,),
+        "scores": answer.probabilities,
         "start": answer.start,
         "end": answer.end,
         "null_score": answer.null_score - answer.span_score,

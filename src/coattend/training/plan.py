@@ -198,6 +198,7 @@ class Plan:
             tokens_per_batch=self.training.tokens_per_batch,
             bf16=bf16,
             max_answer_length=self.training.max_answer_length,
+            softmaxed=self.scores_are_softmaxed,
         )
         return list(answers if title is None else shown(answers, len(asked.examples), title))
 

@@ -27,6 +27,9 @@ from coattend.training.trial import PREDICTIONS_FILE, digest_of_files
 
 logger = logging.getLogger(__name__)
 
+VERSION = 1
+"""Raised whenever the same trial would be asked the same and have other predictions."""
+
 
 def predict_all(
     plan: Plan, model: dict[str, Any], store: Path, *, engine: EngineParameters = LOCAL
@@ -162,5 +165,5 @@ def _kept(plan: Plan, asked: QuestionSet, folder: Path) -> Path:
 def _key(plan: Plan, asked: QuestionSet) -> str:
     """A hash of what the predictions depend on beside the trial."""
     golds = asked.questions.select(["question_id", "label", "answers"]).to_pylist()
-    content = [digest(asked.examples, asked.tokens), golds, plan.training.max_answer_length]
+    content = [VERSION, digest(asked.examples, asked.tokens), golds, plan.training.max_answer_length]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
