@@ -134,8 +134,13 @@ STUDY_ROWS = pa.schema(
         pa.field("verdict", pa.string()),
         pa.field("printed", pa.float64()),
         pa.field("printed_encoder", pa.string()),
+        pa.field("printed_all", pa.string()),
     ]
 )
+"""A row for each variant, benchmark, split, group and metric. ``printed`` is the paper's number, of
+``printed_encoder`` and of no ensemble; ``printed_all`` has all that it prints there, with whose they are, such as
+``71.8 (ALBERT-base); 78.9 (ALBERT-base, ensemble)``."""
+
 BREAKDOWNS = pa.schema(
     [
         pa.field("benchmark", pa.string(), nullable=False),

@@ -27,7 +27,6 @@ STUDY = StudyParameters(
     baseline="plain",
     variants={"plain": {"title": "Baseline"}, "poi_net": {"title": "POI-Net"}},
 )
-VARIANTS = {name: {"name": name, "reader": name} for name in STUDY.variants}
 TASKS = {"exams": "options", "articles": "span"}
 
 
@@ -84,6 +83,7 @@ def found(
     asked: Mapping[str, list[dict[str, Any]]] | None = None,
     training: Mapping[str, Any] | None = None,
     curve: Sequence[Mapping[str, Any]] = (),
+    run: Sequence[str] | None = None,
 ) -> tuple[dict[str, Any], str, str]:
     """What the study's own nodes make of it: findings, HTML and Markdown.
 
@@ -93,19 +93,21 @@ def found(
         asked: Questions of benchmarks that have others.
         training: How all trials were trained.
         curve: How the training of each went.
+        run: The variants that were run; all, if None.
     """
     parts: dict[str, Any] = {}
+    names = about.variants if run is None else run
+    readers = {name: {"name": name, "reader": name} for name in about.variants}
     for benchmark in about.benchmarks:
         rows = (asked or {}).get(benchmark, questions(benchmark))
         own = {
-            f"{name}.outcome": outcome(name, TASKS[benchmark], curve=curve, training=training or {})
-            for name in about.variants
-        } | {f"{name}.answers": _table(answered(name, rows), PREDICTIONS) for name in about.variants}
+            f"{name}.outcome": outcome(name, TASKS[benchmark], curve=curve, training=training or {}) for name in names
+        } | {f"{name}.answers": _table(answered(name, rows), PREDICTIONS) for name in names}
         table = _table(rows, QUESTIONS)
         source = {"format": "dream", "folder": "x", "files": {}}
         parameters = BenchmarkParameters(name=benchmark, title=benchmark, tasks=(TASKS[benchmark],), sources=(source,))
         breakdowns, analyses = analyse(
-            about, VARIANTS, {"nltk_penn": {}}, StudySettings(question=question), parameters, table, _passages(rows),
+            about, readers, {"nltk_penn": {}}, StudySettings(question=question), parameters, table, _passages(rows),
             **own | {"nltk_penn.tags": _tags()},
         )  # fmt: skip
         parts |= {f"{benchmark}.{name}": value for name, value in own.items()}

@@ -17,7 +17,7 @@ def told(given, **more):
         "notes": ["What to know."],
         "analyses": {},
     }
-    lists = {key: [] for key in ("rows", "shows", "cited", "left_out", "failures")}
+    lists = {key: [] for key in ("rows", "shows", "cited", "left_out", "failures", "printed", "benchmarks")}
     return study_page.sections(results | lists | more)[-1].text
 
 

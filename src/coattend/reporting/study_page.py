@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from coattend.reporting import study_breakdowns, study_calibration, study_shown
+from coattend.reporting import study_breakdowns, study_calibration, study_printed, study_shown, study_unmeasured
 from coattend.reporting.page import Section
 from coattend.reporting.study_table import ALPHA, asked_rows
 from coattend.reporting.tables import LABELS, NONE, Cell, Table, measured, place
@@ -34,6 +34,7 @@ def sections(results: dict[str, Any]) -> list[Section]:
         Section(f"{results['source']}", tuple(_summary(results)), tuple(tables(results)), tuple(_by_seed(results)))
     ]
     parts += [*study_shown.sections(results), *study_calibration.sections(results)]
+    parts += study_unmeasured.sections(results)
     if results["cited"]:
         cited = "Numbers that the paper quotes from others. Nothing here was compared with them."
         parts.append(Section("Only cited", (cited,), folded=(_cited(results),)))
@@ -51,7 +52,7 @@ def tables(results: dict[str, Any]) -> Iterator[Table]:
     for benchmark, split, group, metric in places:
         here = {"benchmark": benchmark, "split": split, "group": group, "metric": metric}
         rows = [row for row in results["rows"] if here.items() <= row.items()]
-        encoders = dict.fromkeys(_block(one) for row in rows for one in row["printed"])
+        encoders = dict.fromkeys(study_printed.label(one) for row in rows for one in row["printed"])
         caption = f"{benchmark}, {place(split, group)}: {LABELS[metric]}, {rows[0]['questions']:,} questions"
         heads = ("Variant", LABELS[metric], "Beside its baseline", *(f"Printed, {encoder}" for encoder in encoders))
         yield Table(caption, tuple(map(Cell, heads)), tuple(_row(row, list(encoders)) for row in rows))
@@ -64,7 +65,7 @@ def csv(rows: pa.Table) -> str:
 
 def latex(results: dict[str, Any]) -> str:
     """A study's tables as LaTeX, for the package booktabs."""
-    return "\n".join(_tabular(table) for table in tables(results))
+    return "\n".join(map(_tabular, (*tables(results), *study_unmeasured.tables(results))))
 
 
 def figures(results: dict[str, Any], parts: Iterable[Section]) -> dict[str, "Figure"]:
@@ -114,8 +115,8 @@ def _summary(results: dict[str, Any]) -> Iterator[str]:
 
 def _row(row: dict[str, Any], encoders: list[str]) -> tuple[Cell, ...]:
     score = measured(row, "" if row["spread"] is None else f"± {row['spread']:.1f} over {row['trials']} seeds")
-    printed = {_block(one): one["value"] for one in row["printed"]}
-    return (Cell(row["title"]), score, _beside(row), *(Cell(_number(printed.get(encoder))) for encoder in encoders))
+    printed = {study_printed.label(one): study_printed.cell(one) for one in row["printed"]}
+    return (Cell(row["title"]), score, _beside(row), *(printed.get(encoder, Cell(NONE)) for encoder in encoders))
 
 
 def _beside(row: dict[str, Any]) -> Cell:
@@ -124,14 +125,6 @@ def _beside(row: dict[str, Any]) -> Cell:
     found = {"mean": row["difference"], "low": row["difference_low"], "high": row["difference_high"]}
     p = "" if row["p_corrected"] is None else f"p {row['p_corrected']:.3f}"
     return measured(found, p, row["verdict"], sign="+")
-
-
-def _number(value: float | None) -> str:
-    return NONE if value is None else f"{value:g}"
-
-
-def _block(printed: dict[str, Any]) -> str:
-    return f"{printed['encoder']}, ensemble" if printed["ensemble"] else printed["encoder"]
 
 
 def _by_seed(results: dict[str, Any]) -> Iterator[Table]:

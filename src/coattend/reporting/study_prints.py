@@ -50,49 +50,6 @@ def _printed(row: Mapping[str, Any] | None) -> str:
     return f"{values[0]:g}" if values else NONE
 
 
-def boundary_words(results: Mapping[str, Any]) -> Shown:
-    """Parts of speech of the words at which answers begin and end."""
-    text = (
-        "Counts of the first and the last word of each answer, a one-word answer's twice, as means over seeds; the "
-        "gold answer is a question's first. Wrong: another word with another part of speech, by the gold word's.",
-    )
-    tables = []
-    for benchmark, by_variant in _of(results, "boundary_pos"):
-        for kind, caption in (("predicted", "Boundary words"), ("wrong", "Boundary words with a wrong part of speech")):
-            tables.append(_counts(results, f"{caption}, {benchmark}", by_variant, kind))
-    return text, tables
-
-
-def _counts(results: Mapping[str, Any], caption: str, by_variant: Mapping[str, Any], kind: str) -> Table:
-    titles = {name: results["variants"][name]["title"] for name in by_variant}
-    printed = {titles[name]: _printed_counts(results, name, kind) for name in by_variant}
-    columns: dict[str, Mapping[str, float]] = {}
-    for name, found in by_variant.items():
-        # Variants that read the same tags have the same gold counts: these stand there once.
-        if found["gold"] not in columns.values():
-            columns["Gold" if not columns else f"Gold, as for {titles[name]}"] = found["gold"]
-        columns[titles[name]] = found[kind]
-    columns |= {f"{title}, printed": counts for title, counts in printed.items() if counts}
-    tags = dict.fromkeys(tag for counts in columns.values() for tag in counts)
-    body = tuple(
-        (Cell(tag), *(Cell(f"{counts[tag]:,.0f}" if tag in counts else NONE) for counts in columns.values()))
-        for tag in tags
-    )
-    return Table(caption, tuple(map(Cell, ("Tag", *columns))), body)
-
-
-def _printed_counts(results: Mapping[str, Any], variant: str, kind: str) -> dict[str, int]:
-    field = "boundary_pos" if kind == "predicted" else "boundary_pos_wrong"
-    return next(
-        (
-            block["numbers"][variant][field]
-            for block in results["printed"]
-            if field in block["numbers"].get(variant, {})
-        ),
-        {},
-    )
-
-
 def examples(results: Mapping[str, Any]) -> Shown:
     """What each variant answers to the study's examples. One that is found on a benchmark is not missed on others."""
     tables, missing = [], []

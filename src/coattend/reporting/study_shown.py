@@ -5,11 +5,11 @@ from statistics import mean
 from typing import Any
 
 from coattend.evaluation.runs import finished, side_by_side
-from coattend.reporting import study_breakdowns, study_lines, study_search
+from coattend.reporting import study_boundaries, study_breakdowns, study_lines, study_search
 from coattend.reporting.figures import curves
 from coattend.reporting.page import Section
 from coattend.reporting.study_breakdowns import TITLES
-from coattend.reporting.study_prints import boundary_words, ensembles, examples, reranked
+from coattend.reporting.study_prints import ensembles, examples, reranked
 from coattend.reporting.tables import NONE, Cell, Table
 
 
@@ -28,9 +28,9 @@ def sections(results: Mapping[str, Any]) -> list[Section]:
     if "curve" in shows:
         parts += _training(results)
     parts += [one for name in shows if name in TITLES for one in study_breakdowns.sections(name, results)]
+    parts += study_boundaries.sections(results)
     for name, title, made in (
         ("ensemble", "Ensembles", ensembles),
-        ("boundary_pos", "Words at which answers begin and end", boundary_words),
         ("predictions", "What each variant answers", examples),
         ("reranking", "Ranked again", reranked),
     ):
@@ -45,7 +45,7 @@ def sections(results: Mapping[str, Any]) -> list[Section]:
     return parts
 
 
-def _trained(results: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def trained(results: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The trials of each benchmark that were trained on it: one that only asks has none of its own."""
     for benchmark, by_variant in results["trials"].items():
         elsewhere = results["trained_on"].get(benchmark, {})
@@ -60,7 +60,7 @@ def _about_costs(results: Mapping[str, Any]) -> Iterator[str]:
 
 def _costs(results: Mapping[str, Any]) -> Iterator[Table]:
     """Parameters and time, a table for each benchmark."""
-    for benchmark, by_variant in _trained(results):
+    for benchmark, by_variant in trained(results):
         done = {name: finished(trials) for name, trials in by_variant.items()}
         blocks = [one for one in results["printed"] if not one["ensemble"]]
         heads = ["Variant", "Parameters, millions", "Minutes for an epoch"]
@@ -99,7 +99,7 @@ def _printed_costs(numbers: Mapping[str, Any], benchmark: str) -> str:
 
 def _training(results: Mapping[str, Any]) -> Iterator[Section]:
     """Curves, and their points as a table beside those that the paper prints."""
-    for benchmark, by_variant in _trained(results):
+    for benchmark, by_variant in trained(results):
         done = {results["variants"][name]["title"]: finished(trials) for name, trials in by_variant.items()}
         if not any(one.get("curve") for trials in done.values() for one in trials):
             continue

@@ -1,6 +1,6 @@
 """A study's table as data: what was measured, how it differs from the baseline, and what the paper printed."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,11 @@ from coattend.evaluation import answers, groups, scoring, variants
 from coattend.evaluation.runs import Run, asked_groups, home_of
 from coattend.evaluation.scoring import METRICS
 from coattend.parameters import StudyParameters
+from coattend.reporting import study_printed
 from coattend.tables import STUDY_ROWS
 
 ALPHA = 0.05
 """A difference with a smaller p value is clear."""
-
-PRINTED = {"exact": "exact_match", "f1": "f1", "accuracy": "accuracy"}
-"""What papers' numbers are called in study files, by our metrics."""
 
 _NO_DIFFERENCE: dict[str, Any] = {
     **dict.fromkeys(("difference", "difference_low", "difference_high", "p", "resolves", "over_seeds")),
@@ -72,11 +70,8 @@ def results_of(about: StudyParameters, parts: Mapping[str, Any]) -> dict[str, An
 
 
 def rows_of(results: Mapping[str, Any]) -> pa.Table:
-    """The rows as a table, with the first of the printed numbers."""
-    flat = []
-    for row in results["rows"]:
-        first = row["printed"][0] if row["printed"] else {"value": None, "encoder": None}
-        flat.append({**row, "printed": first["value"], "printed_encoder": first["encoder"]})
+    """The rows as a table."""
+    flat = [row | study_printed.columns(row["printed"]) for row in results["rows"]]
     return pa.Table.from_pylist([{name: row[name] for name in STUDY_ROWS.names} for row in flat], STUDY_ROWS)
 
 
@@ -110,6 +105,7 @@ def _rows(
     table = questions.to_table(columns=groups.COLUMNS)
     made = {variant: Run.of(outcome, given.to_table(), table) for variant, (outcome, given) in run.items()}
     runs = {variant: one for variant, one in made.items() if one is not None}
+    printed = study_printed.by_place(about.model_dump(mode="json")["printed"], about.benchmarks)
     rows: list[dict[str, Any]] = []
     for variant, one in runs.items():
         task, baseline = one.task, about.baseline_of(variant)
@@ -130,7 +126,7 @@ def _rows(
                             "trials": len(one.trials),
                             **{key: by_group[group][metric][key] for key in ("mean", "low", "high", "spread", "seeds")},
                             **_NO_DIFFERENCE,
-                            "printed": list(_printed(about, variant, place)),
+                            "printed": printed.get((variant, *place.values()), []),
                         }
                     )
     _compare(rows, runs)
@@ -207,15 +203,3 @@ def _verdict(row: Mapping[str, Any], comparisons: int) -> str:
     if row["p_corrected"] >= ALPHA:
         return f"{found}, before a correction for {comparisons} comparisons"
     return found
-
-
-def _printed(about: StudyParameters, variant: str, place: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """The paper's numbers for a cell."""
-    split, group = place["split"], place["group"]
-    name = split if group == groups.EVERYTHING else f"{split}/{group}"
-    for block in about.printed:
-        cell = block.numbers.get(variant, {}).get(place["benchmark"], {}).get(name)
-        value = cell.get(PRINTED[place["metric"]]) if isinstance(cell, dict) else cell
-        is_score = isinstance(cell, dict) or place["metric"] == "accuracy"
-        if value is not None and is_score:
-            yield {"encoder": block.encoder, "ensemble": block.ensemble, "value": float(value)}
