@@ -59,6 +59,7 @@ def test_the_whole_road(kedro_run, project, results):
     children = runs(project, "tags.kind = 'trial'")
     assert {run.data.tags["reader"] for run in children} == {"plain", "poi_net_span"}
     for child in children:
+        assert "study" not in child.data.tags
         assert child.data.tags["mlflow.parentRunId"] in {run.info.run_id for run in runs(project)}
         assert child.data.tags["trial_id"] in trials(results)
         assert {"seconds", "held_out", "loss"} <= set(child.data.metrics)

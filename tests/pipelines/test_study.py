@@ -32,6 +32,8 @@ studies:
 OTHER = STUDY.partition("studies:\n")[2].replace("  turns:", "  other:")
 BROKEN = "      broken: { title: Broken, change: { training: { learning_rate: 1.0e+30 } } }\n"
 TOO_LONG = "      long: { title: Too long, change: { training: { max_length: 100000 } } }\n"
+TAGS = {"benchmark", "reader", "variant", "study", "seed", "trial_id", "data_hash"}
+"""What a trial of a study is found by."""
 
 
 def results_in(folder):
@@ -65,13 +67,14 @@ def test_a_study_trains_what_is_missing_and_prints_measured_beside_printed(study
     children = client.search_runs([experiment], "tags.kind = 'trial'")
     seeds = {(run.data.tags["reader"], run.data.tags["seed"]): run.data.metrics["dev.accuracy"] for run in children}
     assert seeds == {(row["variant"], seed): score for row in rows for seed, score in row["seeds"].items()}
+    assert {(run.data.tags.get("study"), *TAGS - run.data.tags.keys()) for run in children} == {("mine_turns",)}
     curve = results["trials"]["sample"]["poi_net"][0]["curve"]
     losses = [point["held_out_loss"] for point in curve if point["held_out"] is not None]
     assert losses
     assert all(0 < loss < 10 for loss in losses)
     run = next(run for run in children if (run.data.tags["reader"], run.data.tags["seed"]) == ("poi_net", "0"))
     assert [point.value for point in client.get_metric_history(run.info.run_id, "held_out_loss")] == losses
-    (parent,) = client.search_runs([experiment], "tags.study = 'mine_turns'")
+    (parent,) = client.search_runs([experiment], "tags.kind = 'kedro run' and tags.study = 'mine_turns'")
     assert parent.data.metrics["sample.poi_net.dev.accuracy"] == pytest.approx(poi_net["mean"])
     attached = {file.path for file in client.list_artifacts(parent.info.run_id, "results")}
     pages = {"index.html", "table.md", "table.csv", "table.tex"}
@@ -120,7 +123,7 @@ def test_a_study_shows_what_it_is_asked_to_beside_its_scores(study, kedro_run, p
     assert "POI-Net (poi_net)" in looked_at
     client = MlflowClient(f"sqlite:///{project / 'mlflow.db'}")
     experiment = client.get_experiment_by_name("study_mine_turns").experiment_id
-    (parent,) = client.search_runs([experiment], "tags.study = 'mine_turns'")
+    (parent,) = client.search_runs([experiment], "tags.kind = 'kedro run' and tags.study = 'mine_turns'")
     attached = {file.path for file in client.list_artifacts(parent.info.run_id, "results")}
     assert "results/sample_attention.html" in attached
     maps = pq.read_table(folder / "sample_attention.parquet", columns=["trial_id", "map"]).to_pylist()

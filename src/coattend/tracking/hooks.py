@@ -21,14 +21,11 @@ from coattend.parameters import TrackingParameters
 from coattend.tracking import studies, trials
 from coattend.tracking.data_hash import data_hash
 from coattend.tracking.processes import close_orphans
-from coattend.tracking.store import address_of, client_of, common_tags, experiment_of, log_values
+from coattend.tracking.store import STUDY, address_of, client_of, common_tags, experiment_of, log_values, tag_of
 from coattend.training import events
 
 PARENTS = "COATTEND_MLFLOW_PARENTS"
 """Environment variable that tells worker processes the parent runs: benchmark to run id, as JSON."""
-
-STUDY = "study_"
-"""What experiments of studies begin with; others are benchmarks."""
 
 PAGES = {
     "page": "results/index.html",
@@ -170,8 +167,7 @@ class Tracking:
 
     def _open_parent(self, client: Any, name: str, run_params: dict[str, Any]) -> str:
         experiment = experiment_of(client, name, self._project)
-        kind = "study" if name.startswith(STUDY) else "benchmark"
-        tags = common_tags(self._project) | {kind: name.removeprefix(STUDY), "kind": "kedro run"}
+        tags = common_tags(self._project) | tag_of(name) | {"kind": "kedro run"}
         run_name = f"{name} {run_params['run_id'][:19]}"
         parent = client.create_run(experiment, tags=tags, run_name=run_name).info.run_id
         for key in ("pipeline_names", "namespaces", "env", "runtime_params"):

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 COMMIT = "COATTEND_GIT_SHA"
 """Environment variable that names the commit of the code where git cannot tell it, as in an image."""
 
+STUDY = "study_"
+"""What experiments of studies begin with; others are benchmarks."""
+
 
 def client_of(project: Path) -> "MlflowClient":
     """A client of the store that ``MLFLOW_TRACKING_URI`` names, else of ``mlflow.db`` in the project."""
@@ -57,6 +60,12 @@ def common_tags(project: Path) -> dict[str, str]:
         return {PROCESS: this_process()} | ({"git_sha": named} if named else {})
     changed = _git(project, "status", "--porcelain", "--", "src", "conf")
     return {PROCESS: this_process(), "git_sha": commit, "git_dirty": "true" if changed else "false"}
+
+
+def tag_of(experiment: str) -> dict[str, str]:
+    """The tag that says which study or benchmark an experiment is of."""
+    kind = "study" if experiment.startswith(STUDY) else "benchmark"
+    return {kind: experiment.removeprefix(STUDY)}
 
 
 def _git(project: Path, *command: str) -> str | None:

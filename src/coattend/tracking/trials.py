@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from coattend.evaluation.alarms import alarms
 from coattend.masking import masked, masked_text
-from coattend.tracking.store import common_tags, experiment_of, log_values
+from coattend.tracking.store import common_tags, experiment_of, log_values, tag_of
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -75,7 +75,8 @@ def create(client: "MlflowClient", trial: dict[str, Any], experiment: str, paren
     from mlflow.entities import Dataset, DatasetInput, Param
 
     benchmark, data = trial["benchmark"], trial.get("data", "")
-    tags = common_tags(project) | {
+    tags = common_tags(project) | tag_of(experiment)
+    tags |= {
         "mlflow.parentRunId": parent,
         "kind": "trial",
         "benchmark": benchmark,
