@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from coattend import configuration
 from coattend.study import Study
+from coattend.study_checks.benchmarks import of_benchmarks, of_compared
 from coattend.study_checks.frozen import of_frozen
 from coattend.study_checks.lines import of_lines
 from coattend.study_checks.numbers import of_numbers
@@ -17,11 +17,11 @@ __all__ = ["Problem", "of_frozen", "problems"]
 def problems(study: Study) -> Iterator[Problem]:
     """All that is wrong with a study, what else hangs on first."""
     asked = study.parameters
-    for place, benchmark in enumerate(asked.benchmarks):
-        yield from unknown(("benchmarks", place), benchmark, configuration.benchmark_names(), "benchmark")
+    yield from of_benchmarks(study)
     yield from unknown(("baseline",), asked.baseline, asked.variants, "variant")
     for name in asked.variants:
         yield from of_variant(study, name)
+    yield from of_compared(study)
     yield from of_frozen(study)
     yield from of_titles(study)
     yield from of_tasks(study)

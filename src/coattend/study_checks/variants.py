@@ -20,8 +20,6 @@ def of_variant(study: Study, name: str) -> Iterator[Problem]:
     variant = asked.variants[name]
     if variant.against is not None:
         yield from unknown((*path, "against"), variant.against, asked.variants, "variant")
-    for benchmark in variant.benchmarks or ():
-        yield from unknown((*path, "benchmarks"), benchmark, asked.benchmarks, "benchmark")
     start = study.starts_from(name)
     if start is not None:
         place = (*path, "change", "training", "start_from")
