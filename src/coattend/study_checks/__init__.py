@@ -7,11 +7,11 @@ from coattend.study_checks.benchmarks import of_benchmarks, of_compared
 from coattend.study_checks.frozen import of_frozen
 from coattend.study_checks.lines import of_lines
 from coattend.study_checks.numbers import of_numbers
-from coattend.study_checks.problem import Problem, of_training, unknown
+from coattend.study_checks.problem import Problem, nearest_choice, of_training, unknown
 from coattend.study_checks.search import of_search
 from coattend.study_checks.variants import of_metric, of_tasks, of_titles, of_variant
 
-__all__ = ["Problem", "of_frozen", "problems"]
+__all__ = ["Problem", "nearest_choice", "of_frozen", "problems"]
 
 
 def problems(study: Study) -> Iterator[Problem]:
