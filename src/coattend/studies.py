@@ -26,7 +26,7 @@ from coattend.parameters.study import (
     VariantParameters,
 )
 from coattend.study import Study
-from coattend.study_checks import of_frozen, problems
+from coattend.study_checks import nearest_choice, of_frozen, problems
 from coattend.yaml_lines import Lines
 
 _NAME = re.compile(r"[A-Za-z0-9_]+")
@@ -161,8 +161,7 @@ def _checked(kind: type[Checked], content: Any, lines: Lines, path: tuple[Any, .
         field = str(first["loc"][-1]) if first["loc"] else ""
         above = first["loc"][:-1]
         inner = next((model for place, model in _INNER.items() if above[: len(place)] == place), kind)
-        cure = did_you_mean(field, list(inner.model_fields)) if first["type"] == "extra_forbidden" else None
-        if first["type"] == "literal_error":
-            cure = did_you_mean(str(first["input"]), re.findall("'([^']*)'", first["ctx"]["expected"]))
+        misspelt = first["type"] == "extra_forbidden"
+        cure = did_you_mean(field, list(inner.model_fields)) if misspelt else nearest_choice(first)
         message = first["msg"].removeprefix("Value error, ")
         raise CoattendError(message, where=lines.where((*path, *first["loc"])), cure=cure) from None

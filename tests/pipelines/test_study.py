@@ -246,12 +246,16 @@ def test_a_study_changes_training_and_an_environment_a_reader_that_is_called_by_
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("options", "told"),
     [("{ turns: -4 }", r"option 'turns' .*greater than"), ("{ strategy: foo }", r"option 'strategy' .*'forgetting'")],
 )
-def test_an_options_value_is_refused_with_its_variant_before_any_is_trained(study, kedro_run, change, told):
-    folder = study(STUDY.replace("    printed:", f"      odd: {{ title: Odd, change: {change} }}\n    printed:"))
-    with pytest.raises(CoattendError, match=rf"^study\.mine_turns\.sample\.odd, {told}"):
+def test_an_environments_option_is_refused_with_its_variant_before_any_is_trained(
+    study, kedro_run, project, options, told
+):
+    folder = study(STUDY)
+    with (project / "conf" / "test" / "parameters.yml").open("a") as parameters:
+        parameters.write(f"readers: {{ poi_net: {options} }}\n")
+    with pytest.raises(CoattendError, match=rf"^study\.mine_turns\.sample\.poi_net, {told}"):
         kedro_run("study_mine_turns")
     assert not (folder / "costs.json").exists()
 

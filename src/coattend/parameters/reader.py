@@ -49,7 +49,7 @@ class ReaderParameters(Parameters):
     @model_validator(mode="before")
     @classmethod
     def _gather_options(cls, values: Any) -> Any:
-        if not isinstance(values, dict):
+        if not isinstance(values, dict) or not isinstance(values.get("options", {}), dict):
             return values
         own = {key: value for key, value in values.items() if key in cls.model_fields}
         rest = {key: value for key, value in values.items() if key not in cls.model_fields}

@@ -7,18 +7,9 @@ from typing import TYPE_CHECKING, Any
 from coattend.readers.assembly import resolve
 from coattend.readers.capability import Capability, capabilities
 from coattend.readers.drawing import architecture
+from coattend.readers.options import check_option, completed, default_of, option_names
 from coattend.readers.parameter_table import parameter_table
-from coattend.readers.registry import (
-    NamedReader,
-    default_of,
-    encoder_of,
-    fits,
-    head_for,
-    heads_of,
-    names,
-    option_names,
-    task_of,
-)
+from coattend.readers.registry import NamedReader, encoder_of, fits, head_for, heads_of, names, task_of
 from coattend.readers.source_files import sources
 
 if TYPE_CHECKING:
@@ -33,6 +24,8 @@ __all__ = [
     "architecture",
     "build",
     "capabilities",
+    "check_option",
+    "completed",
     "default_of",
     "encoder_of",
     "fits",

@@ -14,7 +14,7 @@ def constant(file: Path, name: str) -> Any:
     Raises:
         CoattendError: If the file is no Python.
     """
-    value = _assigned(file, name)
+    value = assigned(file, name)
     return None if value is None else ast.literal_eval(value)
 
 
@@ -24,9 +24,10 @@ def assigns(file: Path, name: str) -> bool:
     Raises:
         CoattendError: If the file is no Python.
     """
-    return _assigned(file, name) is not None
+    return assigned(file, name) is not None
 
 
+@cache
 def keyword(file: Path, name: str, argument: str) -> Any:
     """The literal given as a keyword of the call that a module assigns to a name, or None.
 
@@ -38,7 +39,7 @@ def keyword(file: Path, name: str, argument: str) -> Any:
     Raises:
         CoattendError: If the file is no Python, or the argument is not written out.
     """
-    call = _assigned(file, name)
+    call = assigned(file, name)
     for given in call.keywords if isinstance(call, ast.Call) else ():
         if given.arg == argument:
             try:
@@ -52,27 +53,19 @@ def keyword(file: Path, name: str, argument: str) -> Any:
 
 def is_named(file: Path, name: str, argument: str) -> bool:
     """Whether a keyword of the call that a module assigns to a name is a name of that module, such as a class."""
-    call = _assigned(file, name)
+    call = assigned(file, name)
     given = call.keywords if isinstance(call, ast.Call) else []
     return any(one.arg == argument and isinstance(one.value, ast.Name) for one in given)
 
 
 @cache
-def options(file: Path) -> tuple[str, ...]:
-    """Names of the fields of the classes ``Config`` inside a module's classes, which are the options of its part.
+def assigned(file: Path, name: str) -> ast.expr | None:
+    """What a module assigns to a name, or None.
 
     Raises:
         CoattendError: If the file is no Python.
     """
-    parts = [one for one in _parsed(file).body if isinstance(one, ast.ClassDef)]
-    configs = [one for part in parts for one in part.body if isinstance(one, ast.ClassDef) and one.name == "Config"]
-    fields = [line for config in configs for line in config.body if isinstance(line, ast.AnnAssign)]
-    return tuple(ast.unparse(line.target) for line in fields if not ast.unparse(line.annotation).startswith("ClassVar"))
-
-
-@cache
-def _assigned(file: Path, name: str) -> ast.expr | None:
-    for statement in (one for one in _parsed(file).body if isinstance(one, ast.Assign | ast.AnnAssign)):
+    for statement in (one for one in parsed(file).body if isinstance(one, ast.Assign | ast.AnnAssign)):
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         if any(isinstance(target, ast.Name) and target.id == name for target in targets):
             return statement.value
@@ -80,7 +73,12 @@ def _assigned(file: Path, name: str) -> ast.expr | None:
 
 
 @cache
-def _parsed(file: Path) -> ast.Module:
+def parsed(file: Path) -> ast.Module:
+    """A module as it is written.
+
+    Raises:
+        CoattendError: If the file is no Python.
+    """
     try:
         return ast.parse(file.read_text(encoding="utf-8"))
     except (SyntaxError, UnicodeDecodeError) as error:

@@ -133,35 +133,17 @@ def encoder_of(name: str) -> str:
     return encoder
 
 
-def default_of(name: str, option: str) -> Any:
-    """What a reader's declaration sets an option to; None where it leaves it to its part, or computes it.
+def part_files(name: str, heads: Sequence[str]) -> list[Path]:
+    """The files that define a reader's encoder, its interaction, which may stand beside the reader, and some heads.
 
     Raises:
         CoattendError: If there is no such reader.
     """
-    file = file_of(name)
-    try:
-        return (declared.keyword(file, "READER", "defaults") or {}).get(option)
-    except CoattendError:
-        return None
-
-
-def option_names(name: str) -> list[str]:
-    """Names of the options that a reader has with one of its heads.
-
-    Raises:
-        CoattendError: If there is no such reader.
-    """
-    return list(_option_names(name))
+    encoder, interaction = _FOLDER / "encoders" / f"{encoder_of(name)}.py", _interaction_file(name)
+    return [encoder, interaction, *(_FOLDER / "heads" / f"{head}.py" for head in heads)]
 
 
 @cache
-def _option_names(name: str) -> tuple[str, ...]:
-    files = [_FOLDER / "encoders" / f"{encoder_of(name)}.py", _interaction_file(name)]
-    files += [_FOLDER / "heads" / f"{head}.py" for head in heads_of(name)]
-    return tuple(sorted({option for file in files for option in declared.options(file)}))
-
-
 def task_of(head: str) -> str:
     """The task that a head answers: ``options``, ``span`` or ``word``.
 

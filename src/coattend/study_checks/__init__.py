@@ -2,26 +2,26 @@
 
 from collections.abc import Iterator
 
-from coattend import configuration
 from coattend.study import Study
+from coattend.study_checks.benchmarks import of_benchmarks, of_compared
 from coattend.study_checks.frozen import of_frozen
 from coattend.study_checks.lines import of_lines
 from coattend.study_checks.numbers import of_numbers, of_subset
-from coattend.study_checks.problem import Problem, of_training, unknown
+from coattend.study_checks.problem import Problem, nearest_choice, of_training, unknown
 from coattend.study_checks.search import of_search
 from coattend.study_checks.variants import of_metric, of_tasks, of_titles, of_variant
 
-__all__ = ["Problem", "of_frozen", "problems"]
+__all__ = ["Problem", "nearest_choice", "of_frozen", "problems"]
 
 
 def problems(study: Study) -> Iterator[Problem]:
     """All that is wrong with a study, what else hangs on first."""
     asked = study.parameters
-    for place, benchmark in enumerate(asked.benchmarks):
-        yield from unknown(("benchmarks", place), benchmark, configuration.benchmark_names(), "benchmark")
+    yield from of_benchmarks(study)
     yield from unknown(("baseline",), asked.baseline, asked.variants, "variant")
     for name in asked.variants:
         yield from of_variant(study, name)
+    yield from of_compared(study)
     yield from of_frozen(study)
     yield from of_titles(study)
     yield from of_tasks(study)

@@ -1,5 +1,6 @@
 """What can be wrong in a study's file, and where it stands."""
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -45,5 +46,25 @@ def of_value(path: tuple[Any, ...], field: str, value: Any) -> Iterator[Problem]
     try:
         TrainingParameters.model_validate({field: value})
     except ValidationError as error:
-        told = "null" if value is None else f"{value:g}" if isinstance(value, int | float) else value
-        yield Problem(path, f"{field} cannot be {told}: {error.errors()[0]['msg']}", None)
+        yield refused(path, field, value, error)
+
+
+def refused(path: tuple[Any, ...], field: str, value: Any, error: ValidationError) -> Problem:
+    """A value that a field cannot have, and why."""
+    first = error.errors()[0]
+    return Problem(path, f"{field} cannot be {_written(value)}: {first['msg']}", nearest_choice(first))
+
+
+def _written(value: Any) -> str:
+    """A value as YAML has it."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def nearest_choice(error: Mapping[str, Any]) -> str | None:
+    """The cure where pydantic wants one of several words; None where it wants anything else."""
+    known = re.findall("'([^']*)'", error["ctx"]["expected"]) if error["type"] == "literal_error" else []
+    return did_you_mean(str(error["input"]), known) if known else None

@@ -10,6 +10,7 @@ from coattend.parameters import ReaderParameters
 from coattend.parameters.benchmark import METRICS
 from coattend.study import Study
 from coattend.study_checks.numbers import of_subset
+from coattend.study_checks.options import of_options
 from coattend.study_checks.problem import Problem, of_training, unknown
 from coattend.study_checks.same import are_same
 
@@ -20,8 +21,6 @@ def of_variant(study: Study, name: str) -> Iterator[Problem]:
     variant = asked.variants[name]
     if variant.against is not None:
         yield from unknown((*path, "against"), variant.against, asked.variants, "variant")
-    for benchmark in variant.benchmarks or ():
-        yield from unknown((*path, "benchmarks"), benchmark, asked.benchmarks, "benchmark")
     start = study.starts_from(name)
     if start is not None:
         place = (*path, "change", "training", "start_from")
@@ -57,8 +56,7 @@ def _of_reader(study: Study, variant: str) -> Iterator[Problem]:
         first = error.errors()[0]
         yield Problem((*path, *first["loc"]), first["msg"].removeprefix("Value error, "), None)
         return
-    for option in entry.options:
-        yield from unknown((*path, option), option, readers.option_names(entry.reader), f"option of {entry.reader}")
+    yield from of_options(study, variant, entry)
     yield from unknown((*path, "tagging"), entry.tagging, configuration.tagging_names(), "tagging profile")
     yield from of_training((*path, "training"), change.get("training", {}))
     for name, subsets in entry.training.get("train_on", {}).items():
