@@ -189,6 +189,16 @@ def test_a_variant_that_cannot_be_built_or_asked_leaves_the_others_alone(study, 
     assert {row["variant"] for row in results_in(folder)["rows"]} == {"plain"}
 
 
+def test_a_file_of_vectors_that_is_not_there_is_missed_by_its_own_variant(study, kedro_run):
+    words = "{ reader: recurrent+gated, head: options, vectors: file, vectors_file: none.txt }"
+    text = STUDY.replace("{ title: POI-Net }", f"{{ title: Words, change: {words} }}")
+    folder = study(text.replace("[0, 1]", "[0]"))
+    failed = r"1 trials failed .poi_net on sample, seed 0: .*vectors_file none\.txt: cannot be read .No such file"
+    with pytest.raises(CoattendError, match=failed):
+        kedro_run("study_mine_turns")
+    assert {row["variant"] for row in results_in(folder)["rows"]} == {"plain"}
+
+
 def test_a_budget_leaves_out_variants_by_name_and_never_the_baseline(study, kedro_run):
     folder = study(STUDY.replace("    printed:", "    budget_hours: 0.000001\n    printed:"))
     kedro_run("study_mine_turns")
