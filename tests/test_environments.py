@@ -17,6 +17,7 @@ OWN = {"poi_net": "albert_base", "duma": "albert_base", "recam": "albert_xxlarge
 
 OTHERS = {
     "duma_tables_2_4": "albert_xxlarge",
+    "poi_net_table4_bert": "bert_base",
     "recam_joint": "albert_base",  # Section 3 of the read-me tried both ways with albert_base_v2 alone.
 }
 
@@ -67,6 +68,22 @@ def test_the_papers_environment_wires_every_study_to_its_papers_encoder(paramete
     assert tokens_read("study_dcn_plus_table2", "study.dcn_plus_table2.squad_v1") == {
         "squad_v1.nltk_penn.minilm.tokens"
     }
+
+
+@pytest.mark.parametrize(("env", "own"), [("studies", "minilm"), ("paper", "albert")])
+def test_poi_net_on_bert_stands_apart_from_the_rows_that_need_no_bert(parameters, env, own):
+    parameters(env)
+    for name, tokenizer in (("poi_net_table4", own), ("poi_net_table4_bert", "bert_base")):
+        for benchmark in ("race", "squad_v1"):
+            read = tokens_read(f"study_{name}", f"study.{name}.{benchmark}")
+            assert read == {f"{benchmark}.nltk_penn.{tokenizer}.tokens"}
+    (printed,) = studies.study("poi_net_table4_bert").parameters.printed
+    assert printed.numbers["plain"] == {
+        "race": {"dev": 64.73},
+        "squad_v1": {"dev": {"exact_match": 81.21, "f1": 88.84}},
+    }
+    assert printed.numbers["poi_net"]["race"] == {"dev": 68.02}
+    assert {one.encoder for one in studies.study("poi_net_table4").parameters.printed} == {"ALBERT-base"}
 
 
 ENVIRONMENTS = sorted(

@@ -111,7 +111,7 @@ def test_a_study_shows_what_it_is_asked_to_beside_its_scores(study, kedro_run, p
     kedro_run("ingestion", "sample")
     asked = pq.read_table(project / "data/test/02_intermediate/sample/questions.parquet").to_pylist()
     example = next(row for row in asked if row["task"] == "span" and row["split"] == "dev")
-    kedro_run("study_mine_turns", study={"question": example["question_id"]})
+    kedro_run("study_mine_turns", study={"question": example["question_id"]}, attention={"questions": 2})
     page = (folder / "index.html").read_text()
     for title in TITLES:
         assert title in page
@@ -121,13 +121,18 @@ def test_a_study_shows_what_it_is_asked_to_beside_its_scores(study, kedro_run, p
     shown = [trials[0]["trial_id"] for trials in results_in(folder)["trials"]["sample"].values()]
     assert all(trial in looked_at for trial in shown)
     assert "POI-Net (poi_net)" in looked_at
+    assert "Attention and occlusion" in looked_at
+    assert "Attention is no explanation" in page
+    agreed = json.loads((folder / "sample_attention.json").read_text())["readers"][1]["agreement"]
+    assert {level["questions"] for level in agreed["passage_scores"]} <= {0, 1, 2}
     client = MlflowClient(f"sqlite:///{project / 'mlflow.db'}")
     experiment = client.get_experiment_by_name("study_mine_turns").experiment_id
     (parent,) = client.search_runs([experiment], "tags.kind = 'kedro run' and tags.study = 'mine_turns'")
     attached = {file.path for file in client.list_artifacts(parent.info.run_id, "results")}
     assert "results/sample_attention.html" in attached
     maps = pq.read_table(folder / "sample_attention.parquet", columns=["trial_id", "map"]).to_pylist()
-    assert {"start", "end", "passage_scores"} <= {row["map"] for row in maps if row["trial_id"] == shown[1]}
+    names = {row["map"] for row in maps if row["trial_id"] == shown[1]}
+    assert {"start", "end", "passage_scores", "occlusion"} <= names
     found = json.loads((folder / "sample_analyses.json").read_text())
     missing, shown = found["predictions"]
     assert missing["missing"]
@@ -179,6 +184,16 @@ def test_a_variant_that_cannot_be_built_or_asked_leaves_the_others_alone(study, 
     answers.unlink()
     answers.mkdir()
     failed = r"2 trials failed .poi_net on sample, seed 0: cannot be asked: .*long on sample, seed 0: "
+    with pytest.raises(CoattendError, match=failed):
+        kedro_run("study_mine_turns")
+    assert {row["variant"] for row in results_in(folder)["rows"]} == {"plain"}
+
+
+def test_a_file_of_vectors_that_is_not_there_is_missed_by_its_own_variant(study, kedro_run):
+    words = "{ reader: recurrent+gated, head: options, vectors: file, vectors_file: none.txt }"
+    text = STUDY.replace("{ title: POI-Net }", f"{{ title: Words, change: {words} }}")
+    folder = study(text.replace("[0, 1]", "[0]"))
+    failed = r"1 trials failed .poi_net on sample, seed 0: .*vectors_file none\.txt: cannot be read .No such file"
     with pytest.raises(CoattendError, match=failed):
         kedro_run("study_mine_turns")
     assert {row["variant"] for row in results_in(folder)["rows"]} == {"plain"}

@@ -18,7 +18,11 @@ class AttentionParameters(Parameters):
     )
     ids: str | None = Field(None, description="Ids of questions with + between them; null: as `questions` says.")
     split: str = Field("dev", description="Where the questions are taken from, unless ids say which.")
-    occlusion: bool = Field(False, description="Whether each word of the passage is hidden in turn, which takes time.")
+    occlusion: bool | None = Field(
+        None,
+        description="Whether each word of the passage is hidden in turn, each a pass over the reader; null: on the "
+        "pages of studies alone.",
+    )
     tagging: str | None = Field(
         None, description="Tagging profile that the trials read; null: the one that their record says."
     )

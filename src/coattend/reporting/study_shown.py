@@ -187,7 +187,9 @@ def _printed_steps(results: Mapping[str, Any], benchmark: str, variant: str) -> 
 
 def _attention(results: Mapping[str, Any]) -> Section:
     text = (
-        "What readers look at, question by question, has a page of its own. Other trials are drawn by "
+        "What readers look at, question by question, has a page of its own. Attention is no explanation: unless "
+        "attention.occlusion is false, the page tells how well each map agrees with what hiding each word of the "
+        "passage does to the answer. Other trials are drawn by "
         "kedro run --pipelines attention --params attention.left=<trial>,attention.right=<trial>.",
     )
     links = []

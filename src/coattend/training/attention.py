@@ -43,16 +43,23 @@ def read(
     seeing = [Seeing.of(one, trained_by(one, tables, benchmark, parameters.tagging)) for one in trials]
     task = _task(seeing)
     names = _names(parameters, seeing, store)
+    occlusion = bool(parameters.occlusion)
+    if occlusion:
+        logger.info(
+            "hiding each word of %d passages in turn, a pass over the reader for each; fewer attention.questions take "
+            "less time, and attention.occlusion=false spares it",
+            len(names),
+        )
     parts, readings = [], []
     for one in seeing:
-        made = [one.question(example, occlusion=parameters.occlusion) for example in examples_of(names, one.asked)]
+        made = [one.question(example, occlusion=occlusion) for example in examples_of(names, one.asked)]
         parts += [table for table, _ in made]
         readings.append([told for _, told in made])
     return pa.concat_tables(parts).unify_dictionaries(), {
         "benchmark": benchmark.name,
         "title": benchmark.title,
         "task": task,
-        "occlusion": parameters.occlusion,
+        "occlusion": occlusion,
         "readers": [_who(one, own) for one, own in zip(seeing, readings, strict=True)],
         "questions": [
             _described(seeing[0], name) | {"readings": [own[place] for own in readings]}

@@ -133,18 +133,29 @@ def _content(plan: Plan, seed: int, data: str) -> dict[str, Any]:
     }
 
 
-def _vectors(plan: Plan) -> dict[str, str]:
-    """What a file of word vectors holds, where one is read."""
+def _vectors(plan: Plan) -> dict[str, str | None]:
+    """What a file of word vectors holds, where one is read; one that cannot be has its trials fail, not those beside
+    them."""
     file = plan.options.get("vectors_file")
     if file is None:
         return {}
     try:
         return {"vectors": file_digest(Path(file))}
+    except OSError:
+        return {"vectors": None}
+
+
+def _check_vectors(plan: Plan) -> None:
+    file = plan.options.get("vectors_file")
+    try:
+        if file is not None:
+            Path(file).open("rb").close()
     except OSError as error:
         raise CoattendError(f"cannot be read ({error.strerror})", where=f"vectors_file {file}") from None
 
 
 def _train(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet) -> dict[str, Any]:
+    _check_vectors(plan)
     if plan.training.processes > 1 and place() == ALONE and trial.outcome() is None:
         here = (list(events.listeners), trial, plan, train, held_out)
         return launch(_train_there, *here, processes=plan.training.processes, name=f"trial {trial.id}")

@@ -35,7 +35,8 @@ def read_variants(
         benchmark: Whose questions.
         variants: The study's variants as readers' entries.
         parameters: Which questions. Without ids they are the study's examples of the benchmark, or if it has none here,
-            as many as wanted of a split; if there is none of that name, of the first.
+            as many as wanted of a split; if there is none of that name, of the first. Their words are hidden in turn
+            unless that is refused.
         store: The folder of all trials.
         tables: The tables of all benchmarks.
 
@@ -58,6 +59,7 @@ def read_variants(
             "split": parameters.split if parameters.split in splits else splits[0],
             # Variants that read different tags say themselves which.
             "tagging": taggings.pop() if len(taggings) == 1 else None,
+            "occlusion": parameters.occlusion is not False,
         }
     )
     maps, told = read(asked, {benchmark.name: benchmark.model_dump()}, store, tables)
