@@ -135,6 +135,46 @@ def test_hyper_parameters_are_those_that_the_papers_print(parameters):
     assert (found.learning_rate, found.epochs, found.clip, found.max_length) == (5e-6, 3, 10, 150)
 
 
+GLOVE = ("file", "data/01_raw/vectors/glove.840B.300d.txt", False)
+WORD2VEC = ("file", "data/01_raw/vectors/word2vec.128.txt", False)
+"""Where vectors come from, from which file, and whether they are trained."""
+
+
+def test_readers_of_words_have_the_vectors_and_the_optimizer_that_their_papers_print(parameters):
+    loaded = parameters("paper")
+
+    def found(study, variant):
+        about = loaded["studies"][study]
+        entry = ReaderParameters.model_validate(about["variants"][variant])
+        (benchmark,) = map(BenchmarkParameters.model_validate, about["benchmarks"].values())
+        head = readers.head_for(entry.reader, benchmark.answerable, entry.head)
+        training = training_of(benchmark, entry, recurrent=True)
+        return readers.resolve(entry.reader, head=head, **entry.options), training
+
+    for study in (name for name in studies.study_names() if name.startswith("dcn_plus")):
+        for variant in loaded["studies"][study]["variants"]:
+            options, training = found(study, variant)
+            assert (options["vectors"], options["vectors_file"], options["train_vectors"]) == GLOVE
+            assert (training.learning_rate, training.weight_decay, training.warmup) == (1e-3, 0, 0)
+            assert (options["hidden"], options["iterations"], options["pool"]) == (200, 4, 16)
+            assert training.max_length >= 600
+            of_plus = not variant.startswith("dcn") or variant == "dcn_plus"
+            assert options["word_dropout"] == (0.075 if of_plus else 0)
+    for study, (hidden, hops, dropout) in {
+        "cnn": (256, 3, 0.2),
+        "cbt_ne": (128, 2, 0.4),
+        "cbt_cn": (128, 2, 0.4),
+    }.items():
+        options, training = found(f"aoa_results_{study}", "ga_reader")
+        assert (options["vectors"], options["vectors_file"], options["train_vectors"]) == WORD2VEC
+        assert (options["hidden"], options["hops"], options["hop_dropout"]) == (hidden, hops, dropout)
+        expected = (5e-4, 10, 0, 0)
+        assert (training.learning_rate, training.clip, training.weight_decay, training.warmup) == expected
+    for name, file in {"dcn": GLOVE, "dcn_context": GLOVE, "dcn_plus": GLOVE, "ga_reader": WORD2VEC}.items():
+        options = ReaderParameters.model_validate(loaded["readers"][name]).options
+        assert (options["vectors"], options["vectors_file"]) == file[:2]
+
+
 @pytest.mark.parametrize("name", [name for name in configuration.benchmark_names() if name != "sample"])
 def test_a_quick_look_is_quick_for_readers_of_words_and_on_large_benchmarks_too(quick, name):
     asked = BenchmarkParameters.model_validate(quick["benchmarks"][name])
