@@ -57,7 +57,7 @@ def results_of(about: StudyParameters, parts: Mapping[str, Any]) -> dict[str, An
         for one in of_variant
         if one.get("failure")
     ]
-    _correct(rows, _asked(rows, about.asks, homes), about.metric)
+    _correct(rows, asked_rows({"rows": rows, "asks": about.asks, "homes": homes}), about.metric)
     analyses = {benchmark: parts[f"{benchmark}.analyses"] for benchmark in about.benchmarks}
     breakdowns = [
         row for benchmark in about.benchmarks for row in parts[f"{benchmark}.breakdowns"].to_table().to_pylist()
@@ -81,14 +81,9 @@ def asked_rows(results: Mapping[str, Any]) -> list[dict[str, Any]]:
     Args:
         results: What `results_of` returned.
     """
-    return _asked(results["rows"], results["asks"], results["homes"])
-
-
-def _asked(
-    rows: Sequence[dict[str, Any]], asks: Mapping[str, Sequence[str]], homes: Mapping[str, Sequence[str]]
-) -> list[dict[str, Any]]:
-    asked = {benchmark: asked_groups(asks.get(benchmark, ()), home) for benchmark, home in homes.items()}
-    return [row for row in rows if row["group"] in asked[row["benchmark"]]]
+    asks, homes = results.get("asks", {}), results.get("homes", {})
+    asked = {name: asked_groups(asks.get(name, ()), home) for name, home in homes.items()}
+    return [row for row in results["rows"] if row["group"] in asked[row["benchmark"]]]
 
 
 def _of(parts: Mapping[str, Any], benchmark: str, variant: str) -> tuple[dict[str, Any], pads.Dataset] | None:
