@@ -80,6 +80,7 @@ class Seeing:
             tokens_per_batch=training.tokens_per_batch,
             bf16=False,
             max_answer_length=training.max_answer_length,
+            softmaxed=self.plan.scores_are_softmaxed,
         )
         one = replace(self.asked, questions=pa.Table.from_pylist([self.asked.rows[example.question_id]]))
         row = mark(found, one, trial_id=self.trial.id, seed=outcome["seed"], threshold=outcome["null_threshold"])
