@@ -143,7 +143,6 @@ def part_files(name: str, heads: Sequence[str]) -> list[Path]:
     return [encoder, interaction, *(_FOLDER / "heads" / f"{head}.py" for head in heads)]
 
 
-@cache
 def task_of(head: str) -> str:
     """The task that a head answers: ``options``, ``span`` or ``word``.
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from coattend.evaluation.calibration import BINS
 from coattend.evaluation.groups import EVERYTHING
+from coattend.evaluation.scoring import METRICS
 from coattend.reporting.figures import GREY, finished, style_of
 from coattend.reporting.tables import NONE, Cell, Table, scored
 
@@ -54,8 +55,7 @@ def by_split(results: dict[str, Any], task: str) -> dict[str, dict[str, Sure]]:
     found: dict[str, dict[str, Sure]] = {}
     for name, metrics in scored(results, task).items():
         for split, sure in metrics.get("calibration", {}).items():
-            of_all = metrics["splits"][split][EVERYTHING]
-            right = of_all.get("accuracy", of_all.get("exact"))["mean"]
+            right = metrics["splits"][split][EVERYTHING][METRICS[task][0]]["mean"]
             found.setdefault(split, {})[name] = {"accuracy": right} | sure
     return dict(sorted(found.items()))
 

@@ -81,9 +81,12 @@ def asked_rows(results: Mapping[str, Any]) -> list[dict[str, Any]]:
     Args:
         results: What `results_of` returned.
     """
-    asks, homes = results.get("asks", {}), results.get("homes", {})
-    asked = {name: asked_groups(asks.get(name, ()), home) for name, home in homes.items()}
-    return [row for row in results["rows"] if row["group"] in asked[row["benchmark"]]]
+    asks = results.get("asks", {})  # Earlier findings do not say what they ask about.
+    return [
+        row
+        for row in results["rows"]
+        if row["group"] in asked_groups(asks.get(row["benchmark"], ()), results["homes"][row["benchmark"]])
+    ]
 
 
 def _of(parts: Mapping[str, Any], benchmark: str, variant: str) -> tuple[dict[str, Any], pads.Dataset] | None:

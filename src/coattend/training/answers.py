@@ -82,8 +82,15 @@ def answer(
         batch = Batch(**collator(chosen)).to(device)
         with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bf16):
             output = reader(batch)
-        how_answered = {"collator": collator, "tokens": tokens, "max_answer_length": max_answer_length}
-        yield from answers_in(output, batch, chosen, **how_answered, softmaxed=softmaxed)
+        yield from answers_in(
+            output,
+            batch,
+            chosen,
+            collator=collator,
+            tokens=tokens,
+            max_answer_length=max_answer_length,
+            softmaxed=softmaxed,
+        )
     reader.train(training)
 
 
