@@ -112,10 +112,18 @@ def machine() -> dict[str, Any]:
         "memory_gib": round(psutil.virtual_memory().total / 2**30),
         "python": platform.python_version(),
         **{name: version(name) for name in ("torch", "transformers")},
-        "code": subprocess.run(
-            ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False
-        ).stdout.strip(),
+        "code": _code(),
     }
+
+
+def _code() -> str:
+    """The commit, and whether anything but these results differs from it."""
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+
+    changed = git("status", "--porcelain", "--", ".", *(f":!{one.relative_to(ROOT)}" for one in (RESULTS, PAGE)))
+    return git("describe", "--always") + ("-dirty" if changed else "")
 
 
 if __name__ == "__main__":
