@@ -25,14 +25,15 @@ from perf import (
     leads,
     overhead,
     page,
+    profiled,
     scale,
     switches,
     training,
 )
 from perf.prepared import ROOT, SAMPLE, Prepared, at_hand
 
-RESULTS = Path(__file__).with_name("results.json")
-PAGE = ROOT / "docs" / "performance.md"
+WRITTEN = ("perf/results.json", "docs/performance.md")
+RESULTS, PAGE = (ROOT / one for one in WRITTEN)
 
 READERS: dict[str, Callable[[Prepared, int, int], dict[str, Any]]] = {
     "options": training.options,
@@ -40,6 +41,7 @@ READERS: dict[str, Callable[[Prepared, int, int], dict[str, Any]]] = {
     "recurrent": training.recurrent,
     "rate": training.rate,
     "turns": training.turns,
+    "profiled": profiled.measure,
     "leads": leads.measure,
     "switches": switches.measure,
     "frozen": frozen.measure,
@@ -122,7 +124,7 @@ def _code() -> str:
     def git(*arguments: str) -> str:
         return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
 
-    changed = git("status", "--porcelain", "--", ".", *(f":!{one.relative_to(ROOT)}" for one in (RESULTS, PAGE)))
+    changed = git("status", "--porcelain", "--", ".", *(f":!{one}" for one in WRITTEN))
     return git("describe", "--always") + ("-dirty" if changed else "")
 
 

@@ -43,6 +43,21 @@ def options(figures: Figures) -> Iterator[str]:
         )
 
 
+def products(figures: Figures) -> Iterator[str]:
+    """How fast a step were if it had nothing but the products of its linear layers."""
+    rate, step = figures["rate"], figures["profiled"]
+    if not rate["matrix_units"] or rate["share"]["ratio"] >= 0.45:
+        return
+    limit, reached = rate["gflops"]["product"], step["gflops_of_products"]
+    shares = sorted(step["percent"].items(), key=lambda one: -one[1])
+    yield (
+        f"Training, options, beside a product of matrices: the products of linear layers, forwards and backwards, run"
+        f" at {reached} GFLOP/s, {100 * reached / limit:.0f} % of that product's rate, and take"
+        f" {step['percent']['products of linear layers']:.0f} % of a step's time. All of it:"
+        f" {', '.join(f'{kind} {percent:.0f} %' for kind, percent in shares)}."
+    )
+
+
 def frozen(figures: Figures) -> Iterator[str]:
     """What the steps of a frozen trial leave to what is beside them."""
     trial, steps = (figures["frozen"][name]["ratio"] for name in ("trial_faster", "faster"))
@@ -98,13 +113,26 @@ def commands(figures: Figures) -> Iterator[str]:
 
 
 def overhead(figures: Figures) -> Iterator[str]:
-    """What a new trial has beside its steps."""
-    count, seconds = figures["overhead"]["trials"], figures["overhead"]["new_seconds"]
-    if seconds > 1:
+    """What a trial that is done takes, and what a new one has beside its steps."""
+    count, done, new = (figures["overhead"][name] for name in ("trials", "done_seconds", "new_seconds"))
+    if done > 1:
         yield (
-            f"New trials: {1000 * seconds / count:.0f} ms each beside its steps, for building the reader, scoring,"
+            f"Trials that are done: {1000 * done / count:.0f} ms each, for reading and hashing every byte of what was"
+            " trained, so that damage is found before anything relies on it."
+        )
+    if new > 1:
+        yield (
+            f"New trials: {1000 * new / count:.0f} ms each beside its steps, for building the reader, scoring,"
             f" checkpoints and records; the goal leaves {1000 / count:.0f} ms."
         )
 
 
-SAYINGS: tuple[Callable[[Figures], Iterator[str]], ...] = (options, frozen, inference, data_stages, commands, overhead)
+SAYINGS: tuple[Callable[[Figures], Iterator[str]], ...] = (
+    options,
+    products,
+    frozen,
+    inference,
+    data_stages,
+    commands,
+    overhead,
+)

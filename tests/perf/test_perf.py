@@ -21,6 +21,7 @@ from perf import (
     limits,
     overhead,
     page,
+    profiled,
     scale,
     switches,
     training,
@@ -81,6 +82,14 @@ def test_a_rate_has_its_limit(prepared):
     found = training.rate(prepared, rounds=1, batches=1)
     assert found["gflops"]["step"] > 0 and found["gflops"]["product"] > 0
     assert found["precision"] in ("bf16", "fp32") and found["benchmark"] == "sample"
+
+
+@pytest.mark.long
+def test_a_step_is_taken_apart(prepared):
+    found = profiled.measure(prepared, rounds=1, batches=1)
+    assert list(found["percent"]) == [*profiled.KINDS, "the rest"]
+    assert sum(found["percent"].values()) == pytest.approx(100, abs=0.5)
+    assert min(found["percent"].values()) > 0 and found["gflops_of_products"] > 0
 
 
 @pytest.mark.long
@@ -158,6 +167,14 @@ def test_what_holds_speed_back_follows_from_the_figures():
     assert "needs 216 GFLOP/s, more than the product's 200, which is impossible here" in said
     step["faster_than"] = {"stock": {"ratio": 5.0}, "padded to 512": {"ratio": 13.0}}
     assert limits.sentences({"rate": {"figures": rate}, "options": {"figures": step}}) == []
+    rate |= {"matrix_units": True, "share": {"ratio": 0.2}}
+    seen = {"percent": {"attention": 60.0, "products of linear layers": 40.0}, "gflops_of_products": 150}
+    figures = {name: {"figures": one} for name, one in {"rate": rate, "options": step, "profiled": seen}.items()}
+    (said,) = limits.sentences(figures)
+    assert "run at 150 GFLOP/s, 75 % of that product's rate, and take 40 % of a step's time" in said
+    assert said.endswith("attention 60 %, products of linear layers 40 %.")
+    rate["matrix_units"] = False
+    assert limits.sentences(figures) == []
     trial = {"trial_faster": {"ratio": 9.0}, "faster": {"ratio": 17.0}}
     (said,) = limits.sentences({"frozen": {"figures": trial}})
     assert "more than 20 times faster" in said

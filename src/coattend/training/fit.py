@@ -25,6 +25,7 @@ from coattend.training.callbacks import Measure, callbacks_of
 from coattend.training.data import QuestionSet
 from coattend.training.encoders import encoder_digest
 from coattend.training.examples import digest
+from coattend.training.freed_memory import overlook_what_is_loaded
 from coattend.training.marking import held_out_loss, held_out_score, mark, null_threshold
 from coattend.training.outcome import outcome_of
 from coattend.training.plan import Plan
@@ -63,6 +64,7 @@ class Work:
     @classmethod
     def of(cls, plan: Plan, store: Path) -> "Work":
         """Read the questions of a plan; what cannot be read is told."""
+        overlook_what_is_loaded()
         train, held_out = plan.training_questions()
         for unreadable in (*train.unreadable, *held_out.unreadable):
             logger.warning("question %s is left out: %s", unreadable.question_id, unreadable.reason)

@@ -1,7 +1,9 @@
-"""Memory that a computation has freed stays with the process, where the C library lets it."""
+"""What becomes of memory: what was freed stays with the process, and what is loaded is not searched for garbage."""
 
 import ctypes
+import gc
 from contextlib import suppress
+from functools import cache
 
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # Numbers of glibc's `mallopt`.
 
@@ -22,3 +24,13 @@ def give_freed_memory_back() -> None:
     """Let Linux have what was freed and kept until now: it would count as held by what is measured next."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
+
+
+@cache
+def overlook_what_is_loaded() -> None:
+    """Let searches for garbage pass over what this process holds now, once: modules and the like, which stay.
+
+    Accelerate searches before every training, for a fifth of a second through modules alone.
+    """
+    gc.collect()
+    gc.freeze()
