@@ -8,6 +8,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from coattend.readers import attend as module
 from coattend.readers.attend import attend
+from coattend.readers.encoders.attention import shared_by_queries, use_own_attention
 
 ROUNDING = 0.02
 """bf16 has eight binary digits; sums of rounded terms stay within a few of the last one's units."""
@@ -86,3 +87,19 @@ def test_autocast_does_not_round_what_is_given_in_full():
     exact = attend(*given_streams, None)
     with torch.autocast("cpu", torch.bfloat16):
         assert torch.equal(attend(*given_streams, None), exact)
+
+
+def test_a_mask_of_padding_is_held_once_for_all_queries():
+    from transformers import BertConfig, BertModel
+    from transformers.masking_utils import create_bidirectional_mask
+
+    sizes = {"hidden_size": 8, "num_attention_heads": 2, "num_hidden_layers": 1, "intermediate_size": 8}
+    model = BertModel(BertConfig(vocab_size=9, **sizes))
+    use_own_attention(model)
+    padded = torch.tensor([[1, 1, 1, 0], [1, 1, 0, 0]])
+    mask = create_bidirectional_mask(model.config, torch.zeros(2, 4, 8), padded)
+    assert mask.shape == (2, 1, 4, 4) and mask.stride(2) == 0
+    assert torch.equal(mask, padded.bool()[:, None, None].expand(-1, -1, 4, -1))
+
+    of_each = torch.ones(4, 4, dtype=torch.bool).tril().expand(2, 1, -1, -1)
+    assert shared_by_queries(of_each) is of_each

@@ -3,6 +3,7 @@
 import math
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch import Tensor, nn
 
 from coattend.readers.attend import attend
@@ -24,9 +25,23 @@ def use_own_attention(model: "PreTrainedModel") -> None:
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import sdpa_mask
 
+    def mask(*given: Any, **options: Any) -> Tensor | None:
+        made = sdpa_mask(*given, **options)
+        return None if made is None else shared_by_queries(made)
+
     AttentionInterface.register(NAME, _attend)
-    AttentionMaskInterface.register(NAME, sdpa_mask)
+    AttentionMaskInterface.register(NAME, mask)
     model.set_attn_implementation(NAME)
+
+
+def shared_by_queries(mask: Tensor) -> Tensor:
+    """The same mask, held once for all queries if it says the same for each, as it does where it hides padding alone.
+
+    Args:
+        mask: True where a query may look [S, 1, L, M].
+    """
+    one = mask[:, :, :1].expand_as(mask)
+    return one if torch.equal(one, mask) else mask
 
 
 def _attend(
