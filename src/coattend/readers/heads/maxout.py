@@ -53,11 +53,12 @@ class HighwayMaxout(nn.Module):
             [S, P], in float32 at least.
         """
         known = torch.tanh(self.state(torch.cat([state, start, end], -1)))  # r [S, hidden]
-        values = (prepared + self.of_state(known).unsqueeze(1)).unflatten(-1, (-1, self.pool))
+        of_tokens, of_state = (one.unflatten(-1, (-1, self.pool)) for one in (prepared, self.of_state(known)))
         if self.gates is None:
-            first = values.max(-1).values  # amax would keep all values for its backward pass.
-        else:
-            first = (values * self.gates(tokens, known).to(values.dtype).unsqueeze(2)).sum(-1)
+            first = (of_tokens + of_state.unsqueeze(1)).max(-1).values  # amax would keep all for its backward pass.
+        else:  # Weighed one by one, as the sum of both would be as large as what is prepared, in every iteration.
+            weights = self.gates(tokens, known).to(prepared.dtype)
+            first = (of_tokens @ weights.unsqueeze(-1)).squeeze(-1) + weights @ of_state.transpose(1, 2)
         second = self.second(first).unflatten(-1, (-1, self.pool)).max(-1).values
         with full_precision(first):
             both = at_least_float32(torch.cat([first, second], -1))
