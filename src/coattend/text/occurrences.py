@@ -1,13 +1,10 @@
 """The words of a passage that are set apart by spaces, and where the candidates for a missing one stand among them."""
 
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-
-_WORD = re.compile(r"\S+")
 
 
 class DistinctWords(NamedTuple):
@@ -46,9 +43,11 @@ def distinct_words(passage: str) -> DistinctWords:
         passage: Any text.
     """
     numbers: dict[str, int] = {}
-    found = [(*one.span(), numbers.setdefault(one.group(), len(numbers))) for one in _WORD.finditer(passage)]
-    starts, ends, word = np.array(found, np.int64).reshape(-1, 3).T
-    return DistinctWords(numbers, starts, ends, word)
+    word = [numbers.setdefault(one, len(numbers)) for one in passage.split()]
+    characters = np.frombuffer(passage.encode("utf-32-le", "surrogatepass"), np.uint32)
+    spaces = [ord(one) for one in set(passage) if one.isspace()]
+    edges = np.flatnonzero(np.diff(~np.isin(characters, spaces), prepend=False, append=False))
+    return DistinctWords(numbers, edges[::2], edges[1::2], np.array(word, np.int64))
 
 
 def occurrences(passage: str, candidates: Sequence[str]) -> list[tuple[int, ...]]:
