@@ -3,9 +3,12 @@
 import shutil
 
 import pytest
+from torch.nn.modules.module import register_module_forward_hook
 
 from coattend.errors import CoattendError
+from coattend.readers.reader import Reader
 from coattend.training.fan_out import train_seeds
+from coattend.training.fit import Work
 from coattend.training.predict import predict_all, predict_each
 
 
@@ -50,3 +53,20 @@ def test_answers_are_the_same_however_many_are_asked_at_once(plan_for, monkeypat
     together = {one.example.question_id: one.scores for one in plan.ask(reader, asked)}
     assert alone.keys() == together.keys()
     assert all(alone[key] == pytest.approx(together[key], abs=1e-5) for key in alone)
+
+
+@pytest.mark.parametrize("evaluations", [1, 3])
+def test_questions_held_out_are_asked_once_for_each_evaluation(plan_for, tmp_path, evaluations):
+    asked = []
+
+    def count(module, given, output):
+        if isinstance(module, Reader) and not module.training:
+            asked.append(len(given[0].option_index))
+
+    work = Work.of(plan_for(evaluations=evaluations, epochs=3, learning_rate=1e-9), tmp_path)
+    counting = register_module_forward_hook(count)
+    outcome, _ = work.attempt(0)
+    counting.remove()
+    last = max(point["step"] for point in outcome["curve"])
+    assert (outcome["best_step"] == last) == (evaluations == 1)  # Of scores that are alike the first is the best.
+    assert sum(asked) == evaluations * len(work.held_out.examples)

@@ -20,6 +20,7 @@ from coattend.evaluation.alarms import alarms
 from coattend.parameters import TrainingParameters
 from coattend.text.identity import file_digest
 from coattend.training import events
+from coattend.training.answers import Answer
 from coattend.training.batching import LengthBuckets
 from coattend.training.callbacks import Measure, callbacks_of
 from coattend.training.data import QuestionSet
@@ -208,9 +209,13 @@ def _fit(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet, ch
     length, budget = plan.collator(reader, train).sequence_length, training.tokens_per_batch
     buckets = LengthBuckets.of(train.examples, length, tokens_per_batch=budget, seed=seed)
     measure = Measure(trial.id, device)
+    answered: dict[int | None, list[Answer]] = {}  # At the best step so far, and at the last one.
 
     def score() -> tuple[float, float | None]:
         answers = plan.ask(reader, held_out, kept=choosing)
+        for step in answered.keys() - {trainer.state.best_global_step}:
+            del answered[step]
+        answered[trainer.state.global_step] = answers
         return held_out_score(answers, held_out), held_out_loss(answers, held_out, plan.head)
 
     trainer = ReaderTrainer(
@@ -229,7 +234,9 @@ def _fit(trial: Trial, plan: Plan, train: QuestionSet, held_out: QuestionSet, ch
         shutil.rmtree(trial.model, ignore_errors=True)
         with writing(trial.model, SafetensorError):
             reader.save(trial.model)
-        answers = plan.ask(reader, held_out, kept=choosing)
+        answers = answered.get(trainer.state.best_global_step)  # Not if that was before training was cut off.
+        if answers is None:
+            answers = plan.ask(reader, held_out, kept=choosing)
         threshold = null_threshold(answers, held_out, train) if plan.source.task == "span" else None
         found = {
             "null_threshold": threshold,
