@@ -5,12 +5,11 @@ BIN := .venv/bin
 READY := .venv/.ready
 # A process a core, each with one thread.
 AT_ONCE := -n auto --dist worksteal
-TESTS ?= not slow and not long
 export PYTHONWARNINGS ?= ignore
 export TOKENIZERS_PARALLELISM ?= true
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow test-long coverage mutation lint format viz mlflow demo bench clean
+.PHONY: help run test test-full test-long coverage mutation lint format viz mlflow demo bench clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -23,27 +22,31 @@ $(READY): pyproject.toml constraints.txt
 run: $(READY) ## Set up, then the main job: the sample from raw text to a comparison of readers
 	$(BIN)/kedro run
 
-test: $(READY) ## Set up, then the tests (a quarter of an hour on two cores); TESTS="not long" for the slow ones, too
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "$(TESTS)" $(AT_ONCE)
+# Tests show the warnings that commands keep from their users.
+test test-full test-long coverage: export PYTHONWARNINGS :=
 
-test-slow: $(READY) ## The tests that kill processes, open browsers and read whole benchmarks (ten minutes)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m slow $(AT_ONCE)
+test: $(READY) ## Set up, then the tests (five minutes on two cores)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow and not long" $(AT_ONCE)
+
+test-full: $(READY) ## These, and every combination of parts, kills, browsers and whole benchmarks (half an hour)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not long" $(AT_ONCE)
 
 test-long: $(READY) ## The tests that train or measure for minutes: is the sample learned, does every row of the grid train
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m long $(AT_ONCE)
 
 coverage: $(READY) ## The tests, and which lines they reach
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "$(TESTS)" $(AT_ONCE) --cov --cov-report=term:skip-covered
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow and not long" $(AT_ONCE) --cov --cov-report=term:skip-covered
 
 mutation: $(READY) ## Change what aligns and scores in every way that mutmut knows: do the tests notice? (half an hour)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[mutation]"
 	TOKENIZERS_PARALLELISM=false OMP_NUM_THREADS=1 $(BIN)/mutmut run
 
-lint: $(READY) ## Check style, formatting, the direction of imports and types
+lint: $(READY) ## Check style, formatting, the direction of imports, types, and the pages' scripts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/mypy
+	$(BIN)/oxlint --deny-warnings src/coattend
 
 format: $(READY) ## Mend style and formatting
 	$(BIN)/ruff check --fix .

@@ -1,1 +1,1 @@
-"""Measurements of speed and memory, each beside a peer or a limit; `make bench` runs them."""
+"""Measurements of speed and memory, each beside a peer or a limit: ``python -m perf --help``."""

@@ -1,131 +1,89 @@
-"""All measurements; they go to ``perf/results.json`` with a description of the machine, and to ``docs/performance.md``.
+"""Measure speed and memory, each beside a peer or a limit.
 
-Each is written as soon as it is made, so that a run that is cut off keeps what it has.
+Figures go to perf/results.json, with a description of the machine, and from there to docs/performance.md. Each is
+written as soon as it is measured, so that a run that is cut off keeps what it has.
 """
 
 import argparse
 import json
 import os
-import platform
-import subprocess
-from collections.abc import Callable
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import psutil
-
-from perf import (
-    commands,
-    data_stages,
-    frozen,
-    inference,
-    interactions,
-    leads,
-    overhead,
-    page,
-    profiled,
-    scale,
-    switches,
-    training,
-)
-from perf.prepared import ROOT, SAMPLE, Prepared, at_hand
+from perf import commands, data_stages, inference, interactions, overhead, page, scale, training
+from perf.commands import ROOT
+from perf.machine import machine
+from perf.prepared import SAMPLE, Prepared, available
 
 WRITTEN = ("perf/results.json", "docs/performance.md")
-RESULTS, PAGE = (ROOT / one for one in WRITTEN)
+RESULTS, PAGE = (ROOT / file for file in WRITTEN)
 
-READERS: dict[str, Callable[[Prepared, int, int], dict[str, Any]]] = {
+READERS = {
     "options": training.options,
     "spans": training.spans,
     "recurrent": training.recurrent,
     "rate": training.rate,
-    "turns": training.turns,
-    "profiled": profiled.measure,
-    "leads": leads.measure,
-    "switches": switches.measure,
-    "frozen": frozen.measure,
+    "frozen": training.frozen,
     "inference": inference.measure,
     "overhead": overhead.measure,
 }
-"""What is measured on readers, with rounds and batches a round."""
-
-OTHERS = ("commands", "interactions", "data_stages")
+"""Measurements of readers on real questions."""
+BY_DEFAULT = ("commands", "interactions", "data_stages", *READERS)
+NAMES = (*BY_DEFAULT, "scale")
 
 
 def main() -> None:
-    """Measure what there is data for."""
+    """Measure whatever there is data for."""
     parser = argparse.ArgumentParser(
         prog="python -m perf", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("only", nargs="*", help=f"what to measure: {', '.join((*READERS, *OTHERS, 'scale'))}")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"measurements: {', '.join(NAMES)}; by default all but scale"
+    )
     parser.add_argument(
         "--raw", type=Path, default=os.environ.get("COATTEND_RAW"), help="folder with benchmarks; default $COATTEND_RAW"
     )
     parser.add_argument("--rounds", type=int, default=5, help="rounds of each comparison")
     parser.add_argument("--batches", type=int, default=5, help="batches a round")
-    chosen = parser.parse_args()
-    unknown = set(chosen.only) - {*READERS, *OTHERS, "scale"}
-    if unknown:
-        parser.error(f"nothing is called {', '.join(sorted(unknown))}")
-    wanted = chosen.only or [*OTHERS, *READERS]
-    raw = ["--raw", str(chosen.raw)] if chosen.raw else []
-    for name in (name for name in OTHERS if name in wanted):
-        note(name, other(name, raw, chosen.raw))
-    if set(wanted) & set(READERS):
-        prepared = Prepared.of([SAMPLE, *at_hand(chosen.raw, ("dream", "squad_v1", "cbt"))])
-        for name in (name for name in READERS if name in wanted):
-            print(f"measuring {name}", flush=True)
-            note(name, READERS[name](prepared, chosen.rounds, chosen.batches))
-    if "scale" in wanted:
-        note("scale", scale.main([]))
+    options = parser.parse_args()
+    if unknown := set(options.names) - set(NAMES):
+        parser.error(f"nothing is called {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
+    names = options.names or BY_DEFAULT
+    prepared = None
+    for name in (name for name in NAMES if name in names):
+        print(f"measuring {name}", flush=True)
+        if name in READERS:
+            prepared = prepared or Prepared.of([SAMPLE, *available(options.raw, ("dream", "squad_v1", "cbt"))])
+            figures = READERS[name](prepared, options.rounds, options.batches)
+        else:
+            figures = measure(name, options.raw, options.rounds)
+        print(json.dumps(figures, indent=1), flush=True)
+        record(name, figures)
     print(f"written to {RESULTS} and {PAGE}")
 
 
-def other(name: str, raw: list[str], folder: Path | None) -> Any:
-    """What is measured without a reader on real questions."""
+def measure(name: str, raw: Path | None, rounds: int) -> dict[str, Any]:
+    """Measure something that needs no prepared questions."""
     if name == "commands":
-        return commands.main(raw)
+        return commands.measure(raw)
     if name == "interactions":
-        return interactions.main([])
-    return {one: data_stages.main([*raw, "--benchmark", one]) for one in at_hand(folder, ("dream", "race"))}
+        return interactions.measure(rounds)
+    if name == "scale":
+        return scale.measure()
+    benchmarks = available(raw, ("dream", "race"))
+    return {benchmark: data_stages.measure(raw, benchmark, rounds) for benchmark in benchmarks if raw is not None}
 
 
-def note(name: str, figures: Any) -> None:
-    """Keep what was measured, and show it; what there was no data for leaves what was measured before."""
+def record(name: str, figures: dict[str, Any]) -> None:
+    """Store figures; where there was no data for any, the earlier ones stay."""
     if not figures:
         return
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    results[name] = {"machine": machine(), "measured": datetime.now(UTC).date().isoformat(), "figures": figures}
+    date = datetime.now(UTC).date().isoformat()
+    results[name] = {"machine": machine(written=WRITTEN), "measured": date, "figures": figures}
     RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-    PAGE.write_text(page.of(results))
-
-
-def machine() -> dict[str, Any]:
-    """What the figures were measured on."""
-    info = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
-    models = [line.split(":")[1].strip() for line in info if line.startswith("model name")]
-    flags = next((line.split(":")[1].split() for line in info if line.startswith("flags")), [])
-    return {
-        "processor": models[0] if models else platform.processor(),
-        "cores": os.cpu_count(),
-        "threads": int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1)),
-        "bf16": [flag for flag in flags if flag in ("avx512_bf16", "amx_bf16")],
-        "memory_gib": round(psutil.virtual_memory().total / 2**30),
-        "python": platform.python_version(),
-        **{name: version(name) for name in ("torch", "transformers")},
-        "code": _code(),
-    }
-
-
-def _code() -> str:
-    """The commit, and whether anything but these results differs from it."""
-
-    def git(*arguments: str) -> str:
-        return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
-
-    changed = git("status", "--porcelain", "--", ".", *(f":!{one}" for one in WRITTEN))
-    return git("describe", "--always") + ("-dirty" if changed else "")
+    PAGE.write_text(page.renew(PAGE.read_text(), results))
 
 
 if __name__ == "__main__":

@@ -1,127 +1,111 @@
-"""Times tagging and tokenising DREAM or RACE against the way of the released code, in one run on the same cores.
+"""Tagging and tokenising DREAM or RACE, beside the way of the papers' released code on the same cores.
 
 That way prepares each pair of a passage and an option on its own: the passage is split, tagged by ``nltk.pos_tag`` and
 tokenised again for every option, subwords find their tags by searching for the words in order, and features are padded
-to 512. Each round has ours over all pairs, into an empty folder, and then that way over its own slice of them, from
-which all is extrapolated; its start-up is not counted.
-
-Run as ``python -m perf.data_stages --raw DIR --benchmark race``, where DIR holds the benchmark's published files and
-``nltk_data``. Prints a table, and the same as one line of JSON.
+to 512. Each round has the product's stages over all pairs, into an empty folder, and then that way over a slice of
+them, from which all is extrapolated; its start-up is not counted.
 """
 
-import argparse
-import json
 import os
 import statistics
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from coattend.benchmarks.formats import reader_of
-from coattend.benchmarks.raw import contents, raw_files
-from coattend.benchmarks.records import PassageRecord
-from coattend.configuration import benchmark_entry
-from coattend.datasets.sharded import ShardedTableDataset, ShardPlan
-from coattend.datasets.stored_rows import StoredRows
-from coattend.engines.local import cores, map_shards
-from coattend.parameters import BenchmarkParameters, SourceParameters, TaggingParameters, TokenizerParameters
+from coattend.config import BenchmarkParameters, SourceParameters, TaggingParameters, TokenizerParameters
+from coattend.config.entries import benchmark_entry
+from coattend.data.formats import format_reader
+from coattend.data.formats.base import PassageRecord
+from coattend.data.raw_files import raw_files, readable_files
+from coattend.io.sharded import ShardedTableDataset, ShardPlan
+from coattend.io.table_store import StoredRows
+from coattend.parallel.processes import cores, map_shards
 from coattend.pipelines.tagging.nodes import tag
 from coattend.pipelines.tokenization.nodes import tokenize
-from coattend.tables import TEXTS
-from coattend.text import nltk_data
-from coattend.text.identity import text_id
+from coattend.schemas import TEXTS
+from coattend.text import nltk as nltk_data
+from coattend.text.hashing import text_id
 from coattend.text.tagset import ERR, PAD, SPE, tagset
-from perf.alternate import alternate, ratio
+from perf.rounds import alternate, ratio
 
 LENGTH = 512
 CHUNK = 40
+PAIRS = 1200
+"""Pairs that the released way is timed on in all rounds together."""
 FEATURE = 4 * LENGTH * 8
 """Bytes of a pair's ids, mask, token types and tags, padded, as 64-bit numbers."""
-
 SPECIAL = {"[PAD]": PAD, "[CLS]": SPE, "[SEP]": SPE}
 
 Pair = tuple[str, str, str]
 """A passage, a question and one of its options."""
 
 
-def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--raw", type=Path, required=True, help="folder of the raw files")
-    parser.add_argument("--benchmark", choices=("dream", "race"), default="dream", help="what is prepared")
-    parser.add_argument("--pairs", type=int, default=1200, help="how many pairs the released way is timed on in all")
-    parser.add_argument("--rounds", type=int, default=5, help="rounds of both ways")
-    parser.add_argument("--workers", type=int, default=cores(), help="processes for either way")
-    options = parser.parse_args(arguments)
-    os.environ["COATTEND_RAW"] = str(options.raw)
-    pairs = read_pairs(options.raw, options.benchmark)
-    result = {"benchmark": options.benchmark} | measure(
-        pairs, timed=options.pairs, workers=options.workers, rounds=options.rounds
-    )
-    show(result)
-    print(json.dumps(result))
-    return result
+def measure(raw: Path, benchmark: str, rounds: int) -> dict[str, Any]:
+    """Time both ways over a benchmark whose files, and ``nltk_data``, lie in a folder."""
+    os.environ["COATTEND_RAW"] = str(raw)
+    figures = compare(read_pairs(raw, benchmark), pairs_timed=PAIRS, workers=cores(), rounds=rounds)
+    return {"benchmark": benchmark} | figures
 
 
-def measure(pairs: list[Pair], *, timed: int, workers: int, rounds: int) -> dict[str, Any]:
+def compare(pairs: list[Pair], *, pairs_timed: int, workers: int, rounds: int) -> dict[str, Any]:
     """Time both ways.
 
     Args:
         pairs: All pairs of a passage and an option.
-        timed: How many pairs, spread evenly, the released way is timed on in all rounds together.
-        workers: How many processes each way has.
-        rounds: How often each way is timed, ours over all pairs each time.
+        pairs_timed: Pairs, spread evenly, that the released way is timed on in all rounds together.
+        workers: Processes of either way.
+        rounds: Rounds of both, of which each has the product's stages over all pairs.
     """
-    apart = max(1, len(pairs) // timed)
-    slices = iter([pairs[number * apart :: rounds * apart] for number in range(rounds)])
-    again, kept = [], 0
+    stride = max(1, len(pairs) // pairs_timed)
+    slices = iter([pairs[number * stride :: rounds * stride] for number in range(rounds)])
+    repeated, token_bytes = [], 0
 
-    def ours() -> float:
-        nonlocal kept
+    def product() -> float:
+        nonlocal token_bytes
         with tempfile.TemporaryDirectory() as folder:
-            seconds, repeated = time_stages(pairs, Path(folder), workers)
-            kept = sum(path.stat().st_size for path in Path(folder, "tokens").rglob("*") if path.is_file())
-        again.append(repeated)
+            seconds, again = time_stages(pairs, Path(folder), workers)
+            token_bytes = sum(path.stat().st_size for path in Path(folder, "tokens").rglob("*") if path.is_file())
+        repeated.append(again)
         return seconds
 
     def released() -> float:
-        own = next(slices)
-        return time_released(own, workers) * len(pairs) / len(own)
+        sample = next(slices)
+        return time_released(sample, workers) * len(pairs) / len(sample)
 
-    taken = alternate({"ours": ours, "released": released}, rounds)
+    seconds = alternate({"ours": product, "released": released}, rounds)
     return {
         "passages": len({passage for passage, _, _ in pairs}),
         "pairs": len(pairs),
         "workers": workers,
-        "seconds": statistics.median(taken["ours"]),
-        "seconds_again": statistics.median(again),
-        "released_pairs_timed": len(pairs[::apart]),
-        "released_seconds_extrapolated": statistics.median(taken["released"]),
-        "faster": ratio(taken["released"], taken["ours"]),
-        "tokens_mb": kept / 1e6,
-        "tokens_percent_of_features": 100 * kept / (len(pairs) * FEATURE),
+        "seconds": statistics.median(seconds["ours"]),
+        "seconds_again": statistics.median(repeated),
+        "released_pairs_timed": len(pairs[::stride]),
+        "released_seconds_extrapolated": statistics.median(seconds["released"]),
+        "faster": ratio(seconds["released"], seconds["ours"]),
+        "tokens_mb": token_bytes / 1e6,
+        "tokens_percent_of_features": 100 * token_bytes / (len(pairs) * FEATURE),
     }
 
 
 def read_pairs(raw: Path, benchmark: str) -> list[Pair]:
-    """Every passage with every option of the splits that are at hand."""
+    """Read every passage with every option of all splits that there are."""
     entry = BenchmarkParameters.model_validate(benchmark_entry(benchmark))
     pairs = []
     for file in raw_files(entry, raw):
-        for path, _ in contents(file):
-            for record in reader_of(file.source.format, file.source.options)(path, max_characters=100_000):
+        for path, _ in readable_files(file):
+            for record in format_reader(file.source.format, file.source.options)(path, max_characters=100_000):
                 if isinstance(record, PassageRecord):
                     pairs += [(record.text, q.question, option) for q in record.questions for option in q.options or ()]
     return pairs
 
 
 def time_stages(pairs: list[Pair], folder: Path, workers: int) -> tuple[float, float]:
-    """Seconds of our two stages over stored texts, and of running them again with nothing changed."""
+    """Return the seconds of tagging and tokenising stored texts, and of the same again with nothing changed."""
     source = SourceParameters(format="dream", folder=".", files={})
     benchmark = BenchmarkParameters(title="All pairs", tasks=("options",), sources=(source,), workers=workers)
     texts = store_texts(pairs, folder / "texts", shards=32)
@@ -137,45 +121,44 @@ def time_stages(pairs: list[Pair], folder: Path, workers: int) -> tuple[float, f
 
 
 def store_texts(pairs: list[Pair], folder: Path, shards: int) -> ShardedTableDataset:
-    """Each distinct text once, as ingestion stores it."""
+    """Store each distinct text once, as ingestion does."""
     kinds: dict[str, str] = dict.fromkeys((passage for passage, _, _ in pairs), "passage")
     for _, question, option in pairs:
         kinds.setdefault(question, "question")
         kinds.setdefault(option, "option")
     rows: dict[str, list[dict[str, str]]] = defaultdict(list)
-    for text, kind in kinds.items():
-        name = text_id(text)
-        rows[f"{int(name[:8], 16) % shards:04d}"].append({"text_id": name, "kind": kind, "text": text})
+    for text, text_kind in kinds.items():
+        identifier = text_id(text)
+        shard = f"{int(identifier[:8], 16) % shards:04d}"
+        rows[shard].append({"text_id": identifier, "kind": text_kind, "text": text})
+    tables = {shard: pa.Table.from_pylist(shard_rows, TEXTS) for shard, shard_rows in rows.items()}
     stored = ShardedTableDataset(filepath=str(folder))
-    make = {name: pa.Table.from_pylist(content, TEXTS) for name, content in rows.items()}
-    stored.save(
-        ShardPlan("once", lambda: dict.fromkeys(make, "once"), lambda names: ((name, make[name]) for name in names))
-    )
+    plan = ShardPlan("once", lambda: dict.fromkeys(tables, "once"), lambda names: ((n, tables[n]) for n in names))
+    stored.save(plan)
     return stored
 
 
 def time_released(pairs: list[Pair], workers: int) -> float:
-    """Seconds that the processes of the released way work side by side, start-up left out."""
+    """Return the seconds that the processes of the released way work side by side, without their start-up."""
     chunks = [pairs[start : start + CHUNK] for start in range(0, len(pairs), CHUNK)]
-    worked = list(map_shards(prepare, chunks, workers=workers, title="The released way"))
-    return sum(worked) / workers
+    return sum(map_shards(prepare, chunks, workers=workers, title="The released way")) / workers
 
 
 def prepare(pairs: list[Pair]) -> float:
-    """Seconds for preparing some pairs one by one."""
-    tools()
+    """Prepare some pairs one by one, and return the seconds."""
+    released_tools()
     start = time.perf_counter()
-    features = [feature(*pair) for pair in pairs]
-    assert all(len(one) == 4 for one in features)
+    for pair in pairs:
+        released_features(*pair)
     return time.perf_counter() - start
 
 
-def feature(passage: str, question: str, option: str) -> tuple[list[int], list[int], list[int], list[int]]:
-    """Ids, mask, token types and tags of one pair, padded."""
-    pos_tag, word_tokenize, tokenizer, ids = tools()
-    asked = f"{question} {option}"
-    encoded = tokenizer(passage, asked, max_length=LENGTH, padding="max_length", truncation="only_first")
-    tagged = [pair for text in (passage, asked) for pair in pos_tag(word_tokenize(text))]
+def released_features(passage: str, question: str, option: str) -> tuple[list[int], list[int], list[int], list[int]]:
+    """Make the ids, mask, token types and tags of one pair, padded."""
+    pos_tag, word_tokenize, tokenizer, tag_ids = released_tools()
+    second = f"{question} {option}"
+    encoded = tokenizer(passage, second, max_length=LENGTH, padding="max_length", truncation="only_first")
+    tagged = [pair for text in (passage, second) for pair in pos_tag(word_tokenize(text))]
     tags, word, rest = [], 0, tagged[0][0].lower()
     for token in tokenizer.convert_ids_to_tokens(encoded["input_ids"]):
         if token in SPECIAL:
@@ -186,44 +169,20 @@ def feature(passage: str, question: str, option: str) -> tuple[list[int], list[i
             word += 1
             rest = tagged[word][0].lower()
         rest = rest.replace(piece, "", 1)
-        tags.append(ids.get(tagged[word][1], ERR))
+        tags.append(tag_ids.get(tagged[word][1], ERR))
     return encoded["input_ids"], encoded["attention_mask"], encoded["token_type_ids"], tags
 
 
 @cache
-def tools() -> tuple[Any, Any, Any, dict[str, int]]:
-    """What the released way works with, loaded once a process."""
+def released_tools() -> tuple[Any, Any, Any, dict[str, int]]:
+    """Load the tagger, word tokenizer, subword tokenizer and tag ids of the released way once a process."""
     import nltk
     from transformers import AutoTokenizer
 
-    from coattend.text.tokenizer_files import find
+    from coattend.text.tokenizer import find_tokenizer_files
 
-    nltk.data.path += [str(nltk_data.find(package)) for package in nltk_data.PACKAGES]
+    nltk.data.path += [str(nltk_data.find_package(package)) for package in nltk_data.PACKAGES]
     nltk.pos_tag(nltk.word_tokenize("Load the data now."))
-    tokenizer = AutoTokenizer.from_pretrained(str(find("embedded").folder))
-    ids = {name: number for number, name in enumerate(tagset("penn").names)}
-    return nltk.pos_tag, nltk.word_tokenize, tokenizer, ids
-
-
-def show(result: dict[str, Any]) -> None:
-    """Print the table."""
-    rows = [
-        ("passages", f"{result['passages']:,}"),
-        ("pairs of a passage and an option", f"{result['pairs']:,}"),
-        ("processes for either way", f"{result['workers']}"),
-        ("tagging and tokenising each text once, s", f"{result['seconds']:.1f}"),
-        ("... and again with nothing changed, s", f"{result['seconds_again']:.2f}"),
-        (
-            f"the released way, s (extrapolated from {result['released_pairs_timed']:,} pairs)",
-            f"{result['released_seconds_extrapolated']:.1f}",
-        ),
-        ("times faster", f"{result['faster']['ratio']:.1f}"),
-        ("tokens on disk, MB", f"{result['tokens_mb']:.1f}"),
-        ("... % of a padded file for each pair", f"{result['tokens_percent_of_features']:.2f}"),
-    ]
-    for name, value in rows:
-        print(f"{name:<70}{value:>12}")
-
-
-if __name__ == "__main__":
-    main()
+    tokenizer = AutoTokenizer.from_pretrained(str(find_tokenizer_files("embedded").folder))
+    tag_ids = {name: number for number, name in enumerate(tagset("penn").names)}
+    return nltk.pos_tag, nltk.word_tokenize, tokenizer, tag_ids

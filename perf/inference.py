@@ -1,10 +1,10 @@
-"""Questions a second that are answered, beside pipelines of ``transformers`` over the same encoder.
+"""Questions answered per second, beside pipelines of ``transformers`` over the same encoder.
 
-There is a pipeline that scores pairs of texts, which options are to a reader; one that gives each token scores, which
-spans need; and one that gives each token's vectors, which words need. They have the same texts, tokenise them one by
-one and compute in fp32, as they come; ours tokenises each distinct text once, which is timed with it, and then reads
-whole questions of like length, as evaluation does: in bf16 where the processor has it, and beside that in fp32. POS
-tags, which pipelines know nothing of, are there already. A pipeline has batches of 8, or of 1 if that is faster.
+There is a pipeline that scores pairs of texts, as options need; one that gives each token scores, as spans need; and
+one that gives each token's vectors, as words need. They read the same texts, tokenise them one by one and compute in
+fp32, as they come. The product tokenises each distinct text once, which is timed with it, and then reads whole
+questions of like length, as evaluation does: in bf16 where the processor has it, and in fp32 beside that. POS tags, of
+which pipelines know nothing, are there already. A pipeline has batches of 8, or of 1 if that is faster.
 """
 
 import time
@@ -14,19 +14,19 @@ from typing import Any
 
 import torch
 
-from coattend.parameters import TokenizerParameters
-from coattend.text.subwords import load_tokenizer
-from coattend.text.tokenizer_files import find
-from coattend.training.data import QuestionSet
-from coattend.training.looking import texts_of
-from coattend.training.plan import Plan
-from perf.alternate import alternate, ratio
+from coattend.batches.dataset import QuestionSet
+from coattend.config import TokenizerParameters
+from coattend.inference.attention_maps import question_texts
+from coattend.inference.predict import answer_questions
+from coattend.text.tokenizer import find_tokenizer_files, load_tokenizer
+from coattend.trials.build import build_reader
+from coattend.trials.experiment import Experiment
 from perf.prepared import Prepared
+from perf.rounds import alternate, ratio
 
 QUESTIONS = 48
 
-
-KINDS: dict[str, tuple[str, str, str]] = {
+TASKS: dict[str, tuple[str, str, str]] = {
     "options": ("dream", "plain", "text-classification"),
     "span": ("squad_v1", "plain", "token-classification"),
     "word": ("sample", "poi_net_word", "feature-extraction"),
@@ -35,84 +35,86 @@ KINDS: dict[str, tuple[str, str, str]] = {
 
 
 def measure(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
-    """Each kind of task."""
+    """Measure each task."""
     torch.manual_seed(0)
-    found = {}
-    for task, (benchmark, reader, pipeline) in KINDS.items():
-        plans = {
-            precision: prepared.plan(
+    figures = {}
+    for task, (benchmark, reader, pipeline) in TASKS.items():
+        experiments = {
+            precision: prepared.experiment(
                 prepared.either(benchmark), reader, training={"max_questions": QUESTIONS, "precision": precision}
             )
             for precision in ("auto", "fp32")
         }
-        found[task] = beside(plans, pipeline, rounds)
-    return found
+        figures[task] = compare(experiments, pipeline, rounds)
+    return figures
 
 
-def beside(plans: dict[str, Plan], name: str, rounds: int) -> dict[str, Any]:
-    """Questions a second of a reader, in each precision, and of a pipeline."""
-    plan = plans["auto"]
-    asked, _ = plan.training_questions()
-    reader = plan.build(asked)
-    pairs = pairs_of(asked, plan)
+def compare(experiments: dict[str, Experiment], pipeline: str, rounds: int) -> dict[str, Any]:
+    """Time a reader in each precision and a pipeline."""
+    experiment = experiments["auto"]
+    questions, _ = experiment.training_questions()
+    count = len(questions.examples)
+    reader = build_reader(experiment, questions)
+    pairs = pairs_of(questions, experiment)
     distinct = sorted({text for pair in pairs for text in pair})
     tokenizer = load_tokenizer(TokenizerParameters())
 
-    def ours(plan: Plan) -> float:
-        began = time.perf_counter()
+    def product_rate(experiment: Experiment) -> float:
+        start = time.perf_counter()
         tokenizer.encode(distinct, [False] * len(distinct))
-        plan.ask(reader, asked)
-        return len(asked.examples) / (time.perf_counter() - began)
+        answer_questions(experiment, reader, questions)
+        return count / (time.perf_counter() - start)
 
-    peers = {f"{name}, {size}": pipeline_of(name, pairs, len(asked.examples), size) for size in (1, 8)}
-    steps = {"ours": partial(ours, plan), "ours, fp32": partial(ours, plans["fp32"])} | peers
+    peers = {f"{pipeline}, {size}": pipeline_rate(pipeline, pairs, count, size) for size in (1, 8)}
+    steps = {
+        "ours": partial(product_rate, experiment),
+        "ours, fp32": partial(product_rate, experiments["fp32"]),
+    } | peers
     rates = alternate(steps, rounds, warm_up=1)
-    best = max(peers, key=lambda key: sum(rates[key]))
+    best = max(peers, key=lambda peer: sum(rates[peer]))
     return {
-        "benchmark": plan.benchmark,
-        "questions_per_second": {key: round(sorted(values)[rounds // 2], 2) for key, values in rates.items()},
+        "benchmark": experiment.benchmark,
+        "questions_per_second": {name: round(sorted(values)[rounds // 2], 2) for name, values in rates.items()},
         "peer": best,
         "faster": ratio(rates["ours"], rates[best]),
         "faster_in_fp32": ratio(rates["ours, fp32"], rates[best]),
     }
 
 
-def pairs_of(asked: QuestionSet, plan: Plan) -> list[tuple[str, str]]:
-    """A passage beside each question domain."""
+def pairs_of(questions: QuestionSet, experiment: Experiment) -> list[tuple[str, str]]:
+    """Pair each passage with each text of the question's domain."""
     return [
-        (asked.texts[example.question_id], " ".join(texts))
-        for example in asked.examples
-        for texts in texts_of(plan, asked.rows[example.question_id])
+        (questions.texts[example.question_id], " ".join(texts))
+        for example in questions.examples
+        for texts in question_texts(experiment, questions.rows[example.question_id])
     ]
 
 
-def pipeline_of(name: str, pairs: list[tuple[str, str]], questions: int, batch_size: int) -> Callable[[], float]:
-    """Questions a second of a pipeline of ``transformers`` over the embedded encoder."""
+def pipeline_rate(name: str, pairs: list[tuple[str, str]], questions: int, batch_size: int) -> Callable[[], float]:
+    """Return a step that runs a pipeline over the embedded encoder and returns its questions per second."""
     import transformers
 
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
-    made = {
-        "text-classification": transformers.AutoModelForSequenceClassification,
-        "token-classification": transformers.AutoModelForTokenClassification,
-        "feature-extraction": transformers.AutoModel,
-    }[name]
-    folder = str(find("embedded").folder)
-    heads = {} if made is transformers.AutoModel else {"num_labels": 2}
+    folder = str(find_tokenizer_files("embedded").folder)
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder, model_max_length=512)
-    pipe = transformers.pipeline(
-        name, model=made.from_pretrained(folder, **heads).eval(), tokenizer=tokenizer, device=-1, batch_size=batch_size
-    )
+    model_class, heads = {
+        "text-classification": (transformers.AutoModelForSequenceClassification, {"num_labels": 2}),
+        "token-classification": (transformers.AutoModelForTokenClassification, {"num_labels": 2}),
+        "feature-extraction": (transformers.AutoModel, {}),
+    }[name]
+    model = model_class.from_pretrained(folder, **heads).eval()
+    pipeline = transformers.pipeline(name, model=model, tokenizer=tokenizer, device=-1, batch_size=batch_size)
     if name == "text-classification":
-        given: list[Any] = [{"text": passage, "text_pair": asked} for passage, asked in pairs]
-        how: dict[str, Any] = {"truncation": "only_first", "max_length": 512}
+        inputs: list[Any] = [{"text": passage, "text_pair": question} for passage, question in pairs]
+        options: dict[str, Any] = {"truncation": "only_first", "max_length": 512}
     else:  # These take one text.
-        given = [f"{passage} {asked}" for passage, asked in pairs]
-        how = {} if name == "token-classification" else {"truncation": True, "return_tensors": True}
+        inputs = [f"{passage} {question}" for passage, question in pairs]
+        options = {} if name == "token-classification" else {"truncation": True, "return_tensors": True}
 
     def rate() -> float:
-        began = time.perf_counter()
-        pipe(given, **how)
-        return questions / (time.perf_counter() - began)
+        start = time.perf_counter()
+        pipeline(inputs, **options)
+        return questions / (time.perf_counter() - start)
 
     return rate

@@ -1,15 +1,11 @@
-"""What each interaction costs on top of its encoder: time, and the memory that it keeps for the backward pass.
+"""The time that each interaction takes on top of its encoder, forward and backward.
 
 An encoder with random weights makes vectors of 8 sequences (400 tokens of the passage's domain, 40 of the question's);
-interactions take them, forward and backward, without dropout. It is a transformer of MiniLM's shape, or a recurrent
-encoder with sizes for two cores: 384-wide vectors and a GRU of 128 in each direction, which counts as one layer.
-All take their turns round by round in one run, so that ratios to the encoder's own step (forward and backward, without
-the optimizer) stand even where other work goes on. Goals, on the transformer: a turn of iterative co-attention adds at
-most 2 % of that step, DUMA at most one layer's share.
+interactions take them without dropout. It is a transformer of MiniLM's shape, or a recurrent encoder with sizes for two
+cores: 384-wide vectors and a GRU of 128 in each direction, which counts as one layer. All take turns in one run, so
+that ratios to the encoder's own step (forward and backward, without the optimizer) stand even where other work goes on.
 """
 
-import argparse
-import json
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -20,175 +16,144 @@ from torch import Tensor, nn
 from transformers import BertConfig
 
 from coattend import readers
-from coattend.parameters import TrainingParameters
-from coattend.readers.assembly import assemble
-from coattend.readers.attended import Attended, Encoded
+from coattend.config import TrainingParameters
 from coattend.readers.batch import Batch
+from coattend.readers.composition import compose
 from coattend.readers.encoders.recurrent import RecurrentEncoder
 from coattend.readers.encoders.transformer import TransformerEncoder
-from coattend.readers.encoders.words import Words
+from coattend.readers.encoders.word_embeddings import Words
 from coattend.readers.interactions.iterative_co_attention import IterativeCoAttention
 from coattend.readers.interactions.none import NoInteraction
-from coattend.readers.parts import EncoderShape
-from coattend.training.devices import uses_bf16
-from perf import kept
-from perf.alternate import Step, alternate
+from coattend.readers.interfaces import Attended, Encoded, EncoderShape
+from coattend.trials.device import uses_bf16
+from perf.rounds import Step, alternate
 
 ENCODER = "encoder"
 LAYERS = 6
-WORDS = 30_000
-WARM_UP = 2
+VOCABULARY = 30_000
+TURNS = 4
+
+
+def measure(
+    rounds: int, *, sequences: int = 8, passage: int = 400, question: int = 40, encoders: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Time every interaction on every encoder, or on those that are named."""
+    torch.manual_seed(0)
+    bf16 = uses_bf16(TrainingParameters(), "cpu")
+    batch = random_batch(sequences, passage, question)
+    costs = {}
+    for name in encoders or ENCODERS:
+        build, layers = ENCODERS[name]
+        encoder = build(batch)
+        parts = interactions_on(name, encoder.shape) | turns(encoder.shape)
+        seconds = alternate(steps_of(encoder, parts, batch, bf16=bf16), rounds, warm_up=2)
+        costs[name] = summarize(seconds, layers)
+    return {"precision": "bf16" if bf16 else "fp32", "costs": costs}
 
 
 def minilm(batch: Batch) -> TransformerEncoder:
-    """An encoder of MiniLM's shape, with as many positions as a batch needs."""
+    """Build an encoder of MiniLM's shape, with as many positions as a batch needs."""
     shape = {"hidden_size": 384, "num_hidden_layers": LAYERS, "num_attention_heads": 12, "intermediate_size": 1536}
     config = BertConfig(**shape, max_position_embeddings=max(512, batch.input_ids.shape[1]))
     return TransformerEncoder(TransformerEncoder.Config(dropout=0.0), config).eval()
 
 
-def words(batch: Batch) -> RecurrentEncoder:
-    """A recurrent encoder over fixed word vectors, as wide as those of the embedded encoder."""
+def gru(batch: Batch) -> RecurrentEncoder:
+    """Build a recurrent encoder over fixed word vectors, as wide as those of the embedded encoder."""
     config = RecurrentEncoder.Config(cell="gru", hidden=128, vectors="random", vector_width=384)
-    return RecurrentEncoder(config, Words(words=tuple(f"word{number}" for number in range(WORDS)))).eval()
+    return RecurrentEncoder(config, Words(words=tuple(f"word{number}" for number in range(VOCABULARY)))).eval()
 
 
 ENCODERS: Mapping[str, tuple[Callable[[Batch], nn.Module], int]] = {
     "transformer": (minilm, LAYERS),
-    "recurrent": (words, 1),
+    "recurrent": (gru, 1),
 }
-"""What stands for each encoder, and its layers."""
+"""A builder for each encoder, and its layers."""
 
 
-def interactions(encoder: str, shape: EncoderShape) -> dict[str, nn.Module]:
-    """Every interaction on an encoder, with the options of each named reader that has it, else with its own."""
+def interactions_on(encoder: str, shape: EncoderShape) -> dict[str, nn.Module]:
+    """Build every interaction on an encoder, with the options of each named reader that has it, else with defaults."""
     named = [name for name in readers.names() if readers.encoder_of(name) == encoder]
-    others = dict.fromkeys(one.reader for one in readers.capabilities() if one.encoder == encoder)
-    found: dict[str, tuple[type, Any]] = {}
-    for name in (*named, *others):
-        parts = assemble(name, None, {})
-        part = parts.classes.interaction, parts.configs.interaction
-        if part[0] is not NoInteraction and part not in found.values():
-            found[name.rpartition("+")[2]] = part
-    return {reader: made(config, shape).eval() for reader, (made, config) in found.items()}
+    joined = dict.fromkeys(entry.reader for entry in readers.capabilities() if entry.encoder == encoder)
+    parts: dict[str, tuple[type, Any]] = {}
+    for name in (*named, *joined):
+        assembly = compose(name, None, {})
+        part = assembly.classes.interaction, assembly.configs.interaction
+        if part[0] is not NoInteraction and part not in parts.values():
+            parts[name.rpartition("+")[2]] = part
+    return {reader: interaction(config, shape).eval() for reader, (interaction, config) in parts.items()}
 
 
-def turns(shape: EncoderShape, most: int = 4) -> dict[str, nn.Module]:
-    """Iterative co-attention at each number of turns."""
-    configs = [IterativeCoAttention.Config(turns=count) for count in range(most + 1)]
+def turns(shape: EncoderShape) -> dict[str, nn.Module]:
+    """Build iterative co-attention with each number of turns."""
+    configs = [IterativeCoAttention.Config(turns=count) for count in range(TURNS + 1)]
     return {f"{config.turns} turns": IterativeCoAttention(config, shape).eval() for config in configs}
 
 
-def batch_of(sequences: int, passage: int, question: int) -> Batch:
-    """Sequences of random tokens, all as long, of whose question the second half is the option."""
+def random_batch(sequences: int, passage: int, question: int) -> Batch:
+    """Make sequences of random tokens, all equally long; the second half of the question is the option."""
     length = passage + question
-    asked = torch.arange(passage, length).expand(sequences, -1)
+    indices = torch.arange(passage, length).expand(sequences, -1)
     return Batch(
-        input_ids=torch.randint(1000, WORDS, (sequences, length)),
+        input_ids=torch.randint(1000, VOCABULARY, (sequences, length)),
         attention_mask=torch.ones(sequences, length, dtype=torch.bool),
         token_type_ids=(torch.arange(length) >= passage).long().expand(sequences, -1),
         tag_ids=torch.ones(sequences, length, dtype=torch.long),
         passage_mask=torch.ones(sequences, passage, dtype=torch.bool),
-        question_index=asked,
-        question_mask=torch.ones_like(asked, dtype=torch.bool),
-        option_mask=asked >= passage + question // 2,
+        question_index=indices,
+        question_mask=torch.ones_like(indices, dtype=torch.bool),
+        option_mask=indices >= passage + question // 2,
     )
 
 
-def results_of(made: Encoded | Attended) -> list[Tensor | None]:
-    """What heads may read."""
-    return [made.passage, made.question, made.summary, getattr(made, "token_mass", None)]
+def steps_of(encoder: nn.Module, parts: Mapping[str, nn.Module], batch: Batch, *, bf16: bool) -> dict[str, Step]:
+    """Return the encoder's step, and that of each interaction on the vectors that the encoder makes."""
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+        encoded = encoder(batch)
+    vectors = [encoded.passage, encoded.question]
+    for tensor in (*vectors, encoded.question_state):
+        tensor.requires_grad_()
+    steps = {ENCODER: step_of(lambda: encoder(batch), list(encoder.parameters()), bf16=bf16)}
+    for name, part in parts.items():
+        steps[name] = step_of(lambda part=part: part(encoded), [*vectors, *part.parameters()], bf16=bf16)
+    return steps
 
 
-def step(forward: Callable[[], Encoded | Attended], learned: Sequence[Tensor], *, bf16: bool) -> Step:
-    """A pass forward, and one back from random gradients of all that came out to all that learns."""
+def step_of(forward: Callable[[], Encoded | Attended], learned: Sequence[Tensor], *, bf16: bool) -> Step:
+    """Return a step forward, and back from random gradients of all that heads may read."""
 
     def run() -> list[Tensor]:
         with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
-            made = forward()
-        return [one for one in results_of(made) if one is not None]
+            output = forward()
+        tensors = (output.passage, output.question, output.summary, getattr(output, "token_mass", None))
+        return [tensor for tensor in tensors if tensor is not None]
 
-    gradients = [torch.randn_like(one) for one in run()]
+    gradients = [torch.randn_like(tensor) for tensor in run()]
 
-    def timed() -> float:
-        began = time.perf_counter()
+    def seconds() -> float:
+        start = time.perf_counter()
         torch.autograd.grad(run(), learned, gradients, allow_unused=True)
-        return time.perf_counter() - began
+        return time.perf_counter() - start
 
-    return timed
-
-
-def steps_on(encoder: nn.Module, parts: Mapping[str, nn.Module], batch: Batch, *, bf16: bool) -> dict[str, Step]:
-    """The encoder's step, and that of each interaction on the vectors that the encoder makes."""
-    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, enabled=bf16):
-        encoded = encoder(batch)
-    encoded.passage.requires_grad_()
-    encoded.question.requires_grad_()
-    encoded.question_state.requires_grad_()
-    made = {ENCODER: step(lambda: encoder(batch), list(encoder.parameters()), bf16=bf16)}
-    for name, part in parts.items():
-        learned = [encoded.passage, encoded.question, *part.parameters()]
-        made[name] = step(lambda part=part: part(encoded), learned, bf16=bf16)
-    return made
+    return seconds
 
 
-def costs(seconds: Mapping[str, list[float]], layers: int) -> dict[str, dict[str, float]]:
-    """Medians: milliseconds, percent of the encoder's step of the same round, and the same in layers of it.
+def summarize(seconds: Mapping[str, list[float]], layers: int) -> dict[str, dict[str, float]]:
+    """Return medians: milliseconds, percent of the encoder's step of the same round, and the same in its layers.
 
-    For a number of turns also what it adds to one turn fewer.
+    A number of turns also has what it adds to one turn fewer.
     """
-    result, fewer = {}, None
-    for name, taken in seconds.items():
-        share = [mine / whole for mine, whole in zip(taken, seconds[ENCODER], strict=True)]
-        result[name] = {
-            "ms": round(1000 * statistics.median(taken), 2),
-            "percent_of_step": round(100 * statistics.median(share), 2),
-            "layers": round(layers * statistics.median(share), 3),
+    costs, fewer = {}, None
+    for name, values in seconds.items():
+        shares = [value / encoder for value, encoder in zip(values, seconds[ENCODER], strict=True)]
+        costs[name] = {
+            "ms": round(1000 * statistics.median(values), 2),
+            "percent_of_step": round(100 * statistics.median(shares), 2),
+            "layers": round(layers * statistics.median(shares), 3),
         }
         if name.endswith(" turns"):
             if fewer is not None:
-                added = statistics.median(mine - less for mine, less in zip(share, fewer, strict=True))
-                result[name]["percent_added"] = round(100 * added, 2)
-            fewer = share
-    return result
-
-
-def show(result: Mapping[str, Any]) -> None:
-    """Print the table."""
-    heads = ("ms", "% of step", "layers", "% added", "MiB kept", "P x 2", "P, Q x 2")
-    for encoder, rows in result["costs"].items():
-        print(f"{encoder + ', ' + result['precision']:<28}" + "".join(f"{head:>10}" for head in heads))
-        for name, row in rows.items():
-            memory = result["memory"][encoder].get(name, {})
-            cells = [row["ms"], row["percent_of_step"], row["layers"], row.get("percent_added", "")]
-            cells += [memory.get(key, "") for key in ("mib", "passage_doubled", "both_doubled")]
-            print(f"{name:<28}" + "".join(f"{cell:>10}" for cell in cells))
-
-
-def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
-    """Measure, print and return."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=11, help="how often each is timed")
-    parser.add_argument("--sequences", type=int, default=8, help="sequences of a batch")
-    parser.add_argument("--passage", type=int, default=400, help="tokens of the passage's domain")
-    parser.add_argument("--question", type=int, default=40, help="tokens of the question's domain")
-    parser.add_argument("--encoder", choices=[*ENCODERS, "all"], default="all", help="on top of which")
-    chosen = parser.parse_args(arguments)
-    torch.manual_seed(0)
-    bf16 = uses_bf16(TrainingParameters(), "cpu")
-    batch = batch_of(chosen.sequences, chosen.passage, chosen.question)
-    result: dict[str, Any] = {"precision": "bf16" if bf16 else "fp32", "costs": {}, "memory": {}}
-    for name in ENCODERS if chosen.encoder == "all" else [chosen.encoder]:
-        made, layers = ENCODERS[name]
-        encoder = made(batch)
-        parts = interactions(name, encoder.shape) | turns(encoder.shape)
-        seconds = alternate(steps_on(encoder, parts, batch, bf16=bf16), chosen.rounds, warm_up=WARM_UP)
-        result["costs"][name] = costs(seconds, layers)
-        result["memory"][name] = {part: kept.growth(parts[part], encoder.shape) for part in parts}
-    show(result)
-    print(json.dumps(result, indent=1))
-    return result
-
-
-if __name__ == "__main__":
-    main()
+                added = statistics.median(more - less for more, less in zip(shares, fewer, strict=True))
+                costs[name]["percent_added"] = round(100 * added, 2)
+            fewer = shares
+    return costs

@@ -1,111 +1,55 @@
-"""The page of all measurements: ``docs/performance.md``."""
+"""The measured part of ``docs/performance.md``: every goal beside its figures, and the machines."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from perf import limits
-from perf.goals import GOALS, Goal, times
-from perf.leads import LEADS
+from jinja2 import ChainableUndefined, Environment
 
-Results = Mapping[str, Any]
-
-
-def of(results: Results) -> str:
-    """The page, in Markdown."""
-    parts = (HEAD, _dropout(results), _goals(results), *_limits(results), *_leads(results))
-    return "\n\n".join((*parts, _machines(results), *_details(results))) + "\n"
+TEMPLATE = Path(__file__).with_name("goals.md.jinja")
+BEGIN, END = "<!-- from perf/results.json -->\n", "<!-- end -->"
+MISSING = "not measured"
 
 
-HEAD = """\
-# Performance
+def renew(page: str, results: Mapping[str, Any]) -> str:
+    """Return the page with its measured part renewed.
 
-<!-- Written by `make bench` from perf/results.json: change perf/, not this file. -->
-
-`make bench` measures this again on your machine. A speed beside another is a ratio in one run: ours and the peer take
-turns, with the same model, the same dropout and the same questions, and the median of all rounds counts; brackets hold
-the least and the greatest. Seconds without a peer are those of one command, the shortest commands' a median. `python -m
-perf --help` says how to measure one thing alone, and what is measured is described where it is done, in `perf/`. Memory
-as data grows takes half an hour and 4 GB, and is measured by itself: `python -m perf scale`."""
-
-
-DROPOUT = """\
-Dropout is 0 in MiniLM, on both sides of every ratio: that is the default here (`conf/base/parameters/encoders.yml`),
-and what ALBERT v2's own configuration and DUMA's released code have. Readers of words have their own, on both sides.
-{cost}"""
+    Args:
+        page: The page, in Markdown.
+        results: Contents of ``perf/results.json``: machine, date and figures of each measurement.
+    """
+    head, _, rest = page.partition(BEGIN)
+    return f"{head}{BEGIN}{measured(results)}\n{END}{rest.partition(END)[2]}"
 
 
-LEADS_HEAD = """\
-The training step of the plain reader on {benchmark}, beside the same step with this one thing undone. What was expected
-comes from profiles of a plain loop on two cores with matrix units, and from arithmetic."""
+def measured(results: Mapping[str, Any]) -> str:
+    """Fill the template; cells of figures that there are not say so."""
+    # A figure that is missing, or a part of one, is shown as nothing.
+    environment = Environment(undefined=ChainableUndefined, autoescape=False)  # noqa: S701 - Markdown, not HTML
+    environment.filters |= {"times": times, "percent": percent, "fill": fill}
+    figures = {name: result["figures"] for name, result in results.items()}
+    lines = environment.from_string(TEMPLATE.read_text()).render(figures, results=results).splitlines()
+    return "\n".join(map(fill_last_cell, lines)).rstrip()
 
 
-def _dropout(results: Results) -> str:
-    try:
-        cost = f"0.1 would make our step {times(results['leads']['figures']['faster']['no dropout'])} as long."
-    except KeyError:
-        cost = "What 0.1 costs was not measured."
-    return DROPOUT.format(cost=cost)
+def times(ratio: Any) -> str:
+    """Show a ratio with its least and its greatest round."""
+    return f"{ratio['ratio']:.1f} x [{ratio['least']:.1f}, {ratio['greatest']:.1f}]" if ratio else ""
 
 
-def _limits(results: Results) -> list[str]:
-    """Why goals were missed, as far as the figures say."""
-    found = limits.sentences(results)
-    head = "What follows from the figures on this page, for goals that were missed."
-    return ["## What holds it back", head, "\n".join(f"- {one}" for one in found)] if found else []
+def percent(ratio: Any) -> str:
+    """Show a share in percent with its least and its greatest round."""
+    return "{:.0f} % [{:.0f}, {:.0f}]".format(*(100 * value for value in ratio.values())) if ratio else ""
 
 
-def _goals(results: Results) -> str:
-    rows = ["| what | beside | goal | measured |", "|---|---|---|---|"]
-    for goal in GOALS:
-        rows.append(f"| {goal.what} | {goal.peer} | {goal.goal} | {_found(goal, results)} |")
-    return "\n".join(rows)
+def fill(pattern: str, *values: Any) -> str:
+    """Fill a pattern of printf; return nothing if a value is missing."""
+    return "" if any(isinstance(value, ChainableUndefined) for value in values) else pattern % values
 
 
-def _found(goal: Goal, results: Results) -> str:
-    try:
-        return goal.found(results[goal.of]["figures"])
-    except (KeyError, TypeError):
-        return "not measured"
-
-
-def _leads(results: Results) -> list[str]:
-    """What each way to be fast should bring, and what it brings."""
-    if "leads" not in results:
-        return []
-    figures = results["leads"]["figures"]
-    rows = ["| what | expected | measured | in our step |", "|---|---|---|---|"]
-    for name, ratio in figures["faster"].items():
-        lead = LEADS[name]
-        rows.append(f"| {lead.what} | {lead.expected} | {times(ratio)} | {lead.kept} |")
-    return ["## What each way to be fast brings", LEADS_HEAD.format(**figures), "\n".join(rows)]
-
-
-def _machines(results: Results) -> str:
-    rows = [
-        "## Where",
-        "| measurement | processor | cores, threads | bf16 | date | code |",
-        "|---|---|---|---|---|---|",
-    ]
-    for name, one in results.items():
-        machine = one["machine"]
-        units = ", ".join(machine["bf16"]) or "none"
-        cores = f"{machine['cores']}, {machine['threads']}"
-        rows.append(f"| {name} | {machine['processor']} | {cores} | {units} | {one['measured']} | {machine['code']} |")
-    return rows[0] + "\n\n" + "\n".join(rows[1:])
-
-
-def _details(results: Results) -> list[str]:
-    """Questions a second of each way."""
-    rows = ["| what | on | questions a second |", "|---|---|---|"]
-    for name, figures in _with_rates(results):
-        rates = ", ".join(f"{way} {rate:g}" for way, rate in figures["questions_per_second"].items())
-        rows.append(f"| {name} | {figures['benchmark']} | {rates} |")
-    return ["## Questions a second", "\n".join(rows)] if len(rows) > 2 else []
-
-
-def _with_rates(results: Results) -> list[tuple[str, Any]]:
-    found = [(f"training, {name}", results[name]["figures"]) for name in ("options", "spans") if name in results]
-    for kind, title in (("recurrent", "training"), ("inference", "inference")):
-        if kind in results:
-            found += [(f"{title}, {name}", one) for name, one in results[kind]["figures"].items()]
-    return found
+def fill_last_cell(line: str) -> str:
+    """Write that a row's last cell was not measured, where it is empty."""
+    cells = line.split(" | ")
+    if line.startswith("| ") and not cells[-1].strip(" |,"):
+        return " | ".join((*cells[:-1], f"{MISSING} |"))
+    return line

@@ -1,4 +1,4 @@
-"""Readers and real questions, as the project's own stages and parameters make them."""
+"""Real questions and readers, prepared by the project's own stages and parameters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,24 +9,29 @@ from typing import Any
 from kedro.framework.project import settings
 from kedro.framework.startup import bootstrap_project
 
-from coattend.configuration import benchmark_entry
-from coattend.parameters import BenchmarkParameters, EncoderParameters, ReaderParameters, TokenizerParameters
-from coattend.training.plan import Plan
-from coattend.training.plans import plan_of
+from coattend.config import (
+    BenchmarkParameters,
+    EncoderParameters,
+    ReaderParameters,
+    TaggingParameters,
+    TokenizerParameters,
+)
+from coattend.config.entries import benchmark_entry
+from coattend.trials.experiment import BenchmarkTables, Experiment
+from perf.commands import ROOT
 
-ROOT = Path(__file__).parents[1]
 SAMPLE = "sample"
 DATA_STAGES = ("ingestion", "tagging", "tokenization")
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A project whose tables are made.
+    """A project with the tables of some benchmarks.
 
     Attributes:
-        project: Its folder.
-        env: Its environment.
-        benchmarks: Those whose tables there are.
+        project: The project's folder.
+        env: The environment.
+        benchmarks: The benchmarks that have tables.
     """
 
     project: Path
@@ -35,43 +40,44 @@ class Prepared:
 
     @classmethod
     def of(cls, benchmarks: Sequence[str], *, project: Path = ROOT, env: str | None = None) -> "Prepared":
-        """Run the data stages of benchmarks; what is done already takes seconds."""
+        """Run the data stages of benchmarks; that takes seconds where they are done."""
         bootstrap_project(project)
         with settings.SESSION_CLASS.create(project_path=project, env=env) as session:
             session.run(pipeline_names=list(DATA_STAGES), namespaces=list(benchmarks))
         return cls(project, env, tuple(benchmarks))
 
     def either(self, benchmark: str) -> str:
-        """A benchmark if it is prepared, else the sample."""
+        """Return the benchmark if it is prepared, else the sample."""
         return benchmark if benchmark in self.benchmarks else SAMPLE
 
-    def plan(self, benchmark: str, reader: str, *, training: dict[str, Any] | None = None, **options: Any) -> Plan:
-        """How a reader is trained on a benchmark.
+    def experiment(
+        self, benchmark: str, reader: str, *, training: dict[str, Any] | None = None, **options: Any
+    ) -> Experiment:
+        """Experiment the training of a reader on a benchmark.
 
         Args:
-            benchmark: Its name.
-            reader: Its entry among the parameters.
-            training: Differences from how the benchmark is trained on.
-            options: Differences from the reader's options.
+            benchmark: Name of the benchmark.
+            reader: The reader's entry among the parameters.
+            training: Changes of the training parameters.
+            options: Changes of the reader's options.
         """
         parameters = self._context.params
         entry = dict(parameters["readers"][reader]) | options
         entry["training"] = dict(entry.get("training", {})) | (training or {})
-        chosen = ReaderParameters.model_validate(entry)
-        encoder = EncoderParameters.model_validate(parameters["encoders"][chosen.encoder])
+        reader_parameters = ReaderParameters.model_validate(entry)
+        encoder = EncoderParameters.model_validate(parameters["encoders"][reader_parameters.encoder])
         tokenizer = TokenizerParameters.model_validate(parameters["tokenizers"][encoder.tokenizer])
         load = self._context.catalog.load
-        tags = load(f"{benchmark}.{chosen.tagging}.tags") if _reads_words(chosen.reader) else None
-        return plan_of(
+        tags = load(f"{benchmark}.{reader_parameters.tagging}.tags") if _reads_words(reader_parameters.reader) else None
+        tables = BenchmarkTables(
+            BenchmarkParameters.model_validate(parameters["benchmarks"][benchmark]),
             load(f"{benchmark}.questions"),
             load(f"{benchmark}.passages"),
-            load(f"{benchmark}.{chosen.tagging}.{encoder.tokenizer}.tokens"),
+            load(f"{benchmark}.{reader_parameters.tagging}.{encoder.tokenizer}.tokens"),
             tags,
-            BenchmarkParameters.model_validate(parameters["benchmarks"][benchmark]),
-            chosen,
-            encoder,
-            tokenizer,
         )
+        tagging = TaggingParameters.model_validate(parameters["taggings"][reader_parameters.tagging])
+        return Experiment.from_config(tables, reader_parameters, encoder, tokenizer, tagging)
 
     @cached_property
     def _context(self) -> Any:
@@ -85,7 +91,7 @@ def _reads_words(reader: str) -> bool:
     return readers.encoder_of(reader) == "recurrent"
 
 
-def at_hand(raw: Path | None, wanted: Sequence[str]) -> list[str]:
-    """Of the benchmarks that are wanted, those whose folders are there."""
-    folders = {name: benchmark_entry(name)["sources"][0]["folder"] for name in wanted}
-    return [name for name in wanted if raw is not None and (raw / folders[name]).is_dir()]
+def available(raw: Path | None, benchmarks: Sequence[str]) -> list[str]:
+    """Return those of the benchmarks whose raw folders exist."""
+    folders = {name: benchmark_entry(name)["sources"][0]["folder"] for name in benchmarks}
+    return [name for name in benchmarks if raw is not None and (raw / folders[name]).is_dir()]

@@ -1,29 +1,38 @@
-"""Ways to train a reader: ours, those of the stock example scripts, and that of the papers' released code.
+"""Ways to train a reader: the product's, those of the stock example scripts, and that of the papers' released code.
 
-All train the same reader with the same loss, dropout and optimizer (AdamW, fused). They differ in which questions meet
-in a batch, how far these are padded, and in which precision they are multiplied. What is timed is all of it: making
-the batch's tensors, forward, backward, clipping and the optimizer's step.
+All train the same reader with the same loss, dropout and optimizer (AdamW, fused). They differ in which questions share
+a batch, how far these are padded, and in which precision they are multiplied. Timed is all of it: making the batch's
+tensors, forward, backward, clipping and the optimizer's step.
 """
 
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
+from coattend.batches.collator import CachedFeatures, Collator
+from coattend.batches.dataset import QuestionSet
+from coattend.batches.examples import Example
+from coattend.batches.sampler import LengthBuckets
 from coattend.readers.batch import Batch
 from coattend.readers.reader import Reader
-from coattend.training.batching import LengthBuckets
-from coattend.training.collation import Collator, Kept
-from coattend.training.data import QuestionSet
-from coattend.training.examples import Example
-from coattend.training.plan import Plan
+from coattend.trials.build import build_collator, build_reader
+from coattend.trials.device import device_and_precision
+from coattend.trials.experiment import Experiment
 
 STOCK_BATCH = 8
-"""Questions a batch in the stock recipes."""
+"""Questions in a batch of the stock recipes."""
+
+
+class StepTime(NamedTuple):
+    """Seconds of a training step, and those of them that made the batch's tensors."""
+
+    total: float
+    tensors: float
 
 
 @dataclass
@@ -31,14 +40,13 @@ class Recipe:
     """A way to train.
 
     Attributes:
-        reader: What is trained.
+        reader: The reader that is trained.
         examples: All training questions.
-        batches: Which of them meet, over an epoch.
+        batches: Rows of the examples that share a batch, over an epoch.
         collator: Makes a batch's tensors.
-        bf16: Whether matrix products run in bf16.
-        alone: Whether each question of a batch is read alone, its gradient added to the others'.
-        fused: Whether the optimizer goes over each weight once.
-        seconds: What the last call of `rate` took: in all, and for making tensors.
+        bf16: Matrix products run in bf16.
+        alone: Each question of a batch is read alone, and the gradients are summed.
+        last: Times of the last call of `rate`, summed over its steps.
     """
 
     reader: Reader
@@ -47,94 +55,112 @@ class Recipe:
     collator: Collator
     bf16: bool = False
     alone: bool = False
-    fused: bool = True
-    seconds: tuple[float, float] = (0.0, 0.0)
+    last: StepTime = field(init=False)
 
     def __post_init__(self) -> None:
-        self._optimizer = torch.optim.AdamW(
-            [one for one in self.reader.parameters() if one.requires_grad], lr=1e-5, fused=self.fused
-        )
-        self._turn = 0
+        trained = [parameter for parameter in self.reader.parameters() if parameter.requires_grad]
+        self._optimizer = torch.optim.AdamW(trained, lr=1e-5, fused=True)
+        self._round = 0
 
     def rate(self, count: int) -> float:
-        """Questions a second over an epoch, as some batches from its equal parts have it; others at each call."""
-        drawn = spread(self.batches, count, self._turn)
-        self._turn += 1
-        self.seconds = tuple(sum(both) for both in zip(*map(self.step, drawn), strict=True))  # type: ignore[assignment]
-        epoch = self.seconds[0] / count * len(self.batches)
-        return len(self.examples) / epoch
+        """Return an epoch's questions per second, estimated from batches of its equal parts; others at each call."""
+        times = [self.step(batch) for batch in spread(self.batches, count, self._round)]
+        self._round += 1
+        self.last = StepTime(sum(time.total for time in times), sum(time.tensors for time in times))
+        return len(self.examples) * count / (self.last.total * len(self.batches))
 
-    def step(self, batch: Sequence[int]) -> tuple[float, float]:
-        """Learn from a batch: seconds in all, and those for making tensors."""
-        began, collating = time.perf_counter(), 0.0
+    def step(self, batch: Sequence[int]) -> StepTime:
+        """Learn from a batch."""
+        start, collating = time.perf_counter(), 0.0
         for rows in [[row] for row in batch] if self.alone else [batch]:
-            start = time.perf_counter()
+            before = time.perf_counter()
             tensors = self.collator([self.examples[row] for row in rows])
-            collating += time.perf_counter() - start
+            collating += time.perf_counter() - before
             with autocast(self.bf16):
                 loss = self.reader(Batch(**tensors)).loss
             (loss * (len(rows) / len(batch))).backward()
         torch.nn.utils.clip_grad_norm_(self.reader.parameters(), 1.0)
         self._optimizer.step()
         self._optimizer.zero_grad()
-        return time.perf_counter() - began, collating
+        return StepTime(time.perf_counter() - start, collating)
+
+    def real_token_share(self) -> float:
+        """Return the share of an epoch's tokens that are no padding."""
+        real = padded = 0
+        for batch in self.batches:
+            questions = [self.examples[row] for row in batch]
+            sequences = sum(len(question.sequences) for question in questions)
+            real += sum(question.tokens for question in questions) + self.collator.special_tokens * sequences
+            padded += sequences * max(map(self.collator.sequence_length, questions))
+        return real / padded
 
 
 def autocast(enabled: bool) -> AbstractContextManager[Any]:
-    """bf16 on a processor, or nothing."""
+    """Run matrix products in bf16 on the processor, if enabled."""
     return torch.autocast("cpu", torch.bfloat16, enabled=enabled)
 
 
-def ours(plan: Plan, train: QuestionSet, *, kept: Kept | None = None) -> Recipe:
-    """As the training pipeline does it.
+def buckets_of(experiment: Experiment, train: QuestionSet, collator: Collator) -> LengthBuckets:
+    """Group questions of like length under the experiment's budget of tokens, as the training pipeline does."""
+    budget = experiment.training.tokens_per_batch
+    return LengthBuckets.from_examples(train.examples, collator.sequence_length, tokens_per_batch=budget, shuffle=False)
+
+
+def product_recipe(experiment: Experiment, train: QuestionSet, *, kept: CachedFeatures | None = None) -> Recipe:
+    """Train as the training pipeline does.
 
     Args:
-        plan: The reader.
+        experiment: The experiment.
         train: Its questions.
-        kept: What was computed once of them, as `Plan.kept` has it.
+        kept: Cached outputs of the encoder, as `cached_features` returns them.
     """
-    reader = plan.build(train).train()
-    collator = plan.collator(reader, train, kept=kept)
-    how = {"tokens_per_batch": plan.training.tokens_per_batch, "shuffle": False}
-    buckets = LengthBuckets.of(train.examples, collator.sequence_length, **how)
-    return Recipe(reader, train.examples, list(buckets), collator, bf16=plan.precision()[1])
+    reader = build_reader(experiment, train).train()
+    collator = build_collator(experiment, reader, train, features=kept)
+    return Recipe(
+        reader,
+        train.examples,
+        list(buckets_of(experiment, train, collator)),
+        collator,
+        bf16=device_and_precision(experiment.training)[1],
+    )
 
 
-def at_random(plan: Plan, train: QuestionSet, *, pad_to: int = 1, batch: int = STOCK_BATCH) -> Recipe:
-    """Questions as chance has them, in fp32.
+def random_batches(experiment: Experiment, train: QuestionSet, *, pad_to: int = 1) -> Recipe:
+    """Train on random batches in fp32, as the stock examples do.
 
     Args:
-        plan: The reader.
+        experiment: The experiment.
         train: Its questions.
         pad_to: Sequences are padded to a multiple of this: 1 pads to the longest of the batch, and the greatest length
-            all of them to that.
-        batch: Questions a batch.
+            pads all of them to that.
     """
-    reader = plan.build(train).train()
-    collator = plan.collator(reader, train).padded_to(pad_to)
-    return Recipe(reader, train.examples, shuffled(len(train.examples), batch), collator)
+    reader = build_reader(experiment, train).train()
+    collator = build_collator(experiment, reader, train).padded_to(pad_to)
+    return Recipe(reader, train.examples, shuffled(len(train.examples)), collator)
 
 
-def one_by_one(plan: Plan, train: QuestionSet, *, kept: Kept | None = None) -> Recipe:
-    """As ours, but batches are as chance has them and each question is read alone, unpadded."""
-    reader = plan.build(train).train()
-    collator = plan.collator(reader, train, kept=kept).padded_to(1)
-    batches = shuffled(len(train.examples), STOCK_BATCH)
-    return Recipe(reader, train.examples, batches, collator, bf16=plan.precision()[1], alone=True)
+def one_by_one(experiment: Experiment, train: QuestionSet, *, kept: CachedFeatures | None = None) -> Recipe:
+    """Train on random batches of which each question is read alone, unpadded, in the product's precision."""
+    reader = build_reader(experiment, train).train()
+    collator = build_collator(experiment, reader, train, features=kept).padded_to(1)
+    batches = shuffled(len(train.examples))
+    return Recipe(
+        reader, train.examples, batches, collator, bf16=device_and_precision(experiment.training)[1], alone=True
+    )
 
 
-def shuffled(count: int, batch: int) -> list[list[int]]:
-    """Batches of questions as chance has them."""
+def shuffled(count: int) -> list[list[int]]:
+    """Draw random batches of stock size."""
     order = np.random.default_rng(0).permutation(count)
-    return [order[first : first + batch].tolist() for first in range(0, count, batch)]
+    return [order[first : first + STOCK_BATCH].tolist() for first in range(0, count, STOCK_BATCH)]
 
 
 def spread(batches: Sequence[Sequence[int]], count: int, turn: int) -> list[Sequence[int]]:
-    """Batches from the middle of equal parts of an epoch, so that their mean time is an epoch's; others every turn."""
+    """Take batches from the middle of equal parts of an epoch, so that their mean time is an epoch's."""
     part = len(batches) / count
     return [batches[(int(part * (index + 0.5)) + turn) % len(batches)] for index in range(count)]
 
 
-def of_each(recipes: dict[str, Recipe], count: int) -> dict[str, Callable[[], float]]:
-    """Each recipe's rate."""
+def rates_of(recipes: dict[str, Recipe], count: int) -> dict[str, Callable[[], float]]:
+    """Return each recipe's rate as a step that can be timed."""
     return {name: lambda recipe=recipe: recipe.rate(count) for name, recipe in recipes.items()}

@@ -1,173 +1,182 @@
-"""Training throughput: our recipe beside others of the same reader, and beside what the processor can multiply."""
+"""Training throughput: the product's recipe beside others of the same reader, and beside the processor's own limit."""
 
 import statistics
 import tempfile
 import time
+from collections.abc import Sequence
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from coattend.training.data import QuestionSet
-from coattend.training.plan import Plan
-from perf.alternate import alternate, ratio
+from coattend.batches.dataset import QuestionSet
+from coattend.training.run_trial import TrialRunner
+from coattend.trials.build import build_reader, cached_features
+from coattend.trials.experiment import Experiment
+from perf.machine import processor_flags
 from perf.prepared import Prepared
-from perf.recipes import Recipe, at_random, of_each, one_by_one, ours, spread
+from perf.recipes import Recipe, one_by_one, product_recipe, random_batches, rates_of, spread
+from perf.rounds import alternate, ratio
 
 PRODUCT = (4096, 384, 1536)
-"""Of which sizes the product is whose rate is the limit: a batch of tokens through a layer of MiniLM."""
-
+"""Sizes of the matrix product whose rate is the limit: a batch of tokens through a layer of MiniLM."""
 LONGEST = 512
 STOCK_SPAN = {"max_length": 384, "stride": 128, "stride_counts": "overlap"}
-"""How the stock question-answering example cuts passages; it pads every window to the greatest length."""
+"""Windows of the stock question-answering example, which pads each to the greatest length."""
+FROZEN: dict[str, Any] = {"max_questions": 400, "epochs": 1, "evaluations": 1}
+"""Length of a trial over a frozen encoder: fine-tuned, one takes a minute and a half on two cores."""
 
 
 def options(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
-    """The plain reader on DREAM: ours, the stock multiple-choice example's recipe, and padding to 512."""
-    plan = prepared.plan(prepared.either("dream"), "plain")
-    train, _ = plan.training_questions()
-    recipes = recipes_of_options(plan, train)
-    tokens = round(real_tokens(recipes["ours"]), 4)
-    return compare(recipes, rounds, batches) | {"benchmark": plan.benchmark, "real_tokens": tokens}
+    """The plain reader on DREAM beside the stock multiple-choice example's recipe and beside padding to 512."""
+    experiment = prepared.experiment(prepared.either("dream"), "plain")
+    recipes = recipes_of_options(experiment, experiment.training_questions()[0])
+    tokens = round(recipes["ours"].real_token_share(), 4)
+    return compare(recipes, rounds, batches) | {"benchmark": experiment.benchmark, "real_tokens": tokens}
 
 
-def recipes_of_options(plan: Plan, train: QuestionSet) -> dict[str, Recipe]:
-    """Ours, and those beside it."""
+def recipes_of_options(experiment: Experiment, train: QuestionSet) -> dict[str, Recipe]:
+    """Return the product's recipe and those beside it."""
     return {
-        "ours": ours(plan, train),
-        "stock": at_random(plan, train),
-        "padded to 512": at_random(plan, train, pad_to=LONGEST),
+        "ours": product_recipe(experiment, train),
+        "stock": random_batches(experiment, train),
+        "padded to 512": random_batches(experiment, train, pad_to=LONGEST),
     }
 
 
 def spans(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
-    """The plain reader on SQuAD 1.1: ours, and the recipe of the stock question-answering example."""
-    plan = prepared.plan(prepared.either("squad_v1"), "plain")
-    stock = prepared.plan(plan.benchmark, "plain", training=STOCK_SPAN)
+    """The plain reader on SQuAD 1.1 beside the recipe of the stock question-answering example."""
+    experiment = prepared.experiment(prepared.either("squad_v1"), "plain")
+    stock = prepared.experiment(experiment.benchmark, "plain", training=STOCK_SPAN)
     recipes = {
-        "ours": ours(plan, plan.training_questions()[0]),
-        "stock": at_random(stock, stock.training_questions()[0], pad_to=STOCK_SPAN["max_length"]),
+        "ours": product_recipe(experiment, experiment.training_questions()[0]),
+        "stock": random_batches(stock, stock.training_questions()[0], pad_to=STOCK_SPAN["max_length"]),
     }
-    return compare(recipes, rounds, batches) | {"benchmark": plan.benchmark}
+    return compare(recipes, rounds, batches) | {"benchmark": experiment.benchmark}
 
 
 def recurrent(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
-    """AoA Reader and DCN+: ours, and each question read alone; vectors of words in context are kept for both ways."""
-    found = {}
-    for reader, name in (("aoa_reader", "cbt"), ("dcn_plus", "squad_v1")):
-        plan = prepared.plan(prepared.either(name), reader)
-        train, _ = plan.training_questions()
+    """AoA Reader and DCN+ beside reading each question alone; both ways have cached vectors of words in context."""
+    figures = {}
+    for reader, benchmark in (("aoa_reader", "cbt"), ("dcn_plus", "squad_v1")):
+        experiment = prepared.experiment(prepared.either(benchmark), reader)
+        train, _ = experiment.training_questions()
         with tempfile.TemporaryDirectory() as folder:
-            kept = plan.kept(plan.build(train), train, Path(folder, "trials"))
-            recipes = {"ours": ours(plan, train, kept=kept), "one by one": one_by_one(plan, train, kept=kept)}
-            found[reader] = compare(recipes, rounds, batches) | {"benchmark": plan.benchmark}
-    return found
+            cache = cached_features(experiment, build_reader(experiment, train), train, Path(folder, "trials"))
+            recipes = {
+                "ours": product_recipe(experiment, train, kept=cache),
+                "one by one": one_by_one(experiment, train, kept=cache),
+            }
+            figures[reader] = compare(recipes, rounds, batches) | {"benchmark": experiment.benchmark}
+    return figures
+
+
+def frozen(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
+    """DUMA on DREAM over a frozen encoder that has read all questions, beside fine-tuning: trials, and steps alone."""
+    benchmark = prepared.either("dream")
+    tuned = prepared.experiment(benchmark, "duma", training=FROZEN)
+    experiment = prepared.experiment(benchmark, "duma", training=FROZEN | {"frozen": True})
+    train, _ = tuned.training_questions()
+    with tempfile.TemporaryDirectory() as folder:
+        states = cached_features(experiment, build_reader(experiment, train), train, Path(folder, "trials"))
+        recipes = {"ours": product_recipe(experiment, train, kept=states), "tuned": product_recipe(tuned, train)}
+        steps = compare(recipes, rounds, batches)
+        size = states.states.nbytes
+        trials = {
+            name: partial(train_one, TrialRunner.of(each, Path(folder, name)), count())
+            for name, each in (("tuned", tuned), ("frozen", experiment))
+        }
+        seconds = alternate(trials, rounds, warm_up=1)
+    return {
+        "benchmark": benchmark,
+        "trial_questions": FROZEN["max_questions"],
+        "trial_faster": ratio(seconds["tuned"], seconds["frozen"]),
+        "faster": steps["faster_than"]["tuned"],
+        "percent_for_tensors": steps["percent_for_tensors"],
+        "kept_kib_per_question": round(size / 1024 / len(train.examples), 1),
+    }
+
+
+def train_one(work: TrialRunner, seeds: "count[int]") -> float:
+    """Train the trial of the next seed and return its seconds."""
+    start = time.perf_counter()
+    _, error = work.attempt(next(seeds))
+    if error is not None:
+        raise error
+    return time.perf_counter() - start
 
 
 def compare(recipes: dict[str, Recipe], rounds: int, batches: int) -> dict[str, Any]:
-    """Questions a second of each recipe, how much faster the first one is, and what its tensors take of a step."""
+    """Return each recipe's questions per second, the first one's lead, and its time for tensors."""
     for recipe in recipes.values():
         recipe.step(recipe.batches[-1])  # Warm up.
-    making: list[float] = []
-    steps = of_each(recipes, batches)
-    first = recipes["ours"]
+    product, shares = recipes["ours"], []
 
-    def counted() -> float:
-        rate = first.rate(batches)
-        making.append(first.seconds[1] / (first.seconds[0] - first.seconds[1]))
+    def product_rate() -> float:
+        rate = product.rate(batches)
+        shares.append(product.last.tensors / (product.last.total - product.last.tensors))
         return rate
 
-    rates = alternate(steps | {"ours": counted}, rounds)
+    rates = alternate(rates_of(recipes, batches) | {"ours": product_rate}, rounds)
     return {
         "questions_per_second": {name: round(statistics.median(values), 2) for name, values in rates.items()},
         "faster_than": {name: ratio(rates["ours"], rates[name]) for name in recipes if name != "ours"},
-        "percent_for_tensors": round(100 * statistics.median(making), 2),
-        "precision": "bf16" if first.bf16 else "fp32",
+        "percent_for_tensors": round(100 * statistics.median(shares), 2),
+        "precision": "bf16" if product.bf16 else "fp32",
     }
 
 
 def rate(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
-    """Floating-point operations a second of our training step, and how much that is of a product's in its precision.
+    """Floating-point operations per second of a training step, as a share of a matrix product's in its precision.
 
     A step takes 6 operations for each real token and parameter outside the embedding tables, and 12 x H x N a layer for
     each of the N tokens of a sequence in attention.
     """
-    plan = prepared.plan(prepared.either("dream"), "plain")
-    train, _ = plan.training_questions()
-    recipe = ours(plan, train)
+    experiment = prepared.experiment(prepared.either("dream"), "plain")
+    train, _ = experiment.training_questions()
+    recipe = product_recipe(experiment, train)
     recipe.step(recipe.batches[-1])
-    turns = iter(range(10**9))
+    turns = count()
 
     def step() -> float:
         drawn = spread(recipe.batches, batches, next(turns))
-        seconds = sum(recipe.step(batch)[0] for batch in drawn)
-        return sum(operations(recipe, train, batch) for batch in drawn) / seconds / 1e9
+        seconds = sum(recipe.step(batch).total for batch in drawn)
+        return sum(operations(recipe, batch) for batch in drawn) / seconds / 1e9
 
-    limit = partial(product, torch.bfloat16 if recipe.bf16 else torch.float32)
-    found = alternate({"step": step, "product": limit}, rounds, warm_up=1)
+    dtype = torch.bfloat16 if recipe.bf16 else torch.float32
+    values = alternate({"step": step, "product": partial(product_rate, dtype)}, rounds, warm_up=1)
     return {
-        "gflops": {name: round(statistics.median(values), 1) for name, values in found.items()},
-        "share": ratio(found["step"], found["product"]),
+        "gflops": {name: round(statistics.median(rates), 1) for name, rates in values.items()},
+        "share": ratio(values["step"], values["product"]),
         "precision": "bf16" if recipe.bf16 else "fp32",
-        "matrix_units": _has_matrix_units(),
-        "benchmark": plan.benchmark,
+        "matrix_units": "amx_bf16" in processor_flags(),
+        "benchmark": experiment.benchmark,
     }
 
 
-def operations(recipe: Recipe, train: QuestionSet, batch: list[int]) -> float:
-    """Floating-point operations of a step on a batch, padding not counted."""
+def operations(recipe: Recipe, batch: Sequence[int]) -> float:
+    """Count the floating-point operations of a step on a batch, without padding."""
     encoder = recipe.reader.encoder.model.encoder
-    weights = sum(one.numel() for one in encoder.parameters())
+    weights = sum(parameter.numel() for parameter in encoder.parameters())
     shape = recipe.reader.encoder.model.config
     lengths = [
         size + window[1] + recipe.collator.special_tokens
         for row in batch
-        for size, window in zip(train.examples[row].lengths, train.examples[row].windows, strict=True)
+        for size, window in zip(recipe.examples[row].lengths, recipe.examples[row].windows, strict=True)
     ]
     attention = 12 * shape.num_hidden_layers * shape.hidden_size * sum(length**2 for length in lengths)
     return 6 * weights * sum(lengths) + attention
 
 
-def product(kind: torch.dtype) -> float:
-    """Billions of floating-point operations a second of a product of matrices, as the median of some."""
+def product_rate(dtype: torch.dtype) -> float:
+    """Return the billions of floating-point operations per second of a matrix product."""
     rows, inner, columns = PRODUCT
-    left, right = torch.randn(rows, inner, dtype=kind), torch.randn(inner, columns, dtype=kind)
+    left, right = torch.randn(rows, inner, dtype=dtype), torch.randn(inner, columns, dtype=dtype)
     seconds = []
     for _ in range(9):
-        began = time.perf_counter()
+        start = time.perf_counter()
         torch.mm(left, right)
-        seconds.append(time.perf_counter() - began)
+        seconds.append(time.perf_counter() - start)
     return 2 * rows * inner * columns / statistics.median(seconds) / 1e9
-
-
-def real_tokens(recipe: Recipe) -> float:
-    """Share of the tokens in a recipe's batches that are not padding."""
-    real = padded = 0
-    for batch in recipe.batches:
-        questions = [recipe.examples[row] for row in batch]
-        rows = sum(len(example.sequences) for example in questions)
-        real += sum(example.tokens + recipe.collator.special_tokens * len(example.sequences) for example in questions)
-        padded += rows * max(map(recipe.collator.sequence_length, questions))
-    return real / padded
-
-
-def turns(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
-    """What each turn of iterative co-attention adds to a training step, all else equal."""
-    recipes = {}
-    for count in (0, 1, 3):
-        plan = prepared.plan(prepared.either("dream"), "poi_net", turns=count)
-        train, _ = plan.training_questions()
-        recipes[f"{count}"] = ours(plan, train)
-    middle = recipes["0"].batches[len(recipes["0"].batches) // 2]
-    steps = {name: lambda recipe=recipe: recipe.step(middle)[0] for name, recipe in recipes.items()}
-    seconds = alternate(steps, 3 * rounds, warm_up=2)
-    added = [(three - one) / 2 / zero for zero, one, three in zip(*seconds.values(), strict=True)]
-    return {
-        "seconds": {name: round(statistics.median(values), 4) for name, values in seconds.items()},
-        "percent_per_turn": round(100 * statistics.median(added), 2),
-    }
-
-
-def _has_matrix_units() -> bool:
-    return bool(getattr(torch.cpu, "_is_amx_tile_supported", lambda: False)())

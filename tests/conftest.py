@@ -1,25 +1,43 @@
-"""A project of its own for tests that run pipelines, in this process or as a command."""
+"""Projects for tests that run pipelines, in this process or as a command.
 
+A test takes the cheapest that serves it: `sample_tables` (read only), `trained_sample` (one for all tests, with trained
+readers), `shared_project` (one for a file) or `project` (empty, for one test).
+"""
+
+import importlib.util
 import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from filelock import FileLock
 from hypothesis import HealthCheck, settings
+
+# Fixtures of experiments, for the tests of batches, trials, inference and training.
+pytest_plugins = ["experiments"]
 
 ROOT = Path(__file__).parents[1]
 TRAINED = ("poi_net", "plain_span", "aoa_reader")
 
-# How long an input takes to draw says how busy the machine is.
+# Kedro tries to import ibis for each of the catalog's 1,400 parameters; where it is not installed, each try is a search
+# of all folders, a quarter of a second for a run.
+if importlib.util.find_spec("ibis") is None:
+    sys.modules["ibis"] = None  # type: ignore[assignment]
+
+# The time to draw an input depends on how busy the machine is: no deadline, and slow draws are no failure.
 settings.register_profile("coattend", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("coattend")
 
+# Chromium without a window and without requests of its own; ten virtual seconds let the page's scripts finish.
 QUIET = [
     "--headless",
     "--no-sandbox",
@@ -34,60 +52,154 @@ QUIET = [
     "--dump-dom",
 ]
 
-# A shell that starts the tests in the background has them ignore Ctrl-C, and what they start inherits that.
+# A shell that starts the tests in the background makes them ignore Ctrl-C, and their child processes inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(scope="session")
+def built_once(tmp_path_factory) -> Callable[[str, Callable[[Path], None]], Path]:
+    """Return a folder that the first worker to need it fills, and that all workers of this run read."""
+    # Workers of pytest-xdist have folders of their own below the one that they share.
+    base = tmp_path_factory.getbasetemp()
+    common = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+    def build(name: str, fill: Callable[[Path], None]) -> Path:
+        # The marker is written last: a folder whose worker was interrupted is built again.
+        folder, marker = common / f"shared_{name}", common / f"shared_{name}.done"
+        with FileLock(common / f"shared_{name}.lock"):
+            if not marker.exists():
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir()
+                fill(folder)
+                marker.touch()
+        return folder
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def tiny_encoder(built_once) -> Path:
+    """The folder of a BERT of two narrow layers that reads MiniLM's subwords: it trains, saves and hashes in a
+    twentieth of the time, on the same tables."""
+    return built_once("tiny_bert", write_tiny_encoder)
+
+
+@pytest.fixture(scope="session")
+def ready_store(built_once) -> Path:
+    """An empty MLflow store whose tables MLflow's own migrations made, which takes seconds."""
+
+    def fill(folder: Path) -> None:
+        from mlflow.store.db import utils
+
+        engine = utils.create_sqlalchemy_engine(f"sqlite:///{folder / 'mlflow.db'}")
+        utils._initialize_tables(engine)
+        engine.dispose()
+
+    return built_once("store", fill) / "mlflow.db"
+
+
 @pytest.fixture
-def project(tmp_path, monkeypatch) -> Path:
+def quick_store(ready_store, monkeypatch) -> None:
+    """A new MLflow store in this process begins as a copy of the empty one."""
+    replace_migrations(ready_store, monkeypatch)
+
+
+@pytest.fixture(scope="session")
+def new_project(tiny_encoder, ready_store) -> Callable[[Path, pytest.MonkeyPatch], Path]:
+    """Make a project with this one's configuration and the tiny encoder in MiniLM's place, and enter it."""
+
+    def make(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        enter_new_project(folder, monkeypatch)
+        # The encoder keeps its name and its tokenizer, so that the sample's tables serve both.
+        encoders = {"encoders": {"minilm": {"source": str(tiny_encoder)}}}
+        (folder / "conf" / "test" / "parameters_encoders.yml").write_text(yaml.safe_dump(encoders))
+        replace_migrations(ready_store, monkeypatch)
+        return folder
+
+    return make
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch, new_project) -> Path:
     """An empty project with this one's configuration; the working folder is inside it."""
+    return new_project(tmp_path / "project", monkeypatch)
+
+
+@pytest.fixture
+def project_of_minilm(tmp_path, monkeypatch, quick_store) -> Path:
+    """An empty project with the real encoder, as a user has it."""
     return enter_new_project(tmp_path / "project", monkeypatch)
+
+
+@pytest.fixture
+def run_minilm(project_of_minilm) -> Callable[..., Any]:
+    """Run pipelines in this process with the real encoder."""
+    return runner_in(project_of_minilm)
 
 
 @pytest.fixture(scope="module")
 def empty_project(tmp_path_factory) -> Iterator[Path]:
-    """The same, for all tests of one file."""
+    """An empty project with the real encoder, for all tests of one file."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         yield enter_new_project(tmp_path_factory.mktemp("empty") / "project", monkeypatch)
 
 
 @pytest.fixture(scope="module")
 def run_empty(empty_project) -> Callable[..., Any]:
-    """Runs pipelines in the project of all tests of one file."""
+    """Run pipelines in the project of all tests of one file."""
     return runner_in(empty_project)
 
 
 @pytest.fixture
 def kedro_run(project) -> Callable[..., Any]:
-    """Runs pipelines in this process, in the tiny test environment."""
+    """Run pipelines in this process, in the tiny test environment."""
     return runner_in(project)
 
 
 @pytest.fixture(scope="session")
-def sample_tables(tmp_path_factory) -> Path:
-    """The folder of the tiny sample's tables, which its pipelines make once for all tests: they only read it."""
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        project = enter_new_project(tmp_path_factory.mktemp("sample") / "project", monkeypatch)
-        runner_in(project)("ingestion,tagging,tokenization", "sample")
-    return project / "data" / "test"
+def sample_tables(built_once) -> Path:
+    """The folder of the tiny sample's tables, made once for all tests, which only read it."""
+
+    def fill(folder: Path) -> None:
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            runner_in(enter_new_project(folder / "project", monkeypatch))("ingestion,tagging,tokenization", "sample")
+
+    return built_once("sample", fill) / "project" / "data" / "test"
+
+
+@pytest.fixture
+def sample_project(project, sample_tables) -> Path:
+    """An empty project but for the tiny sample's tables; the working folder is inside it."""
+    shutil.copytree(sample_tables, project / "data" / "test")
+    return project
 
 
 @pytest.fixture(scope="session")
-def trained_sample(tmp_path_factory, sample_tables) -> Path:
+def trained_sample(built_once, new_project, tmp_path_factory, sample_tables) -> Path:
     """A project with readers of options, spans and words that are trained, scored and logged as models, once for all
-    tests: they add what they answer, and leave the rest alone."""
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        project = enter_new_project(tmp_path_factory.mktemp("trained") / "project", monkeypatch)
-        shutil.copytree(sample_tables, project / "data" / "test")
-        run = runner_in(project)
-        exact = {"benchmarks": {"sample": {"training": {"precision": "fp32"}}}, "tracking": {"models": True}}
-        run("training,evaluation", ",".join(f"sample.{name}" for name in TRAINED), **exact)
+    tests: they may add answers, and leave the rest alone."""
+    from mlflow.tracking._tracking_service import utils
+
+    def fill(folder: Path) -> None:
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            project = new_project(folder / "project", monkeypatch)
+            shutil.copytree(sample_tables, project / "data" / "test")
+            run = runner_in(project)
+            # In float32, so that answers of another process or batch can be compared with those of the evaluation.
+            exact = {"benchmarks": {"sample": {"training": {"precision": "fp32"}}}, "tracking": {"models": True}}
+            run("training,evaluation", ",".join(f"sample.{name}" for name in TRAINED), **exact)
+        utils._artifact_repos_cache.clear()  # MLflow remembers where each model was logged.
+
+    # Each worker takes a copy, since tests add to the project's outputs and to its store.
+    common = built_once("trained", fill) / "project"
+    project = shutil.copytree(common, tmp_path_factory.mktemp("trained") / "project")
+    move_store(project / "mlflow.db", common, project)
     return project
 
 
 @pytest.fixture
 def run_trained(trained_sample, monkeypatch) -> Callable[..., Any]:
-    """Runs pipelines in the project with trained readers; the working folder is inside it."""
+    """Run pipelines in the project with trained readers; the working folder is inside it."""
     monkeypatch.chdir(trained_sample)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     return runner_in(trained_sample)
@@ -95,23 +207,23 @@ def run_trained(trained_sample, monkeypatch) -> Callable[..., Any]:
 
 @pytest.fixture(scope="session")
 def runs(trained_sample) -> dict[str, str]:
-    """The MLflow run of each of its readers."""
+    """The MLflow run of each trained reader, by the reader's name."""
     from mlflow import MlflowClient
 
     client = MlflowClient(f"sqlite:///{trained_sample / 'mlflow.db'}")
     experiment = client.get_experiment_by_name("sample").experiment_id
-    found = client.search_runs([experiment], "tags.kind = 'trial'")
-    return {run.data.tags["reader"]: run.info.run_id for run in found}
+    trial_runs = client.search_runs([experiment], "tags.kind = 'trial'")
+    return {run.data.tags["reader"]: run.info.run_id for run in trial_runs}
 
 
 @pytest.fixture
 def predict(trained_sample, run_trained) -> Callable[..., list[dict[str, Any]]]:
-    """What the prediction pipeline answers to rows of JSON Lines."""
+    """Answers of the prediction pipeline to rows of JSON Lines."""
 
-    def run(model: str, rows: list[dict[str, Any]], name: str, **more: Any) -> list[dict[str, Any]]:
+    def run(model: str, rows: list[dict[str, Any]], name: str, **prediction_params: Any) -> list[dict[str, Any]]:
         file = trained_sample / f"{name}.jsonl"
         file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        run_trained("prediction", prediction={"model": model, "input": str(file), **more})
+        run_trained("prediction", prediction={"model": model, "input": str(file), **prediction_params})
         answers = trained_sample / f"data/test/07_model_output/predictions/{name}/answers.jsonl"
         return [json.loads(line) for line in answers.read_text().splitlines()]
 
@@ -119,54 +231,106 @@ def predict(trained_sample, run_trained) -> Callable[..., list[dict[str, Any]]]:
 
 
 @pytest.fixture(scope="module")
-def shared_project(tmp_path_factory, sample_tables) -> Iterator[Path]:
+def shared_project(tmp_path_factory, new_project, sample_tables) -> Iterator[Path]:
     """A project that the tests of one file share, with the tiny sample's tables; the working folder is inside it."""
     with pytest.MonkeyPatch.context() as monkeypatch:
-        project = enter_new_project(tmp_path_factory.mktemp("shared") / "project", monkeypatch)
+        project = new_project(tmp_path_factory.mktemp("shared") / "project", monkeypatch)
         shutil.copytree(sample_tables, project / "data" / "test")
         yield project
 
 
 @pytest.fixture(scope="module")
 def run_shared(shared_project) -> Callable[..., Any]:
-    """Runs pipelines in the project that the tests of one file share."""
+    """Run pipelines in the project that the tests of one file share."""
     return runner_in(shared_project)
 
 
+def write_tiny_encoder(folder: Path) -> None:
+    """Write a BERT of two layers and random weights with MiniLM's tokenizer."""
+    import torch
+    from transformers import BertConfig, BertModel
+
+    from coattend.readers.encoders.pretrained import EMBEDDED, encoder_folder
+
+    # The tokenizer stays the same, so that the sample's tables of subwords serve both encoders.
+    minilm = encoder_folder(EMBEDDED)
+    for file in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt"):
+        shutil.copy(minilm / file, folder / file)
+    torch.manual_seed(0)
+    config = BertConfig.from_pretrained(minilm)
+    config.update({"num_hidden_layers": 2, "hidden_size": 32, "num_attention_heads": 4, "intermediate_size": 64})
+    config.initializer_range = 0.2  # With smaller weights all words have nearly the same hidden state.
+    BertModel(config).save_pretrained(folder)
+
+
+def replace_migrations(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let MLflow copy the tables of a ready store where it would run its migrations."""
+
+    def copy(engine: Any) -> None:
+        with closing(sqlite3.connect(store)) as source, closing(sqlite3.connect(engine.url.database)) as target:
+            source.backup(target)
+
+    monkeypatch.setattr("mlflow.store.db.utils._initialize_tables", copy)
+
+
+def move_store(store: Path, before: Path, after: Path) -> None:
+    """Replace the project's former folder in the paths that an MLflow store holds."""
+    with closing(sqlite3.connect(store)) as connection, connection:
+        for table, column in (
+            ("experiments", "artifact_location"),
+            ("runs", "artifact_uri"),
+            ("logged_models", "artifact_location"),
+        ):
+            connection.execute(f"UPDATE {table} SET {column} = replace({column}, ?, ?)", (str(before), str(after)))
+
+
 def enter_new_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Copy this project's configuration to a new folder and change to it."""
     folder.mkdir()
     shutil.copytree(ROOT / "conf", folder / "conf")
     for name in ("pyproject.toml", ".telemetry"):
         shutil.copy(ROOT / name, folder / name)
-    (folder / "src").mkdir()
+    (folder / "src").mkdir()  # Kedro refuses a project without its folder of sources.
     monkeypatch.chdir(folder)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     return folder
 
 
 def runner_in(project: Path) -> Callable[..., Any]:
+    """Return a function that runs pipelines of a project in this process."""
     from kedro.framework.project import settings
     from kedro.framework.startup import bootstrap_project
 
     bootstrap_project(project)
 
-    def run(pipelines: str = "", namespaces: str = "", env: str = "test", **params: Any) -> Any:
+    def run(pipelines: str = "", namespaces: str = "", env: str = "test", runner: Any = None, **params: Any) -> Any:
+        from kedro.io import DatasetError
+        from kedro.validation.exceptions import ParameterValidationError
+
+        from coattend import cli
+
         with settings.SESSION_CLASS.create(project_path=project, env=env, runtime_params=params) as session:
-            return session.run(
-                pipeline_names=[name for name in pipelines.split(",") if name],
-                namespaces=[name for name in namespaces.split(",") if name],
+            session.load_context()
+            # As the project's own command does.
+            selection = cli.select(
+                [name for name in pipelines.split(",") if name], [name for name in namespaces.split(",") if name]
             )
+            try:
+                return session.run(pipeline_names=selection.pipelines, namespaces=selection.namespaces, runner=runner)
+            except (DatasetError, ParameterValidationError) as error:
+                raise cli.to_user_error(error) from None
 
     return run
 
 
 @pytest.fixture
 def kedro(project) -> Callable[..., subprocess.CompletedProcess]:
-    """Runs a kedro command as a user does."""
+    """Run a kedro command as a user does."""
 
     def command(*arguments: str, **options: Any) -> subprocess.CompletedProcess:
+        # Two hundred columns keep messages on one line.
         environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "200"} | options.pop("environment", {})
-        environment.pop("PYTHONWARNINGS", None)  # Who types the command has not silenced Python, as the Makefile does.
+        environment.pop("PYTHONWARNINGS", None)  # The Makefile silences Python's warnings, a user does not.
         return subprocess.run(
             [Path(sys.executable).parent / "kedro", *arguments],
             cwd=project,
@@ -182,7 +346,7 @@ def kedro(project) -> Callable[..., subprocess.CompletedProcess]:
 
 @pytest.fixture(scope="session")
 def raw() -> Path:
-    """The folder with real benchmarks."""
+    """The folder with real benchmarks; tests that need it are skipped without it."""
     folder = os.environ.get("COATTEND_RAW")
     if not folder or not Path(folder, "dream", "train.json").is_file():
         pytest.skip("COATTEND_RAW names no folder with dream/train.json")
@@ -191,15 +355,16 @@ def raw() -> Path:
 
 @pytest.fixture
 def dumped(tmp_path) -> Callable[[str], str]:
-    """Opens an address in Chromium and gives the page as it stands then; an error on its console fails the test."""
+    """Open an address in Chromium and return the rendered page; an error on its console fails the test."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("no Chromium is installed")
 
     def dump(address: str) -> str:
+        # A profile of its own: a Chromium that is already open would take the address over.
         command = [browser, *QUIET, f"--user-data-dir={tmp_path / 'profile'}", address]
-        shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-        assert not [line for line in shown.stderr.splitlines() if "CONSOLE" in line and "Error" in line]
-        return shown.stdout
+        completed = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+        assert not [line for line in completed.stderr.splitlines() if "CONSOLE" in line and "Error" in line]
+        return completed.stdout
 
     return dump

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from coattend.tracking.store import COMMIT, client_of, experiment_of
+from coattend.tracking.store import COMMIT_VARIABLE, experiment_id, open_client
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
@@ -18,8 +18,8 @@ BIN = Path(sys.executable).parent
 def test_hadolint_finds_nothing():
     if not (BIN / "hadolint").is_file():
         pytest.skip("hadolint is not installed")
-    done = subprocess.run([BIN / "hadolint", ROOT / "Dockerfile"], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, "")
+    completed = subprocess.run([BIN / "hadolint", ROOT / "Dockerfile"], capture_output=True, text=True, check=False)
+    assert (completed.returncode, completed.stdout) == (0, "")
 
 
 def test_what_is_copied_is_a_project(tmp_path):
@@ -35,29 +35,29 @@ def test_what_is_copied_is_a_project(tmp_path):
             shutil.copy(source, tmp_path / name)
     (tmp_path / "conf" / "local").mkdir()
     environment = os.environ | {"PYTHONPATH": str(tmp_path / "src")}
-    done = subprocess.run(
+    completed = subprocess.run(
         [BIN / "kedro", "registry", "list"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0 and "study_duma_table7" in done.stdout, done.stderr
+    assert completed.returncode == 0 and "study_duma_table7" in completed.stdout, completed.stderr
 
 
 def test_the_image_knows_the_commit_that_it_was_built_of():
-    assert f"ENV {COMMIT}=${COMMIT}\n" in (ROOT / "Dockerfile").read_text()
+    assert f"ENV {COMMIT_VARIABLE}=${COMMIT_VARIABLE}\n" in (ROOT / "Dockerfile").read_text()
     for file in ("Dockerfile", "docs/scale.md"):
         (built,) = re.findall(r"docker build .*", (ROOT / file).read_text())
-        assert f'--build-arg {COMMIT}="$(git rev-parse HEAD)"' in built
+        assert f'--build-arg {COMMIT_VARIABLE}="$(git rev-parse HEAD)"' in built
 
 
-def test_what_mlflow_is_given_outlives_the_container(tmp_path, monkeypatch):
+def test_what_mlflow_is_given_outlives_the_container(tmp_path, monkeypatch, quick_store):
     """Its database and, told by the experiment that a run writes to, the place of models, pages and predictions."""
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    client = client_of(tmp_path)
-    place = client.get_experiment(experiment_of(client, "dream", tmp_path)).artifact_location
-    artifacts = Path(place.removeprefix("file://")).relative_to(tmp_path)
+    client = open_client(tmp_path)
+    location = client.get_experiment(experiment_id(client, "dream", tmp_path)).artifact_location
+    artifacts = Path(location.removeprefix("file://")).relative_to(tmp_path)
     text = (ROOT / "Dockerfile").read_text()
     (database,) = re.findall(r"MLFLOW_TRACKING_URI=sqlite:///(\S+)", text)
     for file in ("Dockerfile", "docs/scale.md"):
         (command,) = re.findall(r"docker run (?:.*\\\n)*.*", (ROOT / file).read_text())
-        mounted = [Path(one) for one in re.findall(r"-v \S+?:(/[\w/]+)", command)]
-        for kept in (Path(database), Path("/coattend", artifacts)):
-            assert any(kept.is_relative_to(one) for one in mounted), kept
+        mounted = [Path(mount) for mount in re.findall(r"-v \S+?:(/[\w/]+)", command)]
+        for path in (Path(database), Path("/coattend", artifacts)):
+            assert any(path.is_relative_to(mount) for mount in mounted), path

@@ -1,4 +1,4 @@
-"""What an environment may change, the wiring of pipelines included."""
+"""Settings that an environment may change, including the wiring of pipelines."""
 
 from pathlib import Path
 
@@ -6,11 +6,11 @@ import pytest
 import yaml
 from kedro.framework.project import pipelines
 
-from coattend import configuration, environment, readers, studies
-from coattend.config_loader import ConfigLoader
+from coattend import readers, studies
+from coattend.config import BenchmarkParameters, EncoderParameters, ReaderParameters, entries, source, training_of
 from coattend.errors import CoattendError
-from coattend.parameters import BenchmarkParameters, EncoderParameters, ReaderParameters, training_of
 from coattend.settings import CONFIG_LOADER_ARGS
+from coattend.settings import ProjectConfigLoader as ConfigLoader
 
 OWN = {"poi_net": "albert_base", "duma": "albert_base", "recam": "albert_xxlarge", "multi_task": "albert_xxlarge"}
 """Paper to the encoder of its studies, but for those that follow."""
@@ -35,7 +35,7 @@ def parameters(project):
             return session.load_context().params
 
     yield load
-    environment.enter(project / "conf", "test")
+    source.enter(str(project / "conf"), "test")
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def quick():
     """The parameters of a quick look."""
     loader = ConfigLoader("conf", env="quick", **CONFIG_LOADER_ARGS)
     yield loader["parameters"]
-    environment.enter(Path("conf").resolve(), "test")
+    source.enter("conf", "test")
 
 
 def tokens_read(pipeline, namespace):
@@ -59,31 +59,31 @@ def tokens_read(pipeline, namespace):
 def test_the_papers_environment_wires_every_study_to_its_papers_encoder(parameters):
     loaded = parameters("paper")
     for name in studies.study_names():
-        paper = studies.study(name).file.stem
+        paper = studies.load_study(name).file.stem
         for key, entry in loaded["studies"][name]["variants"].items():
             if paper in OWN and key not in ("plain_bert", "duma_bert"):
-                wanted = OTHERS.get(name, OWN[paper])
-                assert ReaderParameters.model_validate(entry).encoder == wanted, (name, key)
+                encoder = OTHERS.get(name, OWN[paper])
+                assert ReaderParameters.model_validate(entry).encoder == encoder, (name, key)
     assert tokens_read("study_duma_table7", "study.duma_table7.dream") == {"dream.nltk_penn.albert.tokens"}
     assert tokens_read("study_dcn_plus_table2", "study.dcn_plus_table2.squad_v1") == {
         "squad_v1.nltk_penn.minilm.tokens"
     }
 
 
-@pytest.mark.parametrize(("env", "own"), [("studies", "minilm"), ("paper", "albert")])
-def test_poi_net_on_bert_stands_apart_from_the_rows_that_need_no_bert(parameters, env, own):
+@pytest.mark.parametrize(("env", "encoder"), [("studies", "minilm"), ("paper", "albert")])
+def test_poi_net_on_bert_stands_apart_from_the_rows_that_need_no_bert(parameters, env, encoder):
     parameters(env)
-    for name, tokenizer in (("poi_net_table4", own), ("poi_net_table4_bert", "bert_base")):
+    for name, tokenizer in (("poi_net_table4", encoder), ("poi_net_table4_bert", "bert_base")):
         for benchmark in ("race", "squad_v1"):
             read = tokens_read(f"study_{name}", f"study.{name}.{benchmark}")
             assert read == {f"{benchmark}.nltk_penn.{tokenizer}.tokens"}
-    (printed,) = studies.study("poi_net_table4_bert").parameters.printed
+    (printed,) = studies.load_study("poi_net_table4_bert").parameters.printed
     assert printed.numbers["plain"] == {
         "race": {"dev": 64.73},
         "squad_v1": {"dev": {"exact_match": 81.21, "f1": 88.84}},
     }
     assert printed.numbers["poi_net"]["race"] == {"dev": 68.02}
-    assert {one.encoder for one in studies.study("poi_net_table4").parameters.printed} == {"ALBERT-base"}
+    assert {result.encoder for result in studies.load_study("poi_net_table4").parameters.printed} == {"ALBERT-base"}
 
 
 ENVIRONMENTS = sorted(
@@ -95,18 +95,18 @@ ENVIRONMENTS = sorted(
 def test_every_variant_of_an_environment_can_be_trained_as_it_says(parameters, env):
     loaded, resolved = parameters(env), set()
     for name in studies.study_names():
-        about, given = studies.study(name).parameters, loaded["studies"][name]
-        for key, entry in given["variants"].items():
+        study, content = studies.load_study(name).parameters, loaded["studies"][name]
+        for key, entry in content["variants"].items():
             variant = ReaderParameters.model_validate(entry)
             encoder = EncoderParameters.model_validate(loaded["encoders"][variant.encoder])
             assert encoder.tokenizer in loaded["tokenizers"]
             recurrent = readers.encoder_of(variant.reader) == "recurrent"
-            for benchmark in about.benchmarks_of(key):
-                asked = BenchmarkParameters.model_validate(given["benchmarks"][benchmark])
-                training = training_of(asked, variant, recurrent=recurrent)
-                assert training.seeds == given["about"].seeds
-                assert about.search is None or training.selection == "held_out"
-                head = readers.head_for(variant.reader, asked.answerable, variant.head)
+            for benchmark in study.benchmarks_of(key):
+                settings = BenchmarkParameters.model_validate(content["benchmarks"][benchmark])
+                training = training_of(settings, variant, recurrent=recurrent)
+                assert training.seeds == content["about"].seeds
+                assert study.search is None or training.selection == "held_out"
+                head = readers.head_for(variant.reader, settings.answerable, variant.head)
                 if (variant.reader, head, repr(variant.options)) not in resolved:
                     readers.resolve(variant.reader, head=head, **variant.options)
                 resolved.add((variant.reader, head, repr(variant.options)))
@@ -117,22 +117,27 @@ def test_hyper_parameters_are_those_that_the_papers_print(parameters):
 
     def trained(study, variant, benchmark):
         entry = ReaderParameters.model_validate(loaded["studies"][study]["variants"][variant])
-        asked = BenchmarkParameters.model_validate(loaded["studies"][study]["benchmarks"][benchmark])
-        return training_of(asked, entry, recurrent=False)
+        settings = BenchmarkParameters.model_validate(loaded["studies"][study]["benchmarks"][benchmark])
+        return training_of(settings, entry, recurrent=False)
 
     for benchmark, epochs in {"dream": 4, "race": 2, "squad_v1": 2, "squad_v2": 2}.items():
         for variant in ("plain", "poi_net"):
-            found = trained("poi_net_table3", variant, benchmark)
-            assert (found.learning_rate, found.epochs, found.max_length, found.warmup) == (1e-5, epochs, 512, 0.1)
+            training = trained("poi_net_table3", variant, benchmark)
+            assert (training.learning_rate, training.epochs, training.max_length, training.warmup) == (
+                1e-5,
+                epochs,
+                512,
+                0.1,
+            )
     for benchmark, epochs in {"dream": 2, "race": 3}.items():
-        found = trained("duma_tables_2_4", "duma", benchmark)
-        assert (found.learning_rate, found.epochs, found.selection) == (1e-5, epochs, "dev")
+        training = trained("duma_tables_2_4", "duma", benchmark)
+        assert (training.learning_rate, training.epochs, training.selection) == (1e-5, epochs, "dev")
     assert trained("duma_table9", "p_to_q", "dream").patience == 3
     assert trained("multi_task_coarse_to_fine", "coarse", "dream").epochs == 1
     assert trained("aoa_results_cbt_ne", "aoa_reader", "cbt").embedding_l2 == 1e-4
     assert trained("aoa_results_cbt_ne", "as_reader", "cbt").embedding_l2 == 0
-    found = trained("recam_steps", "recam_duma", "recam")
-    assert (found.learning_rate, found.epochs, found.clip, found.max_length) == (5e-6, 3, 10, 150)
+    training = trained("recam_steps", "recam_duma", "recam")
+    assert (training.learning_rate, training.epochs, training.clip, training.max_length) == (5e-6, 3, 10, 150)
 
 
 GLOVE = ("file", "data/01_raw/vectors/glove.840B.300d.txt", False)
@@ -143,17 +148,17 @@ WORD2VEC = ("file", "data/01_raw/vectors/word2vec.128.txt", False)
 def test_readers_of_words_have_the_vectors_and_the_optimizer_that_their_papers_print(parameters):
     loaded = parameters("paper")
 
-    def found(study, variant):
-        about = loaded["studies"][study]
-        entry = ReaderParameters.model_validate(about["variants"][variant])
-        (benchmark,) = map(BenchmarkParameters.model_validate, about["benchmarks"].values())
+    def options_and_training(study, variant):
+        content = loaded["studies"][study]
+        entry = ReaderParameters.model_validate(content["variants"][variant])
+        (benchmark,) = map(BenchmarkParameters.model_validate, content["benchmarks"].values())
         head = readers.head_for(entry.reader, benchmark.answerable, entry.head)
         training = training_of(benchmark, entry, recurrent=True)
         return readers.resolve(entry.reader, head=head, **entry.options), training
 
     for study in (name for name in studies.study_names() if name.startswith("dcn_plus")):
         for variant in loaded["studies"][study]["variants"]:
-            options, training = found(study, variant)
+            options, training = options_and_training(study, variant)
             assert (options["vectors"], options["vectors_file"], options["train_vectors"]) == GLOVE
             assert (training.learning_rate, training.weight_decay, training.warmup) == (1e-3, 0, 0)
             assert (options["hidden"], options["iterations"], options["pool"]) == (200, 4, 16)
@@ -165,7 +170,7 @@ def test_readers_of_words_have_the_vectors_and_the_optimizer_that_their_papers_p
         "cbt_ne": (128, 2, 0.4),
         "cbt_cn": (128, 2, 0.4),
     }.items():
-        options, training = found(f"aoa_results_{study}", "ga_reader")
+        options, training = options_and_training(f"aoa_results_{study}", "ga_reader")
         assert (options["vectors"], options["vectors_file"], options["train_vectors"]) == WORD2VEC
         assert (options["hidden"], options["hops"], options["hop_dropout"]) == (hidden, hops, dropout)
         expected = (5e-4, 10, 0, 0)
@@ -175,17 +180,17 @@ def test_readers_of_words_have_the_vectors_and_the_optimizer_that_their_papers_p
         assert (options["vectors"], options["vectors_file"]) == file[:2]
 
 
-@pytest.mark.parametrize("name", [name for name in configuration.benchmark_names() if name != "sample"])
+@pytest.mark.parametrize("name", [name for name in entries.benchmark_names() if name != "sample"])
 def test_a_quick_look_is_quick_for_readers_of_words_and_on_large_benchmarks_too(quick, name):
-    asked = BenchmarkParameters.model_validate(quick["benchmarks"][name])
-    for recurrent in (False, True) if asked.trained_on is None else ():
-        training = training_of(asked, ReaderParameters(name="any", reader="any"), recurrent=recurrent)
+    settings = BenchmarkParameters.model_validate(quick["benchmarks"][name])
+    for recurrent in (False, True) if settings.trained_on is None else ():
+        training = training_of(settings, ReaderParameters(name="any", reader="any"), recurrent=recurrent)
         assert (training.seeds, training.epochs, training.max_questions) == ((0,), 1, 600)
-    splits = dict.fromkeys((place.partition("/")[0] for place in asked.published), 0.0)
-    for place, numbers in asked.published.items():
+    splits = dict.fromkeys((group.partition("/")[0] for group in settings.published), 0.0)
+    for group, numbers in settings.published.items():
         # What a whole split has counts, or else what its subsets have together.
-        if "/" not in place or place.partition("/")[0] not in asked.published:
-            splits[place.partition("/")[0]] += asked.scored * numbers.get("questions", 0)
+        if "/" not in group or group.partition("/")[0] not in settings.published:
+            splits[group.partition("/")[0]] += settings.scored * numbers.get("questions", 0)
     assert all(count < 2100 for split, count in splits.items() if split in ("dev", "test"))
 
 
@@ -198,10 +203,10 @@ def test_an_environment_that_asks_a_share_has_tables_of_its_own():
 
 def test_a_readers_encoder_can_be_an_environments(parameters):
     parameters("paper")
-    assert configuration.reader_entry("poi_net")["encoder"] == "albert_base"
+    assert entries.reader_entry("poi_net")["encoder"] == "albert_base"
     assert tokens_read("training", "dream.poi_net") == {"dream.nltk_penn.albert.tokens"}
     parameters("test")
-    assert "encoder" not in configuration.reader_entry("poi_net")
+    assert "encoder" not in entries.reader_entry("poi_net")
     assert tokens_read("training", "dream.poi_net") == {"dream.nltk_penn.minilm.tokens"}
 
 

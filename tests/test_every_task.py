@@ -8,7 +8,6 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from coattend.errors import CoattendError
 from coattend.evaluation import squad
 
 DATA = "ingestion,tagging,tokenization"
@@ -42,10 +41,10 @@ def run(project):
     from kedro.framework.project import pipelines, settings
     from kedro.framework.startup import bootstrap_project
 
-    from coattend import configuration
+    from coattend.config import entries
 
     def start(stages, *namespaces):
-        configuration._read_entries.cache_clear()
+        entries.forget()
         bootstrap_project(project)
         pipelines.configure("coattend.pipeline_registry")
         with settings.SESSION_CLASS.create(project_path=project, env="test") as session:
@@ -73,12 +72,12 @@ def test_spans_in_windows_and_another_benchmark(add, run, project, reader):
     run("training", f"stories.{reader}")
     run("evaluation,submission", f"stories.{reader}", f"shifts.{reader}")
 
-    own, folder = results(project, "stories", reader)
-    other, elsewhere = results(project, "shifts", reader)
-    assert (own["benchmark"], other["benchmark"]) == ("stories", "shifts")
-    assert own["trials"][0]["trial_id"] == other["trials"][0]["trial_id"]
+    stories, folder = results(project, "stories", reader)
+    shifts, elsewhere = results(project, "shifts", reader)
+    assert (stories["benchmark"], shifts["benchmark"]) == ("stories", "shifts")
+    assert stories["trials"][0]["trial_id"] == shifts["trials"][0]["trial_id"]
     for metric in ("exact", "f1"):
-        assert other["splits"]["test"]["again"][metric]["mean"] == own["splits"]["dev"]["all"][metric]["mean"]
+        assert shifts["splits"]["test"]["again"][metric]["mean"] == stories["splits"]["dev"]["all"][metric]["mean"]
 
     answers = json.loads((folder / "submission" / "dev-seed0.json").read_text())
     assert answers == json.loads((elsewhere / "submission" / "again-test-seed0.json").read_text())
@@ -88,9 +87,9 @@ def test_spans_in_windows_and_another_benchmark(add, run, project, reader):
         for article in json.loads(path.read_text())["data"]
     ]
     official = squad.score(answers, dataset, version="v2.0")
-    assert official["total"] == own["splits"]["dev"]["all"]["questions"]
-    assert official["f1"] == pytest.approx(own["splits"]["dev"]["all"]["f1"]["mean"])
-    assert official["exact"] == pytest.approx(own["splits"]["dev"]["all"]["exact"]["mean"])
+    assert official["total"] == stories["splits"]["dev"]["all"]["questions"]
+    assert official["f1"] == pytest.approx(stories["splits"]["dev"]["all"]["f1"]["mean"])
+    assert official["exact"] == pytest.approx(stories["splits"]["dev"]["all"]["exact"]["mean"])
     passages = pq.read_table(project / "data/test/02_intermediate/stories/passages.parquet").to_pylist()
     rows = pq.read_table(folder / "predictions.parquet").to_pylist()
     again = {row["question_id"]: row for row in pq.read_table(elsewhere / "predictions.parquet").to_pylist()}
@@ -113,8 +112,8 @@ def own_rows(split, numbers):
     for number in numbers:
         right, count = PLACES[number % 2], (2, 3, 5)[number % 3]
         passage = f"Ann left the lamp for {number} days. Then the lamp stood {right} , and Bob slept."
-        asked = {"passage": passage, "id": f"{split}{number}", "question": "Where is the lamp?"}
-        yield asked | {"options": list(PLACES[:count]), "answer": right}, asked | {"answer": right, "start": None}
+        shared = {"passage": passage, "id": f"{split}{number}", "question": "Where is the lamp?"}
+        yield shared | {"options": list(PLACES[:count]), "answer": right}, shared | {"answer": right, "start": None}
 
 
 def write_own(path, rows):
@@ -124,31 +123,33 @@ def write_own(path, rows):
     elif path.suffix == ".jsonl":
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     else:
-        cells = [row | {f"option_{n}": one for n, one in enumerate(row.pop("options", []), 1)} for row in rows]
+        cells = [row | {f"option_{n}": option for n, option in enumerate(row.pop("options", []), 1)} for row in rows]
         with path.open("w", newline="") as file:
             writer = csv.DictWriter(file, list({name: None for row in cells for name in row}))
             writer.writeheader()
             writer.writerows(cells)
 
 
-@pytest.mark.parametrize("suffixes", [("csv", "parquet", "jsonl"), ("parquet", "jsonl", "csv")])
+@pytest.mark.parametrize(
+    "suffixes", [("csv", "parquet", "jsonl"), pytest.param(("parquet", "jsonl", "csv"), marks=pytest.mark.slow)]
+)
 def test_own_questions_in_files_of_every_kind_go_through_every_stage(add, run, project, suffixes):
     numbers = {"train": range(30), "dev": range(40, 46), "test": range(50, 56)}
     files = {split: [f"{split}.{suffix}"] for split, suffix in zip(numbers, suffixes, strict=True)}
-    for place, task in enumerate(("options", "span")):
+    for index, task in enumerate(("options", "span")):
         for split, (name,) in files.items():
-            rows = [row[place] for row in own_rows(split, numbers[split])]
+            rows = [row[index] for row in own_rows(split, numbers[split])]
             write_own(project / "data/01_raw" / task / name, rows)
         add(f"own_{task}", tasks=[task], sources=[{"format": "custom", "folder": task, "files": files}])
     run(DATA, "own_options", "own_span")
     run("training,evaluation", "own_options.plain", "own_span.plain")
-    found, folder = results(project, "own_options")
-    assert {split: groups["all"]["questions"] for split, groups in found["splits"].items()} == {"dev": 6, "test": 6}
+    metrics, folder = results(project, "own_options")
+    assert {split: groups["all"]["questions"] for split, groups in metrics["splits"].items()} == {"dev": 6, "test": 6}
     rows = pq.read_table(folder / "predictions.parquet").to_pylist()
     assert sorted(len(row["scores"]) for row in rows) == [2] * 4 + [3] * 4 + [5] * 4
     assert all(row["prediction"] == PLACES[row["label"]] for row in rows)
-    found, folder = results(project, "own_span")
-    assert {split: groups["all"]["questions"] for split, groups in found["splits"].items()} == {"dev": 6, "test": 6}
+    metrics, folder = results(project, "own_span")
+    assert {split: groups["all"]["questions"] for split, groups in metrics["splits"].items()} == {"dev": 6, "test": 6}
     passages = pq.read_table(project / "data/test/02_intermediate/own_span/passages.parquet")["text"].to_pylist()
     spans = pq.read_table(folder / "predictions.parquet")["prediction"].to_pylist()
     assert len(spans) == 12
@@ -158,7 +159,7 @@ def test_own_questions_in_files_of_every_kind_go_through_every_stage(add, run, p
 def test_training_on_another_benchmark_is_not_offered(add, run):
     add("stories", tasks=["span"], sources=[SQUAD | {"files": {"train": ["train-*.json"]}}])
     add("shifts", tasks=["span"], sources=[SQUAD | {"files": {"test": ["dev-*.json"]}}], trained_on="stories")
-    with pytest.raises(CoattendError, match=r"no namespace 'shifts.plain'"):
+    with pytest.raises(ValueError, match=r"'shifts.plain'"):
         run("training", "shifts.plain")
 
 
@@ -170,9 +171,9 @@ def test_words_as_options_are_ranked_again(add, run, project):
     run(DATA, "gaps")
     run("training,evaluation", "gaps.plain")
     run("reporting", "gaps")
-    found, folder = results(project, "gaps")
-    assert found["task"] == "word"
-    assert set(found["splits"]["dev"]) == {"all", "NE", "CN"}
+    summary, folder = results(project, "gaps")
+    assert summary["task"] == "word"
+    assert set(summary["splits"]["dev"]) == {"all", "NE", "CN"}
     questions = pq.read_table(project / "data/test/02_intermediate/gaps/questions.parquet").to_pylist()
     candidates = {row["question_id"]: row["options"] for row in questions}
     rows = pq.read_table(folder / "predictions.parquet").to_pylist()
@@ -180,8 +181,8 @@ def test_words_as_options_are_ranked_again(add, run, project):
     assert all(row["prediction"] == candidates[row["question_id"]][row["label"]] for row in rows)
     texts = pq.read_table(project / "data/test/03_primary/gaps/texts").to_pylist()
     filled = {row["text"] for row in texts if row["kind"] == "filled"}
-    one = questions[0]
-    assert {one["question"].replace("_", option) for option in one["options"]} <= filled
+    question = questions[0]
+    assert {question["question"].replace("_", option) for option in question["options"]} <= filled
 
     run("reranking", "gaps.plain")
     again = pq.read_table(folder / "reranked.parquet").to_pylist()
@@ -191,7 +192,7 @@ def test_words_as_options_are_ranked_again(add, run, project):
         best = sorted(range(len(before["scores"])), key=lambda k: -before["scores"][k])[:5]
         assert after["label"] in best
     changed = json.loads((folder / "reranking.json").read_text())
-    for group, metrics in found["splits"]["dev"].items():
+    for group, metrics in summary["splits"]["dev"].items():
         (seed,) = changed["splits"]["dev"][group]["seeds"].values()
         assert seed["before"] == pytest.approx(metrics["accuracy"]["mean"])
         assert seed["before"] <= seed["right_among_n_best"]
@@ -263,8 +264,12 @@ def test_a_recam_submission_numbers_questions_as_its_file(add, run, project):
         | {f"option_{k}": word for k, word in enumerate(("hall", "attic", "garden", "sea", "sky"))}
         for n in range(30)
     ]
-    for name, some in (("Task_1_Imperceptibility", rows[:22]), ("Task_1_dev", rows[20:]), ("Task_2_dev", rows[:3])):
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in some))
+    for name, file_rows in (
+        ("Task_1_Imperceptibility", rows[:22]),
+        ("Task_1_dev", rows[20:]),
+        ("Task_2_dev", rows[:3]),
+    ):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in file_rows))
     (folder / "Task_2_Nonspecificity.jsonl").write_text(json.dumps(rows[9]) + "\n")
     run(DATA, "recam")
     questions = pq.read_table(project / "data/test/02_intermediate/recam/questions.parquet").to_pylist()
@@ -277,6 +282,6 @@ def test_a_recam_submission_numbers_questions_as_its_file(add, run, project):
     _, folder = results(project, "recam")
     with (folder / "submission" / "task_1-dev-seed0.csv").open() as file:
         written = list(csv.DictReader(file))
-    asked = [row["question_id"] for row in questions if (row["subset"], row["split"]) == ("task 1", "dev")]
+    dev_ids = [row["question_id"] for row in questions if (row["subset"], row["split"]) == ("task 1", "dev")]
     labels = {row["question_id"]: row["label"] for row in pq.read_table(folder / "predictions.parquet").to_pylist()}
-    assert [(int(row["id"]), int(row["label"])) for row in written] == [(n, labels[q]) for n, q in enumerate(asked)]
+    assert [(int(row["id"]), int(row["label"])) for row in written] == [(n, labels[q]) for n, q in enumerate(dev_ids)]

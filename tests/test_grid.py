@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from coattend import configuration, readers, studies
-from coattend.parameters import ReaderParameters
+from coattend import readers, studies
+from coattend.config import ReaderParameters, entries
 from coattend.readers import registry
 
 LEFT_OUT = {
@@ -24,48 +24,52 @@ LEFT_OUT = {
 
 def rows(task):
     """The readers of a study of the grid by what they are called there."""
-    one = studies.study(f"grid_{task}")
-    return {name: ReaderParameters.model_validate(one.entry(name)) for name in one.parameters.variants}
+    study = studies.load_study(f"grid_{task}")
+    return {name: ReaderParameters.model_validate(study.entry(name)) for name in study.parameters.variants}
 
 
 @pytest.mark.parametrize("task", LEFT_OUT)
 def test_no_interaction_is_forgotten(task):
-    found = [registry.find(row.reader).interaction for row in rows(task).values()]
-    assert sorted([*found, *LEFT_OUT[task]]) == registry.interactions()
+    interactions = [registry.find(row.reader).interaction for row in rows(task).values()]
+    assert sorted([*interactions, *LEFT_OUT[task]]) == registry.interactions()
 
 
 @pytest.mark.parametrize("task", LEFT_OUT)
 def test_what_is_left_out_cannot_answer(task):
-    able = {one.interaction for one in readers.capabilities() if one.task == task and one.reason is None}
+    able = {
+        capability.interaction
+        for capability in readers.capabilities()
+        if capability.task == task and capability.reason is None
+    }
     assert able == set(registry.interactions()) - set(LEFT_OUT[task])
 
 
 @pytest.mark.parametrize("task", LEFT_OUT)
 def test_every_row_answers_its_task_with_parts_that_fit(task):
     for name, row in rows(task).items():
-        head = row.head or registry.own_head(row.reader)
+        head = row.head or registry.select_head(row.reader)
         assert readers.task_of(head) == task, name
         assert readers.resolve(row.reader, head=head, **row.options), name
 
 
 @pytest.mark.parametrize("task", LEFT_OUT)
 def test_rows_have_one_encoder_whatever_an_environment_gives_to_some_readers(task):
-    known = {name: configuration.reader_entry(name) | {"encoder": "albert_base"} for name in readers.names()}
-    one = studies.study(f"grid_{task}")
-    assert {one.entry(name, known)["encoder"] for name in one.parameters.variants} == {"minilm"}
+    overrides = {name: entries.reader_entry(name) | {"encoder": "albert_base"} for name in readers.names()}
+    study = studies.load_study(f"grid_{task}")
+    assert {study.entry(name, overrides)["encoder"] for name in study.parameters.variants} == {"minilm"}
 
 
 @pytest.mark.parametrize("task", LEFT_OUT)
 def test_the_baseline_is_the_plain_reader(task):
-    assert rows(task)[studies.study(f"grid_{task}").parameters.baseline].reader == "plain"
+    assert rows(task)[studies.load_study(f"grid_{task}").parameters.baseline].reader == "plain"
 
 
 def test_words_are_read_by_recurrent_readers_where_papers_do():
-    named = {name: registry.find(name) for name in readers.names()}
+    registered = {name: registry.find(name) for name in readers.names()}
     papers = {
-        one.interaction
-        for one in named.values()
-        if {"word", "vocabulary"} & set(one.heads) and one.encoder == "recurrent"
+        reader.interaction
+        for reader in registered.values()
+        if {"word", "vocabulary"} & set(reader.heads) and reader.encoder == "recurrent"
     }
     for row in rows("word").values():
         encoder = "recurrent" if registry.find(row.reader).interaction in papers else "transformer"
@@ -80,16 +84,16 @@ def sample_alone(project):
     """The grid without its real benchmarks."""
     file = project / "conf" / "base" / "studies" / "grid.yml"
     file.write_text(re.sub(r"benchmarks: \[sample, \w+\]", "benchmarks: [sample]", file.read_text()))
-    studies.forget()
+    studies.forget_studies()
     yield project / "data" / "test" / "08_reporting" / "studies"
-    studies.forget()
+    studies.forget_studies()
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("task", LEFT_OUT)
 def test_every_row_is_trained_on_the_tiny_sample(task, sample_alone, kedro_run):
-    few = {"sample": {"training": {"max_questions": 8, "evaluations": 1}}}
-    kedro_run(f"study_grid_{task}", study={"seeds": [0]}, benchmarks=few)
+    overrides = {"sample": {"training": {"max_questions": 8, "evaluations": 1}}}
+    kedro_run(f"study_grid_{task}", study={"seeds": [0]}, benchmarks=overrides)
     findings = json.loads((sample_alone / f"grid_{task}" / "findings.json").read_text())
     assert not findings["failures"]
     assert {row["variant"] for row in findings["rows"]} == set(rows(task))

@@ -18,25 +18,25 @@ SMALL_DCN_PLUS = "readers.dcn_plus.hidden=16,readers.dcn_plus.pool=4,readers.dcn
 
 
 def metrics(folder, reader):
-    found = json.loads((folder / f"07_model_output/sample/{reader}/metrics.json").read_text())
-    trial = found["trials"][0]
+    report = json.loads((folder / f"07_model_output/sample/{reader}/metrics.json").read_text())
+    trial = report["trials"][0]
     points = [(point["step"], point["loss"], point["held_out"]) for point in trial["curve"]]
-    return found["splits"], trial["trial_id"], trial["held_out"], points
+    return report["splits"], trial["trial_id"], trial["held_out"], points
 
 
 @pytest.fixture
 def data(kedro):
-    done = kedro("run", "--pipelines", "ingestion,tagging,tokenization", "--namespaces", "sample", "--env", "test")
-    assert done.returncode == 0, done.stderr
+    completed = kedro("run", "--pipelines", "ingestion,tagging,tokenization", "--namespaces", "sample", "--env", "test")
+    assert completed.returncode == 0, completed.stderr
 
 
 @pytest.mark.parametrize(
-    ("reader", "more"), [("plain", ""), ("dcn_plus", f",{SMALL_DCN_PLUS}")], ids=["plain", "dcn_plus"]
+    ("reader", "extra_params"), [("plain", ""), ("dcn_plus", f",{SMALL_DCN_PLUS}")], ids=["plain", "dcn_plus"]
 )
-def test_a_killed_training_ends_with_the_same_metrics(kedro, project, data, reader, more):
+def test_a_killed_training_ends_with_the_same_metrics(kedro, project, data, reader, extra_params):
     """DCN+ draws answers by lot in training and drops words: those go on as they would have, too."""
     options = ["--pipelines", "training,evaluation", "--namespaces", f"sample.{reader}", "--env", "test"]
-    options += ["--params", LONGER + more]
+    options += ["--params", LONGER + extra_params]
     command = [Path(sys.executable).parent / "kedro", "run", *options]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "200", "PYTHONUNBUFFERED": "1"}
     scored = 0

@@ -12,8 +12,8 @@ def scored(empty_project, run_empty):
     """Scores on dev, over everything, of a reader with its own parameters and others that are given."""
     run_empty("ingestion,tagging,tokenization", "sample", env="local")
 
-    def train(reader, **given):
-        run_empty("training,evaluation", f"sample.{reader}", env="local", readers={reader: given})
+    def train(reader, **options):
+        run_empty("training,evaluation", f"sample.{reader}", env="local", readers={reader: options})
         metrics = json.loads((empty_project / f"data/07_model_output/sample/{reader}/metrics.json").read_text())
         return metrics["splits"]["dev"]["all"]
 
@@ -26,10 +26,10 @@ def test_options_are_learned(scored):
 
 def test_spans_are_learned(scored):
     # Half as long again as by default, so that it does not hang on the processor's roundings.
-    found = scored("poi_net_span", training={"epochs": 6})
-    assert found["f1"]["low"] > 40  # Answering nothing scores 33.
-    assert found["has_answer_f1"]["low"] > 15  # There it scores 0.
-    assert found["answerability_auroc"] > 60
+    scores = scored("poi_net_span", training={"epochs": 6})
+    assert scores["f1"]["low"] > 40  # Answering nothing scores 33.
+    assert scores["has_answer_f1"]["low"] > 15  # There it scores 0.
+    assert scores["answerability_auroc"] > 60
 
 
 def test_missing_words_are_learned(scored):
@@ -38,5 +38,5 @@ def test_missing_words_are_learned(scored):
 
 def test_spans_are_learned_without_a_pretrained_encoder(scored):
     training = {"epochs": 12, "learning_rate": 2e-3}
-    found = scored("dcn", hidden=100, pool=8, dropout=0.3, training=training)
-    assert found["f1"]["low"] > 50  # Answering nothing scores 33.
+    scores = scored("dcn", hidden=100, pool=8, dropout=0.3, training=training)
+    assert scores["f1"]["low"] > 50  # Answering nothing scores 33.

@@ -33,8 +33,8 @@ def execute(project, monkeypatch, tmp_path):
     shutil.copytree(ROOT / "notebooks", project / "notebooks")
 
     def run(notebook: NotebookNode, folder: str = "notebooks") -> NotebookNode:
-        place = {"metadata": {"path": str(project / folder)}}
-        return NotebookClient(notebook, kernel_name="python3", timeout=600, resources=place).execute()
+        resources = {"metadata": {"path": str(project / folder)}}
+        return NotebookClient(notebook, kernel_name="python3", timeout=600, resources=resources).execute()
 
     return run
 
@@ -44,7 +44,7 @@ def outputs(notebook: NotebookNode) -> list[NotebookNode]:
 
 
 def printed(notebook: NotebookNode) -> str:
-    """What the cells print, and their results as text without the terminal's colours."""
+    """Return printed output and results of the cells as text, without terminal colours."""
     texts = [output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs(notebook)]
     return re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(texts))
 
@@ -69,24 +69,24 @@ def test_no_output_and_no_path_of_a_machine_is_kept(name):
 
 @pytest.mark.parametrize("folder", [".", "notebooks"])
 def test_a_benchmark_is_explored_wherever_jupyter_was_started(execute, project, folder):
-    done = execute(notebook_of("explore_a_benchmark"), folder)
-    (box,) = figures(done)
+    executed = execute(notebook_of("explore_a_benchmark"), folder)
+    (box,) = figures(executed)
     assert {trace["type"] for trace in box["data"]} == {"box"}
-    assert "max_length: 256" in printed(done)
+    assert "max_length: 256" in printed(executed)
     assert (project / "data" / "test" / "05_model_input" / "sample").is_dir()
     assert sorted(path.stem for path in (project / "notebooks").iterdir()) == NOTEBOOKS
 
 
 @pytest.mark.slow
 def test_two_readers_are_compared(execute, project):
-    done = execute(notebook_of("compare_two_readers"))
+    executed = execute(notebook_of("compare_two_readers"))
     reports = project / "data" / "test" / "08_reporting"
     results = json.loads((reports / "sample" / "results.json").read_text())
-    assert {name for name, one in results["readers"].items() if one["status"] == "scored"} == {"plain", "poi_net"}
+    assert {name for name, reader in results["readers"].items() if reader["status"] == "scored"} == {"plain", "poi_net"}
     (difference,) = results["differences"]
-    assert f"p = {difference['mcnemar_p']:.3f}" in printed(done)
-    assert re.search(rf"poi_net +plain +accuracy +{round(difference['mean'], 3)}\b", printed(done))
-    assert len(figures(done)) == 1
+    assert f"p = {difference['mcnemar_p']:.3f}" in printed(executed)
+    assert re.search(rf"poi_net +plain +accuracy +{round(difference['mean'], 3)}\b", printed(executed))
+    assert len(figures(executed)) == 1
     assert len(list((reports / "compare").glob("*_*/index.html"))) == 1
     assert (project / "mlflow.db").is_file()
     assert sorted(path.stem for path in (project / "notebooks").iterdir()) == NOTEBOOKS
@@ -100,14 +100,17 @@ def test_a_reader_is_added_and_changed(execute, project):
         new_code_cell('session.run(pipeline_names=["training"], namespaces=["sample.look_once"]);'),
         new_code_cell("print(folder)"),
     ]
-    done = execute(notebook)
+    executed = execute(notebook)
     results = json.loads((project / "data/test/08_reporting/sample/results.json").read_text())
-    assert {name for name, one in results["readers"].items() if one["status"] == "scored"} == {"plain", "look_once"}
-    assert "Did you mean 'sharpness'?" in printed(done)
-    assert len(figures(done)) == 1
+    assert {name for name, reader in results["readers"].items() if reader["status"] == "scored"} == {
+        "plain",
+        "look_once",
+    }
+    assert "Did you mean 'sharpness'?" in printed(executed)
+    assert len(figures(executed)) == 1
     trials = [json.loads(file.read_text()) for file in (project / "data/test/06_models/trials").glob("*/trial.json")]
     assert sorted(trial["reader"] for trial in trials) == ["look_once", "look_once", "plain"]
-    assert not Path(printed(done).split()[-1]).exists()
+    assert not Path(printed(executed).split()[-1]).exists()
 
 
 def test_the_reader_is_the_one_of_the_readme():

@@ -1,4 +1,4 @@
-"""What the README shows works as it stands there; its commands and links are tested with those of all pages."""
+"""Examples of the README work as printed; its commands and links are tested with those of all pages."""
 
 import os
 import re
@@ -9,9 +9,10 @@ from pathlib import Path
 import yaml
 
 from coattend import readers
-from coattend.benchmarks import custom
-from coattend.configuration import complete_reader
-from coattend.parameters import ReaderParameters
+from coattend.config import ReaderParameters
+from coattend.config.entries import complete_reader
+from coattend.data.formats import custom
+from coattend.readers.zoo import ZOO
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -49,9 +50,8 @@ def test_the_csv_that_it_shows_can_be_read(tmp_path):
 
 def test_every_reader_has_its_line():
     table = README.partition("## Readers\n\n")[2].partition("\n\n")[0]
-    own = {file.stem for file in (Path(readers.__file__).parent / "named").glob("[!_]*.py")}
     first = [line.split("|")[1] for line in table.splitlines()]
-    assert own == set(re.findall(r"`(\w+)`", "".join(first)))
+    assert set(ZOO) == set(re.findall(r"`(\w+)`", "".join(first)))
 
 
 def entries():
@@ -66,7 +66,7 @@ def entries():
 
 
 def test_readers_with_entries_of_their_own_can_be_built():
-    found = {name: ReaderParameters.model_validate(complete_reader(name, entry)) for name, entry in entries()}
-    assert {"duma_roberta", "poi_net_word", "mine"} <= set(found)
-    for entry in found.values():
+    built = {name: ReaderParameters.model_validate(complete_reader(name, entry)) for name, entry in entries()}
+    assert {"duma_roberta", "poi_net_word", "mine"} <= set(built)
+    for entry in built.values():
         assert readers.resolve(entry.reader, head=entry.head, **entry.options)

@@ -54,21 +54,23 @@ def test_readers_of_every_task_from_raw_text_to_the_page(results, kedro_run):
     kedro_run("reporting", "sample")
 
     questions = pq.read_table(results / "02_intermediate/sample/questions.parquet").to_pylist()
-    asked = {row["question_id"]: row for row in questions if row["split"] == "dev"}
+    dev_questions = {row["question_id"]: row for row in questions if row["split"] == "dev"}
     passages = pq.read_table(results / "02_intermediate/sample/passages.parquet").to_pylist()
     texts = {row["passage_id"]: row["text"] for row in passages}
     page = (results / "08_reporting/sample/index.html").read_text()
     for name in ENTRIES:
         task = TASKS.get(name, "word")
-        found = predictions(results, name)
-        assert {row["question_id"] for row in found} == {key for key, row in asked.items() if row["task"] == task}
+        answers = predictions(results, name)
+        assert {row["question_id"] for row in answers} == {
+            key for key, row in dev_questions.items() if row["task"] == task
+        }
         metrics = json.loads((results / f"07_model_output/sample/{name}/metrics.json").read_text())
         assert metrics["task"] == task
         measure = metrics["splits"]["dev"]["all"]["f1" if task == "span" else "accuracy"]["mean"]
-        assert measure == pytest.approx(100 * sum(row["f1"] for row in found) / len(found))
+        assert measure == pytest.approx(100 * sum(row["f1"] for row in answers) / len(answers))
         assert name in page
-        for row in found:
-            question = asked[row["question_id"]]
+        for row in answers:
+            question = dev_questions[row["question_id"]]
             _check(name, row, question, texts[question["passage_id"]])
 
     _check_models(results, questions, texts)
@@ -82,7 +84,7 @@ def test_readers_of_every_task_from_raw_text_to_the_page(results, kedro_run):
 
 
 def _check(name, row, question, passage):
-    """What a reader of each kind says."""
+    """Check the answers of a reader for its task."""
     if name == "aoa_document":
         assert row["prediction"] in passage.split()
         assert row["scores"] is row["label"] is None
@@ -169,7 +171,7 @@ def test_a_readers_own_difference_comes_last_and_is_refused_in_its_own_place(res
 
 
 @pytest.mark.parametrize(
-    ("reader", "other", "message"),
+    ("reader", "settings", "message"),
     [
         (
             "plain",
@@ -184,7 +186,9 @@ def test_a_readers_own_difference_comes_last_and_is_refused_in_its_own_place(res
         ),
     ],
 )
-def test_what_cannot_be_built_is_refused_before_a_run_is_tracked(results, kedro_run, project, reader, other, message):
+def test_what_cannot_be_built_is_refused_before_a_run_is_tracked(
+    results, kedro_run, project, reader, settings, message
+):
     with pytest.raises(CoattendError, match=message):
-        kedro_run("training", f"sample.{reader}", readers={reader: other})
+        kedro_run("training", f"sample.{reader}", readers={reader: settings})
     assert not (project / "mlflow.db").exists()

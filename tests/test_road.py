@@ -14,6 +14,7 @@ from coattend.errors import CoattendError
 from coattend.readers.encoders.pretrained import encoder_folder
 
 DATA = "ingestion,tagging,tokenization"
+ROAD = {"plain": "options", "poi_net_span": "span", "plain_word": "word"}
 
 
 @pytest.fixture
@@ -34,19 +35,22 @@ def client(project):
 
 
 def runs(project, query=""):
-    experiments = [one.experiment_id for one in client(project).search_experiments()]
+    experiments = [experiment.experiment_id for experiment in client(project).search_experiments()]
     return client(project).search_runs(experiments, query)
 
 
-def test_the_whole_road(kedro_run, project, results):
-    kedro_run(DATA, "sample")
-    kedro_run("training,evaluation", "sample.plain,sample.poi_net_span")
-    kedro_run("reporting", "sample")
+def test_the_whole_road(run_minilm, project_of_minilm):
+    """With the real encoder: options, spans and words."""
+    project, results = project_of_minilm, project_of_minilm / "data" / "test"
+    run_minilm(DATA, "sample")
+    run_minilm("training,evaluation", ",".join(f"sample.{name}" for name in ROAD))
+    run_minilm("reporting", "sample")
 
-    predictions = pq.read_table(results / "07_model_output/sample/plain/predictions.parquet")
     questions = pq.read_table(results / "02_intermediate/sample/questions.parquet").to_pylist()
-    asked = {q["question_id"] for q in questions if q["task"] == "options" and q["split"] == "dev"}
-    assert set(predictions.column("question_id").to_pylist()) == asked
+    for reader, task in ROAD.items():
+        predictions = pq.read_table(results / f"07_model_output/sample/{reader}/predictions.parquet")
+        question_ids = {q["question_id"] for q in questions if q["task"] == task and q["split"] == "dev"}
+        assert set(predictions.column("question_id").to_pylist()) == question_ids
     metrics = json.loads((results / "07_model_output/sample/plain/metrics.json").read_text())
     accuracy = metrics["splits"]["dev"]["all"]["accuracy"]
     assert 0 <= accuracy["low"] <= accuracy["mean"] <= accuracy["high"] <= 100
@@ -57,7 +61,7 @@ def test_the_whole_road(kedro_run, project, results):
 
     assert {run.info.status for run in runs(project)} == {"FINISHED"}
     children = runs(project, "tags.kind = 'trial'")
-    assert {run.data.tags["reader"] for run in children} == {"plain", "poi_net_span"}
+    assert {run.data.tags["reader"] for run in children} == ROAD.keys()
     for child in children:
         assert "study" not in child.data.tags
         assert child.data.tags["mlflow.parentRunId"] in {run.info.run_id for run in runs(project)}
@@ -70,8 +74,7 @@ def test_the_whole_road(kedro_run, project, results):
     assert plain.data.metrics["dev.accuracy"] == pytest.approx(accuracy["mean"])
 
 
-def test_only_what_changed_is_trained(kedro_run, results):
-    kedro_run(DATA, "sample")
+def test_only_what_changed_is_trained(kedro_run, results, sample_project):
     kedro_run("training", "sample.plain")
     first, before = trials(results), written(results)
     kedro_run("training", "sample.plain")
@@ -82,36 +85,32 @@ def test_only_what_changed_is_trained(kedro_run, results):
     assert {path: time for path, time in written(results).items() if path in before} == before
 
 
-def test_the_same_seed_learns_the_same(kedro_run, results, project):
-    kedro_run(DATA, "sample")
+def test_the_same_seed_learns_the_same(kedro_run, results, sample_project):
     kedro_run("training,evaluation", "sample.poi_net")
     table = results / "07_model_output/sample/poi_net/predictions.parquet"
     first = pq.read_table(table)
-    (results / "06_models" / "trials").rename(project / "elsewhere")
+    (results / "06_models" / "trials").rename(sample_project / "elsewhere")
     kedro_run("training,evaluation", "sample.poi_net")
     assert pq.read_table(table).equals(first)
 
 
-def test_what_reads_a_part_of_its_questions_is_another_trial(kedro_run, results):
-    kedro_run(DATA, "sample")
+def test_what_reads_a_part_of_its_questions_is_another_trial(kedro_run, results, sample_project):
     for reads in ("all", "no_passage", "options_only", "shuffled_passage"):
         kedro_run("training,evaluation", "sample.plain", readers={"plain": {"training": {"reads": reads}}})
     assert len(trials(results)) == 4
 
 
-def test_training_leaves_the_smallest_numbers_of_this_process_alone(kedro_run):
-    kedro_run(DATA, "sample")
+def test_training_leaves_the_smallest_numbers_of_this_process_alone(kedro_run, sample_project):
     kedro_run("training", "sample.plain")
     assert np.float64(5e-324) * np.float64(1) > 0
 
 
-def test_a_failed_trial_says_why_and_leaves_nothing_running(kedro_run, project, results):
-    kedro_run(DATA, "sample")
+def test_a_failed_trial_says_why_and_leaves_nothing_running(kedro_run, sample_project, results):
     with pytest.raises(CoattendError, match="loss became"):
         kedro_run("training", "sample.plain", readers={"plain": {"training": {"learning_rate": 1e30}}})
     assert len(list((results / "06_models" / "trials").glob("*/failure.json"))) == 1
     assert not trials(results)
-    assert {run.info.status for run in runs(project)} == {"FAILED"}
+    assert {run.info.status for run in runs(sample_project)} == {"FAILED"}
 
 
 def test_data_stages_leave_no_run(kedro_run, project):
@@ -150,16 +149,18 @@ def test_a_misspelt_name_is_refused_with_the_right_one(kedro_run, project, argum
 
 def test_a_node_alone_is_found_in_whichever_pipeline_has_it(kedro, project):
     (project / "raw").mkdir()
-    done = kedro("run", "--nodes", "dream.ingest", "--env", "test", environment={"COATTEND_RAW": str(project / "raw")})
-    assert done.returncode == 1
-    assert "dream.ingest (1 of 1)" in done.stdout + done.stderr
-    assert "train.json" in done.stderr
+    completed = kedro(
+        "run", "--nodes", "dream.ingest", "--env", "test", environment={"COATTEND_RAW": str(project / "raw")}
+    )
+    assert completed.returncode == 1
+    assert "dream.ingest (1 of 1)" in completed.stdout + completed.stderr
+    assert "train.json" in completed.stderr
 
 
 def test_a_node_that_no_pipeline_has_is_refused(kedro):
-    done = kedro("run", "--nodes", "sample.ingest,sample.ingets", "--env", "test")
-    assert done.returncode == 1
-    assert "sample.ingets" in done.stdout + done.stderr
+    completed = kedro("run", "--nodes", "sample.ingest,sample.ingets", "--env", "test")
+    assert completed.returncode == 1
+    assert "sample.ingets" in completed.stdout + completed.stderr
 
 
 @pytest.mark.parametrize(
@@ -175,30 +176,27 @@ def test_what_decides_about_tables_cannot_be_changed_for_one_run(kedro_run, para
         kedro_run("training", "sample.plain", **params)
 
 
-def test_an_encoder_does_not_read_another_tokenizers_tokens(kedro_run, tmp_path):
+def test_an_encoder_does_not_read_another_tokenizers_tokens(kedro_run, tmp_path, sample_project):
     folder = tmp_path / "other"
     AutoTokenizer.from_pretrained(encoder_folder("embedded")).train_new_from_iterator(
         ["a few other words"], vocab_size=60
     ).save_pretrained(folder)
-    kedro_run(DATA, "sample")
     with pytest.raises(CoattendError, match=r"another tokenizer than the stored tokens.*profile of its own"):
         kedro_run("training", "sample.plain", encoders={"minilm": {"source": str(folder)}})
     # Tokens that another run stored under the same name.
     kedro_run("tokenization", "sample", tokenizers={"minilm": {"source": str(folder)}})
     with pytest.raises(CoattendError, match=r"another tokenizer than the stored tokens.*tokenization again"):
-        kedro_run("training", "sample.plain")
+        kedro_run("training", "sample.plain", encoders={"minilm": {"source": "embedded"}})
 
 
-def test_sequences_that_the_encoder_cannot_read_are_refused_before_training(kedro_run, results):
-    kedro_run(DATA, "sample")
+def test_sequences_that_the_encoder_cannot_read_are_refused_before_training(kedro_run, results, sample_project):
     with pytest.raises(CoattendError, match="encoder reads at most 512"):
         kedro_run("training", "sample.plain", benchmarks={"sample": {"training": {"max_length": 1024}}})
 
 
-def test_questions_that_leave_no_room_are_listed(kedro_run, results):
-    kedro_run(DATA, "sample")
-    few = {"sample": {"training": {"max_length": 18, "epochs": 0.1}}}
-    kedro_run("training,evaluation", "sample.plain", benchmarks=few)
+def test_questions_that_leave_no_room_are_listed(kedro_run, results, sample_project):
+    overrides = {"sample": {"training": {"max_length": 18, "epochs": 0.1}}}
+    kedro_run("training,evaluation", "sample.plain", benchmarks=overrides)
     table = pq.read_table(results / "07_model_output/sample/plain/rejected_questions.parquet").to_pylist()
     scored = [row for row in table if row["file"] == "sample, scored"]
     assert all("leave no room for a passage in 18" in row["reason"] for row in table)
@@ -210,38 +208,47 @@ def test_questions_that_leave_no_room_are_listed(kedro_run, results):
 
 
 def test_a_benchmark_without_questions_to_score_says_so(kedro_run):
-    kinds = ("dialogues", "exams", "summaries", "rows")
-    nothing = {"sample": {"generator": {kind: {"train": 20, "dev": 0} for kind in kinds}}}
+    subsets = ("dialogues", "exams", "summaries", "rows")
+    nothing = {"sample": {"generator": {subset: {"train": 20, "dev": 0} for subset in subsets}}}
     kedro_run(DATA, "sample", benchmarks=nothing)
     kedro_run("training", "sample.plain", benchmarks=nothing)
     with pytest.raises(CoattendError, match="no questions of the task 'options' to score"):
         kedro_run("evaluation", "sample.plain", benchmarks=nothing)
 
 
-def test_a_misspelt_environment_is_one_line(kedro):
-    done = kedro("run", "--env", "quik", "--pipelines", "ingestion")
-    told = " ".join((done.stdout + done.stderr).split())
-    assert done.returncode != 0
-    assert "there is no environment 'quik'. Did you mean 'quick'?" in told
-    assert "Traceback" not in told
+def test_a_misspelt_environment_is_refused_with_the_right_one(kedro_run):
+    with pytest.raises(CoattendError, match=r"there is no environment 'quik'\. Did you mean 'quick'\?"):
+        kedro_run("ingestion", env="quik")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("readers: {poinet: {turns: 5}}", "Did you mean 'poi_net'"),
+        ("benchmarks: {dreem: {shards: 5}}", "Did you mean 'dream'"),
+    ],
+)
+def test_a_misspelt_name_in_a_parameter_file_is_refused_with_the_right_one(kedro_run, project, content, message):
+    (project / "conf" / "local" / "parameters.yml").write_text(content)
+    with pytest.raises(CoattendError, match=message):
+        kedro_run("ingestion", "sample", env="local")
 
 
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
         ("local/parameters.yml", "readers: {poinet: {turns: 5}}", "Did you mean 'poi_net'"),
-        ("local/parameters.yml", "benchmarks: {dreem: {shards: 5}}", "Did you mean 'dream'"),
         ("base/parameters/benchmarks/mine.yml", "benchmarks: {mine: {title: Mine}}", "mine.yml, tasks"),
         ("base/parameters/benchmarks/mine.yml", "benchmarks: {mine: [}", "is not YAML.*line 1"),
     ],
 )
 def test_a_mistake_in_a_parameter_file_is_one_line(kedro, project, file, content, message):
     (project / "conf" / file).write_text(content)
-    done = kedro("run", "--pipelines", "ingestion", "--namespaces", "sample")
-    assert done.returncode != 0
-    told = " ".join((done.stdout + done.stderr).split())
-    assert re.search(message, told), told
-    assert "Traceback" not in told
+    completed = kedro("run", "--pipelines", "ingestion", "--namespaces", "sample")
+    assert completed.returncode != 0
+    output = " ".join((completed.stdout + completed.stderr).split())
+    assert re.search(message, output), output
+    assert "Traceback" not in output
 
 
 @pytest.mark.parametrize(

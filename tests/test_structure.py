@@ -9,7 +9,10 @@ from typing import get_type_hints
 
 import pytest
 import yaml
+from kedro.pipeline import Pipeline
+from kedro.validation.type_extractor import TypeExtractor
 
+from coattend.config import BenchmarkParameters, EncoderParameters, ReaderParameters
 from coattend.pipeline_registry import register_pipelines
 
 ROOT = Path(__file__).parents[1]
@@ -30,10 +33,10 @@ def matching(name, patterns):
 
 
 def test_imports_run_down():
-    done = subprocess.run(
+    completed = subprocess.run(
         [Path(sys.executable).parent / "lint-imports"], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stdout
+    assert completed.returncode == 0, completed.stdout
 
 
 def test_every_dataset_has_a_pattern_of_as_many_parts(pipelines):
@@ -55,17 +58,17 @@ def test_data_runs_down_the_layers(pipelines):
 
     @cache
     def layer(name):
-        found = [one for one in matching(name, tuple(entries)) if one.count(".") == name.count(".")]
-        shown = entries[found[0]].get("metadata", {}).get("kedro-viz", {}) if found else {}
-        return LAYERS.index(shown["layer"]) if "layer" in shown else None
+        patterns = [pattern for pattern in matching(name, tuple(entries)) if pattern.count(".") == name.count(".")]
+        metadata = entries[patterns[0]].get("metadata", {}).get("kedro-viz", {}) if patterns else {}
+        return LAYERS.index(metadata["layer"]) if "layer" in metadata else None
 
     for node in {node for pipeline in pipelines.values() for node in pipeline.nodes}:
         above, below = (
             [layer(name) for name in names if "params:" not in name] for names in (node.inputs, node.outputs)
         )
-        if any(place is not None for place in above) and any(place is not None for place in below):
+        if any(level is not None for level in above) and any(level is not None for level in below):
             lowest, highest = (
-                kind(p for p in places if p is not None) for kind, places in ((max, above), (min, below))
+                extreme(p for p in levels if p is not None) for extreme, levels in ((max, above), (min, below))
             )
             assert lowest <= highest, node.name
 
@@ -89,6 +92,15 @@ def test_kedro_can_read_the_types_of_every_node(pipelines):
         assert "return" in get_type_hints(getattr(function, "func", function))
 
 
+def test_kedro_validates_the_parameters_of_nodes(pipelines):
+    types = TypeExtractor(pipelines).extract_types_from_pipelines()
+    for name in {name for pipeline in pipelines.values() for name in pipeline.inputs() if name.startswith("params:")}:
+        folder, _, entry = name.removeprefix("params:").partition(".")
+        expected = {"benchmarks": BenchmarkParameters, "readers": ReaderParameters, "encoders": EncoderParameters}
+        if entry and folder in expected:
+            assert types[f"{folder}.{entry}"] is expected[folder], name
+
+
 def test_readers_stand_only_where_they_can_answer(pipelines):
     names = {node.name for node in pipelines["training"].nodes}
     assert "sample.poi_net_span.train" in names
@@ -107,23 +119,31 @@ def test_registration_imports_nothing_heavy():
         "import sys; from coattend.pipeline_registry import register_pipelines; register_pipelines(); "
         "print(sorted({'torch', 'transformers', 'nltk', 'mlflow', 'plotly', 'pandas', 'pyarrow'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    completed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert completed.stdout.strip() == "[]"
 
 
-def test_a_stage_is_put_together_without_the_others():
-    code = (
-        "import sys; from coattend.pipeline_registry import register_pipelines; "
-        "assert register_pipelines()['ingestion'].nodes; "
-        "print(sorted(name for name in sys.modules if name.startswith('coattend.pipelines.') and name.count('.') == 2))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['coattend.pipelines.ingestion', 'coattend.pipelines.shards']"
+def test_pipelines_are_kedros_own(pipelines):
+    assert {type(pipeline) for pipeline in pipelines.values()} == {Pipeline}
 
 
 def test_hooks_import_nothing_that_is_slow():
     code = (
         "import sys, coattend.hooks, coattend.tracking; print(sorted({'torch', 'mlflow', 'nltk'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    completed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert completed.stdout.strip() == "[]"
+
+
+def test_kedro_viz_can_read_the_sizes_of_files(tmp_path):
+    from kedro_viz.integrations.kedro.hooks_utils import compute_size
+
+    from coattend.io.checked import JSONDataset, TextDataset
+
+    datasets = {
+        "metrics": JSONDataset(filepath=str(tmp_path / "a.json")),
+        "page": TextDataset(filepath=f"{tmp_path}/b"),
+    }
+    for name, value in {"metrics": {"accuracy": 50}, "page": "text"}.items():
+        datasets[name].save(value)
+        assert compute_size(name, datasets) > 0

@@ -1,4 +1,4 @@
-"""What a run says: lines that can be read in a file, a summary at its end, and a status that is right."""
+"""Output of a run: lines that can be read in a file, a summary at the end, and the right exit status."""
 
 import json
 import re
@@ -14,11 +14,11 @@ def test_a_run_ends_with_what_came_out(run_trained, trained_sample, caplog):
     as_trained = {"sample": {"training": {"precision": "fp32"}}}
     run_trained("training,evaluation", "sample.poi_net", benchmarks=as_trained)
     metrics = json.loads((trained_sample / "data/test/07_model_output/sample/poi_net/metrics.json").read_text())
-    one = metrics["splits"]["dev"]["all"]["accuracy"]
+    accuracy = metrics["splits"]["dev"]["all"]["accuracy"]
     ended = [record.message for record in caplog.records if record.name == "coattend.hooks"]
-    score = f"dev accuracy {one['mean']:.1f} [{one['low']:.1f}, {one['high']:.1f}]"
-    told = re.fullmatch(rf"sample.poi_net  1 trial done before \((.*)\); {re.escape(score)}", ended[-4])
-    assert told and (trained_sample / "data/test/06_models/trials" / told[1] / "outcome.json").exists()
+    score = f"dev accuracy {accuracy['mean']:.1f} [{accuracy['low']:.1f}, {accuracy['high']:.1f}]"
+    match = re.fullmatch(rf"sample.poi_net  1 trial done before \((.*)\); {re.escape(score)}", ended[-4])
+    assert match and (trained_sample / "data/test/06_models/trials" / match[1] / "outcome.json").exists()
     assert ended[-3] == "Side by side: kedro run --pipelines reporting --namespaces sample"
     assert ended[-2] == "Runs, curves and models: make mlflow"
     assert ended[-1].startswith("Done in ")
@@ -41,10 +41,10 @@ def test_a_trial_that_fails_among_others_fails_the_run_when_all_else_is_done(run
     caplog.set_level("INFO")
     store = shared_project / "data/test/06_models/trials"
     run_shared("training", "sample.as_reader")
-    known = set(store.iterdir())
+    earlier = set(store.iterdir())
     changed = {"sample": {"training": {"seeds": [0, 1]}}}
     run_shared("training", "sample.as_reader", benchmarks=changed)
-    (trial,) = set(store.iterdir()) - known
+    (trial,) = set(store.iterdir()) - earlier
     (trial / "outcome.json").unlink()
     shutil.rmtree(trial / "model")
     (trial / "model").write_text("in the way")
@@ -56,11 +56,11 @@ def test_a_trial_that_fails_among_others_fails_the_run_when_all_else_is_done(run
 def test_output_that_is_no_terminal_is_plain_and_one_line_each(kedro):
     """And without a warning, from libraries neither, though a part of the pipeline alone is run."""
     ingestion = ["--pipelines", "ingestion", "--namespaces", "sample"]
-    done = kedro("run", "--env", "test", *ingestion, "--to-outputs", "sample.texts")
-    assert (done.returncode, done.stderr) == (0, "")
+    completed = kedro("run", "--env", "test", *ingestion, "--to-outputs", "sample.texts")
+    assert (completed.returncode, completed.stderr) == (0, "")
     stamped = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d INFO    \S")
-    assert [line for line in done.stdout.splitlines() if not stamped.match(line)] == []
-    assert "\x1b" not in done.stdout
+    assert [line for line in completed.stdout.splitlines() if not stamped.match(line)] == []
+    assert "\x1b" not in completed.stdout
 
 
 def test_a_mistake_is_one_line_and_status_1(kedro):
@@ -68,8 +68,8 @@ def test_a_mistake_is_one_line_and_status_1(kedro):
         (["--pipelines", "evaluatoin"], "Did you mean 'evaluation'?"),
         (["--pipelines", "share", "--params", "share.modl=x"], "Did you mean 'model'?"),
     ):
-        done = kedro("run", "--env", "test", *arguments)
-        assert done.returncode == 1
-        (line,) = done.stderr.splitlines()
+        completed = kedro("run", "--env", "test", *arguments)
+        assert completed.returncode == 1
+        (line,) = completed.stderr.splitlines()
         assert line.startswith("Error: ") and message in line
     assert kedro("run", "--nonsense").returncode == 2

@@ -2,12 +2,12 @@
 
 import click
 
-MOST_LISTED = 60
+MAX_LISTED = 60
 """Known names that an error lists."""
 
 
 class CoattendError(click.ClickException):
-    """What is wrong, where it is, and how to cure it.
+    """A mistake of the user: the problem, its place and its cure.
 
     The command line prints it as one line after ``Error:`` and exits with status 1.
 
@@ -25,7 +25,7 @@ class CoattendError(click.ClickException):
     def __str__(self) -> str:
         return self.message
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[object, ...]:
         # Worker processes send their errors home pickled; keyword arguments need this.
         return _rebuild, (type(self), self.problem, self.where, self.cure)
 
@@ -34,24 +34,24 @@ class WorkerError(CoattendError):
     """A worker process died, and what it was at has no result."""
 
 
-def _rebuild(cls: type, problem: str, where: str | None, cure: str | None) -> CoattendError:
+def _rebuild(cls: "type[CoattendError]", problem: str, where: str | None, cure: str | None) -> CoattendError:
     return cls(problem, where=where, cure=cure)
 
 
-def did_you_mean(word: str, known: list[str] | tuple[str, ...]) -> str:
+def did_you_mean(word: str, names: list[str] | tuple[str, ...]) -> str:
     """Suggest the nearest known name, or list all of them.
 
     Args:
         word: What the user wrote.
-        known: The names that exist.
+        names: The names that exist.
 
     Returns:
         A sentence such as ``Did you mean 'poi_net'?``.
     """
     import difflib
 
-    near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
     if near:
         return f"Did you mean {near[0]!r}?"
-    rest = f" and {len(known) - MOST_LISTED} more" if len(known) > MOST_LISTED else ""
-    return f"Known: {', '.join(sorted(known)[:MOST_LISTED])}{rest}"
+    rest = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
+    return f"Known: {', '.join(sorted(names)[:MAX_LISTED])}{rest}"

@@ -24,7 +24,7 @@ _ASSIGNED = re.compile(rf"(?<![\w.-])({_NAME})=[^\s&,;'\"]+", re.IGNORECASE)
 
 
 def is_credential(name: str) -> bool:
-    """Whether a name looks like that of a credential."""
+    """True if a name looks like that of a credential."""
     return _LOOKS_LIKE_ONE.fullmatch(_CAPITALS.sub("_", name)) is not None
 
 
@@ -36,11 +36,11 @@ def masked(value: Any) -> Any:
     """
     if isinstance(value, Mapping):
         return {
-            key: MASK if is_credential(str(key)) and one not in (None, "") else masked(one)
-            for key, one in value.items()
+            key: MASK if is_credential(str(key)) and entry not in (None, "") else masked(entry)
+            for key, entry in value.items()
         }
     if isinstance(value, list | tuple):
-        return [masked(one) for one in value]
+        return [masked(entry) for entry in value]
     return masked_text(value) if isinstance(value, str) else value
 
 

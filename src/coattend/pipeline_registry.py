@@ -1,17 +1,38 @@
-"""Every pipeline by name: the stages, one pipeline a benchmark, one a study, one for two trials, and the default.
+"""Every pipeline by name: the stages, one for each benchmark and each study, those about trials, and the default."""
 
-Pipelines are imported and put together when they are looked at: naming them all takes none of Arrow and pandas.
-"""
-
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, partial
-from importlib import import_module
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
 from kedro.pipeline import Pipeline
+from kedro.pipeline.node import Node
 
-from coattend import configuration, environment, readers, studies
-from coattend.study import Study
+from coattend import readers, studies
+from coattend.config import entries
+from coattend.config.entries import TextProfiles
+from coattend.config.source import current
+from coattend.pipelines import (
+    attention,
+    book_cloze,
+    champion,
+    compare,
+    download,
+    evaluation,
+    ingestion,
+    prediction,
+    profile,
+    reporting,
+    reranking,
+    results,
+    share,
+    study,
+    submission,
+    tagging,
+    tokenization,
+    training,
+    validate,
+    verify,
+)
+from coattend.pipelines.study.pipeline import VariantTables
+from coattend.studies.study import Study
 
 STAGES = (
     "ingestion",
@@ -28,16 +49,23 @@ STAGES = (
     "reporting",
     "champion",
 )
-OF_TRIALS = ("compare", "attention", "prediction", "verify", "share")
+TRIAL_PIPELINES: dict[str, Callable[[], Pipeline]] = {
+    "compare": compare.create_pipeline,
+    "attention": attention.create_pipeline,
+    "prediction": prediction.create_pipeline,
+    "verify": verify.create_pipeline,
+    "share": share.create_pipeline,
+}
 """Pipelines that learn from their parameters which trials they are about: any two, or one and a file of questions."""
 ON_REQUEST = ("download", "validate", "reranking", "champion")
 """Stages that are run by their names only: no benchmark's pipeline has them."""
 DEFAULT_BENCHMARK = "sample"
 DEFAULT_READERS = ("plain", "plain_span", "poi_net", "poi_net_span", "aoa_reader")
-"""What `kedro run` trains; the sample's other readers are run by their names."""
+"""Readers that `kedro run` trains; the sample's others are run by their names."""
 
-Part = tuple[str, Callable[[], Pipeline]]
-"""A stage, and what puts a benchmark's part of it together: of a thousand, a command looks at a few."""
+
+StageNodes = dict[str, list[Node]]
+"""A benchmark's nodes by stage."""
 
 
 def register_pipelines() -> dict[str, Pipeline]:
@@ -45,155 +73,114 @@ def register_pipelines() -> dict[str, Pipeline]:
     of their benchmarks) and those that belong together, ``results`` (a page of them all), ``compare`` and ``attention``
     for two trials of any benchmark, ``prediction`` for one and a file of questions, and ``__default__``: the sample
     with some readers of every task."""
-    parts = cache(_parts_of)
-    benchmarks, known = configuration.benchmark_names(), studies.study_names()
-
-    def stage(name: str) -> Pipeline:
-        return _joined([make() for benchmark in benchmarks for its, make in parts(benchmark) if its == name])
-
-    def benchmark(name: str) -> Pipeline:
-        return _joined([make() for stage, make in parts(name) if stage not in ON_REQUEST])
-
-    makers: dict[str, Callable[[], Pipeline]] = {name: partial(stage, name) for name in STAGES}
-    makers |= {name: partial(benchmark, name) for name in benchmarks}
-    makers |= {name: partial(_created, name) for name in OF_TRIALS}
-    makers |= {f"{studies.PREFIX}{name}": partial(_study, name) for name in known}
-    makers |= {f"{studies.PREFIX}{name}": partial(_studies, own) for name, own in studies.groups().items()}
-    makers["results"] = partial(_created, "results", known)
-    makers["__default__"] = lambda: _of_readers(benchmark(DEFAULT_BENCHMARK), DEFAULT_BENCHMARK, DEFAULT_READERS)
-    return {name: _Later(make) for name, make in makers.items()}
-
-
-class _Later(Pipeline):
-    """A pipeline that is put together when it is first looked at: of a hundred, a command looks at one or two."""
-
-    def __init__(self, make: Callable[[], Pipeline]) -> None:
-        self._make = make
-
-    def __getattr__(self, name: str) -> Any:
-        if "_make" not in vars(self):
-            raise AttributeError(name)
-        vars(self).update(vars(self._make()))
-        del self._make
-        return getattr(self, name)
-
-
-def _created(stage: str, *names: Any, **wiring: Any) -> Pipeline:
-    """The pipeline of a stage, whose package bears its name and is imported only where the stage is asked for."""
-    return import_module(f"coattend.pipelines.{stage}").create_pipeline(*names, **wiring)
-
-
-def _of_readers(pipeline: Pipeline, benchmark: str, readers: Sequence[str]) -> Pipeline:
-    """A benchmark's pipeline with some of its readers."""
-    namespaces = {benchmark, *(f"{benchmark}.{name}" for name in readers)}
-    return Pipeline([node for node in pipeline.nodes if node.namespace in namespaces])
+    nodes = {benchmark: nodes_of(benchmark) for benchmark in entries.benchmark_names()}
+    study_pipelines = {name: study_pipeline(studies.load_study(name)) for name in studies.study_names()}
+    # Adding pipelines one by one would take quadratic time.
+    pipelines = {
+        stage: Pipeline([node for stages in nodes.values() for node in stages.get(stage, ())]) for stage in STAGES
+    }
+    for benchmark, stages in nodes.items():
+        pipelines[benchmark] = Pipeline([node for name in stages if name not in ON_REQUEST for node in stages[name]])
+    pipelines |= {name: create() for name, create in TRIAL_PIPELINES.items()}
+    pipelines |= {f"{studies.PREFIX}{name}": pipeline for name, pipeline in study_pipelines.items()}
+    for name, members in studies.study_groups().items():
+        # Studies of the same benchmarks share the nodes of the data stages.
+        unique = {node.name: node for member in members for node in study_pipelines[member].nodes}
+        pipelines[f"{studies.PREFIX}{name}"] = Pipeline(list(unique.values()))
+    pipelines["results"] = results.create_pipeline(list(study_pipelines))
+    if DEFAULT_BENCHMARK in pipelines:
+        pipelines["__default__"] = _with_readers(pipelines[DEFAULT_BENCHMARK], DEFAULT_BENCHMARK, DEFAULT_READERS)
+    return pipelines
 
 
 def readers_of(benchmark: str) -> list[str]:
     """The readers that are registered on a benchmark: those that have a head for one of its tasks."""
-    tasks = configuration.answerable_tasks(benchmark)
+    tasks = entries.answerable_tasks(benchmark)
     names = []
-    for name in configuration.reader_names():
-        entry = configuration.reader_entry(name)
-        chosen = entry.get("benchmarks")
-        if (chosen is None or benchmark in chosen) and readers.fits(entry["reader"], tasks, entry.get("head")):
+    for name in entries.reader_names():
+        entry = entries.reader_entry(name)
+        benchmarks = entry.get("benchmarks")
+        if (benchmarks is None or benchmark in benchmarks) and readers.fits(entry["reader"], tasks, entry.get("head")):
             names.append(name)
     return names
 
 
-def _parts_of(benchmark: str) -> list[Part]:
-    """A benchmark's part of every stage that it has, one or several."""
-    entry = configuration.benchmark_entry(benchmark)
-    profiles = {name: _profiles(configuration.reader_entry(name)) for name in readers_of(benchmark)}
-    texts = _texts(profiles.values())
+def nodes_of(benchmark: str) -> StageNodes:
+    """A benchmark's nodes of every stage that it has."""
+    entry = entries.benchmark_entry(benchmark)
+    profiles = {name: entries.text_profiles(entries.reader_entry(name)) for name in readers_of(benchmark)}
+    texts = _text_tables(profiles.values())
     trained_on = entry.get("trained_on") or benchmark
-    part = partial(_part, benchmark)
-    parts = _data_of(benchmark, texts)
+    stages = _data_nodes(benchmark, texts)
     if entry.get("published_at"):
-        parts.append(part("download"))
+        stages["download"] = download.create_nodes(benchmark)
     if entry.get("generator") is None:
-        parts.append(part("validate"))
-    if entry.get("books") is not None:
-        parts += [part("book_cloze", name) for name, _ in texts[:1]]
-    parts += [part("profile", *names) for names in texts[:1]]
+        stages["validate"] = validate.create_nodes(benchmark)
+    for tagging_profile, tokenizer in texts[:1]:
+        if entry.get("books") is not None:
+            stages["book_cloze"] = book_cloze.create_nodes(benchmark, tagging_profile)
+        stages["profile"] = profile.create_nodes(benchmark, tagging_profile, tokenizer)
+    for reader, wiring in profiles.items():
+        if trained_on == benchmark:
+            stages.setdefault("training", []).extend(training.create_nodes(benchmark, reader, wiring))
+        answers = evaluation.create_nodes(benchmark, reader, wiring, trained_on=trained_on)
+        stages.setdefault("evaluation", []).extend(answers)
+        if entry.get("submission"):
+            stages.setdefault("submission", []).extend(submission.create_nodes(benchmark, reader))
+        if _answers_words_as_options(reader, benchmark):
+            ranking = reranking.create_nodes(benchmark, reader, trained_on=trained_on, tagging=wiring.tagging)
+            stages.setdefault("reranking", []).extend(ranking)
+    stages["reporting"] = reporting.create_nodes(benchmark, list(profiles))
     if trained_on == benchmark:
-        parts += [part("training", name, **one) for name, one in profiles.items()]
-    parts += [part("evaluation", name, trained_on=trained_on, **one) for name, one in profiles.items()]
-    if entry.get("submission"):
-        parts += [part("submission", name) for name in profiles]
-    parts += [
-        part("reranking", name, trained_on=trained_on, tagging=one["tagging"])
-        for name, one in profiles.items()
-        if _looks_for_words(name, benchmark)
-    ]
-    parts.append(part("reporting", list(profiles)))
-    return [*parts, part("champion")] if trained_on == benchmark else parts
+        stages["champion"] = champion.create_nodes(benchmark)
+    return stages
 
 
-def _data_of(benchmark: str, texts: Sequence[tuple[str, str]]) -> list[Part]:
-    """A benchmark's part of the data stages, for pairs of a tagging and a tokenizer profile."""
-    entry = configuration.benchmark_entry(benchmark)
-    generated, of_books = (entry.get(kind) is not None for kind in ("generator", "books"))
-    part = partial(_part, benchmark)
-    parts = [part("ingestion", generated=generated, written=generated or of_books)]
-    parts += [part("tagging", name) for name in sorted({tagging for tagging, _ in texts})]
-    return parts + [part("tokenization", *names) for names in texts]
-
-
-def _part(benchmark: str, stage: str, *names: Any, **wiring: Any) -> Part:
-    # Kept, for the stage's pipeline and the benchmark's.
-    return stage, cache(partial(_created, stage, benchmark, *names, **wiring))
-
-
-def _study(name: str) -> Pipeline:
-    return of_study(studies.study(name).changed(environment.of_study(name)))
-
-
-def _studies(names: Sequence[str]) -> Pipeline:
-    """Several studies in one, the data stages that they share once."""
-    nodes = {node.name: node for name in names for node in _study(name).nodes}
-    return Pipeline(list(nodes.values()))
-
-
-def of_study(one: Study) -> Pipeline:
-    """The pipeline of a study behind the data stages of its benchmarks."""
-    asked = one.parameters
+def study_pipeline(spec: Study) -> Pipeline:
+    """The pipeline of a study behind the data stages of its benchmarks, wired as the current environment says."""
+    spec = spec.changed(current().studies.get(spec.name, {}))
+    parameters = spec.parameters
     variants = {
-        (benchmark, variant): _profiles(one.entry(variant))
-        | {"starts_from": one.starts_from(variant), "also": one.also(variant, benchmark)}
-        for variant in asked.variants
-        for benchmark in asked.benchmarks_of(variant)
-    }
-    data = []
-    for benchmark in one.read:
-        texts = _texts(
-            profiles for (where, _), profiles in variants.items() if where == benchmark or benchmark in profiles["also"]
+        (benchmark, variant): VariantTables(
+            profiles=entries.text_profiles(spec.entry(variant)),
+            starts_from=spec.starts_from(variant),
+            also=tuple(spec.also(variant, benchmark)),
         )
-        data += [make() for _, make in _data_of(benchmark, texts)]
-    return _joined([*data, _created("study", one.name, variants, attention="attention" in asked.shows)])
+        for variant in parameters.variants
+        for benchmark in parameters.benchmarks_of(variant)
+    }
+    nodes = study.create_nodes(spec.name, variants, attention="attention" in parameters.shows)
+    for benchmark in spec.read:
+        profiles = [tables.profiles for (name, _), tables in variants.items() if benchmark in (name, *tables.also)]
+        nodes += [node for stage in _data_nodes(benchmark, _text_tables(profiles)).values() for node in stage]
+    return Pipeline(nodes)
 
 
-def _texts(profiles: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
+def _data_nodes(benchmark: str, texts: Sequence[tuple[str, str]]) -> StageNodes:
+    """A benchmark's nodes of the data stages, for pairs of a tagging and a tokenizer profile."""
+    entry = entries.benchmark_entry(benchmark)
+    generated, from_books = (entry.get(field) is not None for field in ("generator", "books"))
+    taggings = sorted({tagging_profile for tagging_profile, _ in texts})
+    return {
+        "ingestion": ingestion.create_nodes(benchmark, generated=generated, written=generated or from_books),
+        "tagging": [node for name in taggings for node in tagging.create_nodes(benchmark, name)],
+        "tokenization": [node for names in texts for node in tokenization.create_nodes(benchmark, *names)],
+    }
+
+
+def _text_tables(profiles: Iterable[TextProfiles]) -> list[tuple[str, str]]:
     """The pairs of a tagging and a tokenizer profile that readers read."""
-    return sorted({(one["tagging"], one["tokenizer"]) for one in profiles})
+    return sorted({(profile.tagging, profile.tokenizer) for profile in profiles})
 
 
-def _looks_for_words(reader: str, benchmark: str) -> bool:
-    """Whether a reader answers a benchmark's questions with a missing word, be it that these are read as options."""
-    tasks, entry = configuration.benchmark_entry(benchmark)["tasks"], configuration.reader_entry(reader)
-    head = readers.head_for(entry["reader"], configuration.answerable_tasks(benchmark), entry.get("head"))
+def _answers_words_as_options(reader: str, benchmark: str) -> bool:
+    """True if a reader of options answers questions of a benchmark that ask for a missing word."""
+    tasks, entry = entries.benchmark_entry(benchmark)["tasks"], entries.reader_entry(reader)
+    head = readers.head_for(entry["reader"], entries.answerable_tasks(benchmark), entry.get("head"))
     return "word" in tasks and readers.task_of(head) not in set(tasks) - {"word"}
 
 
-def _profiles(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """What decides which tables a reader reads: names of profiles, and whether it reads words."""
-    encoder = entry.get("encoder", "minilm")
-    tokenizer = configuration.encoder_entry(encoder).get("tokenizer", "minilm")
-    return {"tagging": entry.get("tagging", "nltk_penn"), "encoder": encoder, "tokenizer": tokenizer} | {
-        "reads_words": readers.encoder_of(entry["reader"]) == "recurrent"
-    }
-
-
-def _joined(pipelines: list[Pipeline]) -> Pipeline:
-    # Adding pipelines one by one takes quadratic time.
-    return Pipeline([node for pipeline in pipelines for node in pipeline.nodes])
+def _with_readers(pipeline: Pipeline, benchmark: str, names: Sequence[str]) -> Pipeline:
+    """A benchmark's pipeline with some of its readers."""
+    namespaces = {benchmark, *(f"{benchmark}.{name}" for name in names)}
+    return Pipeline([node for node in pipeline.nodes if node.namespace in namespaces])

@@ -1,12 +1,30 @@
-"""Project settings: how Kedro loads configuration and runs a session. Hooks come through their entry point."""
+"""Project settings: how Kedro loads configuration.
 
-from coattend.config_loader import ConfigLoader
-from coattend.session import Session
+Hooks are entry points (see `coattend.config.project.project_hook`), and commands are in `coattend.cli`.
+"""
 
-CONFIG_LOADER_CLASS = ConfigLoader
+from typing import Any
+
+from coattend import studies
+from coattend.config.loader import ConfigLoader, check_names
+
+
+class ProjectConfigLoader(ConfigLoader):
+    """Kedro's configuration with every benchmark, reader and study in it."""
+
+    def complete(self, parameters: dict[str, Any]) -> None:
+        """Add the parameters of every study."""
+        super().complete(parameters)
+        changes = parameters.get("studies") or {}
+        check_names("study", "studies", changes, studies.study_names())
+        parameters["studies"] = studies.study_parameters(
+            changes, parameters["readers"], parameters.get("benchmarks") or {}
+        )
+
+
+CONFIG_LOADER_CLASS = ProjectConfigLoader
 CONFIG_LOADER_ARGS = {
     "base_env": "base",
     "default_run_env": "local",
     "merge_strategy": {"parameters": "soft", "globals": "soft"},
 }
-SESSION_CLASS = Session

@@ -1,140 +1,154 @@
-"""What a run came to, in a few lines at its end: what was read and trained, how well it does, and where to look."""
+"""Summary of a run, in a few lines at its end: questions read, trials trained, scores, and the pages to look at."""
 
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypedDict
 
 from kedro.pipeline import Pipeline
 
 from coattend.errors import CoattendError
 from coattend.evaluation.groups import EVERYTHING
+from coattend.evaluation.records import ReaderMetrics, score_of
 from coattend.evaluation.runs import finished
-from coattend.evaluation.scoring import METRICS
-from coattend.reporting.settings import duration
+from coattend.evaluation.summary import METRICS
+from coattend.pipelines.keys import NodeKey, entry_of, prefix_of
+from coattend.reports.tables import format_duration
+from coattend.trials.trial import TrialOutcome
 
-TRAINED = (".model", ".outcome")
-"""What tables of trained trials end with."""
-
-MOST_NAMED = 20
-"""Readers with a line each; of more, such as a study's variants, only their number is told."""
-
-
-MOST_IDS = 3
-"""Trials of a reader whose ids are told."""
+MAX_READER_LINES = 20
+"""Readers with a line each; of more, such as a study's variants, the numbers of trials are added up."""
+MAX_TRIAL_IDS = 3
+"""Trials of a reader whose ids are shown."""
 
 
-def summary(pipeline: Pipeline, catalog: Any, began: float) -> Iterator[str]:
-    """Say what a run came to.
+class TrainedModel(TypedDict):
+    """Trials of a reader or variant, as its training stage writes them."""
+
+    trials: list[TrialOutcome]
+
+
+class TrialCounts(NamedTuple):
+    """Numbers of trials by their fate in a run."""
+
+    trained: int
+    done_before: int
+    failed: int
+
+    def __str__(self) -> str:
+        counts = {"trained": self.trained, "done before": self.done_before, "failed": self.failed}
+        return ", ".join(f"{count} {_plural('trial', count)} {fate}" for fate, count in counts.items() if count)
+
+
+def summary(pipeline: Pipeline, catalog: Any, start: float) -> Iterator[str]:
+    """Summarise a run.
 
     Args:
         pipeline: What was run.
         catalog: Its catalog.
-        began: When it began, in seconds of the clock.
+        start: When it began, in seconds of the clock.
 
     Yields:
-        Lines; none where there is nothing to say beside what the run's nodes said.
+        Lines; none where the lines of the nodes say all.
     """
     outputs = sorted(pipeline.all_outputs())
-    yield from _read(outputs, catalog)
-    trained = {name.rpartition(".")[0]: catalog.load(name) for name in outputs if name.endswith(TRAINED)}
-    scored = {name.rpartition(".")[0]: catalog.load(name) for name in outputs if name.endswith(".metrics")}
-    trained = {name: one for name, one in trained.items() if one and one["trials"]}
-    yield from _readers(trained, {name: one for name, one in scored.items() if one}, catalog, began)
-    pages = [_shown(path) for path in (_file(catalog, name) for name in outputs) if path.endswith(".html")]
+    yield from _question_lines(outputs, catalog)
+    models = {prefix_of(name): catalog.load(name) for name in outputs if entry_of(name) in ("model", "outcome")}
+    models = {name: model for name, model in models.items() if model and model["trials"]}
+    metrics = {prefix_of(name): catalog.load(name) for name in outputs if entry_of(name) == "metrics"}
+    scores = {name: scored for name, scored in metrics.items() if scored}
+    yield from _reader_lines(models, scores, catalog, start)
+    pages = [_relative(path) for path in (_path_of(name, catalog) for name in outputs) if path.endswith(".html")]
     if pages:
         yield f"Look at {', '.join(pages)}"
-    elif scored:
-        benchmarks = ",".join(sorted({name.partition(".")[0] for name in scored}))
-        yield f"Side by side: kedro run --pipelines reporting --namespaces {benchmarks}"
-    if trained or scored:
+    elif metrics:
+        nodes = (node for node in pipeline.nodes if any(entry_of(name) == "metrics" for name in node.outputs))
+        benchmarks = sorted({str(NodeKey.of(node).benchmark) for node in nodes})
+        yield f"Side by side: kedro run --pipelines reporting --namespaces {','.join(benchmarks)}"
+    if models or metrics:
         store = os.environ.get("MLFLOW_TRACKING_URI")
         yield f"Runs, curves and models: {f'MLflow at {store}' if store else 'make mlflow'}"
 
 
-def failures(pipeline: Pipeline, catalog: Any) -> CoattendError | None:
-    """What to end with where a trial of a reader failed and others went on; studies end so by themselves."""
-    names = sorted(name for name in pipeline.all_outputs() if name.endswith(".model"))
-    failed = [
-        f"{name.removesuffix('.model')}, seed {trial['seed']}: {trial['failure']}"
+def trial_failures(pipeline: Pipeline, catalog: Any) -> CoattendError | None:
+    """The error of a run in which trials of a reader failed and others went on; studies raise theirs themselves."""
+    names = sorted(name for name in pipeline.all_outputs() if entry_of(name) == "model")
+    failures = [
+        f"{prefix_of(name)}, seed {trial['seed']}: {trial['failure']}"
         for name in names
         for trial in (catalog.load(name) or {"trials": ()})["trials"]
         if trial.get("failure")
     ]
-    if not failed:
+    if not failures:
         return None
     cure = "The others are done; the same command again trains these alone"
-    count = f"{len(failed)} {_plural('trial', len(failed))}"
-    return CoattendError(f"{count} failed ({'; '.join(failed)})", cure=cure)
+    count = f"{len(failures)} {_plural('trial', len(failures))}"
+    return CoattendError(f"{count} failed ({'; '.join(failures)})", cure=cure)
 
 
-def _read(outputs: Iterable[str], catalog: Any) -> Iterator[str]:
+def duration_line(start: float) -> str:
+    """The duration of a run."""
+    return f"Done in {format_duration(time.time() - start)}"
+
+
+def _question_lines(outputs: Iterable[str], catalog: Any) -> Iterator[str]:
     for name in outputs:
-        benchmark, _, table = name.rpartition(".")
-        if table == "questions":
-            rejected = catalog.load(f"{benchmark}.rejected").count_rows()
-            left_out = f"{benchmark}.rejected"
-            told = f"; {rejected:,} records left out: {_shown(_file(catalog, left_out))}" if rejected else ""
-            yield f"{benchmark}: {catalog.load(name).count_rows():,} questions{told}"
+        if entry_of(name) == "questions":
+            benchmark = prefix_of(name)
+            rejected = f"{benchmark}.rejected"
+            count = catalog.load(rejected).count_rows()
+            left_out = f"; {count:,} records left out: {_relative(_path_of(rejected, catalog))}" if count else ""
+            yield f"{benchmark}: {catalog.load(name).count_rows():,} questions{left_out}"
 
 
-def _readers(trained: Mapping[str, Any], scored: Mapping[str, Any], catalog: Any, began: float) -> Iterator[str]:
-    names = sorted({*trained, *scored})
-    store = catalog.load("trials") if trained else None
-    counts = {name: _counted(trained[name]["trials"], store, began) for name in trained}
-    if len(names) > MOST_NAMED:
-        new, old, failed = (sum(one[place] for one in counts.values()) for place in range(3))
-        yield f"{len(names)} readers: {_trials(new, old, failed)}"
+def _reader_lines(
+    models: Mapping[str, TrainedModel], scores: Mapping[str, ReaderMetrics], catalog: Any, start: float
+) -> Iterator[str]:
+    names = sorted({*models, *scores})
+    store = catalog.load("trials") if models else Path()
+    counts = {name: _count_trials(models[name]["trials"], store, start) for name in models}
+    if len(names) > MAX_READER_LINES:
+        yield f"{len(names)} readers: {TrialCounts(*map(sum, zip(*counts.values(), strict=True)))}"
         return
     width = max(map(len, names), default=0)
     for name in names:
-        parts = [f"{_trials(*counts[name])}{_ids(trained[name]['trials'])}"] if name in counts else []
-        parts += list(_scores(scored[name])) if name in scored else []
+        parts = [f"{counts[name]}{_trial_ids(models[name]['trials'])}"] if name in counts else []
+        parts += list(_split_scores(scores[name])) if name in scores else []
         yield f"{name:<{width}}  {'; '.join(parts)}"
 
 
-def _counted(trials: Iterable[Mapping[str, Any]], store: Path, began: float) -> tuple[int, int, int]:
-    """How many trials were trained by this run, were done before, and failed."""
+def _count_trials(trials: Iterable[TrialOutcome], store: Path, start: float) -> TrialCounts:
     trials = list(trials)
-    written = [(store / one["folder"] / "outcome.json").stat().st_mtime for one in finished(trials)]
-    new = sum(one >= began for one in written)
-    return new, len(written) - new, len(trials) - len(written)
+    written = [(store / trial["folder"] / "outcome.json").stat().st_mtime for trial in finished(trials)]
+    trained = sum(moment >= start for moment in written)
+    return TrialCounts(trained, len(written) - trained, len(trials) - len(written))
 
 
-def _trials(new: int, old: int, failed: int) -> str:
-    told = {"trained": new, "done before": old, "failed": failed}
-    return ", ".join(f"{count} {_plural('trial', count)} {what}" for what, count in told.items() if count)
+def _trial_ids(trials: Iterable[TrialOutcome]) -> str:
+    """Ids of a few trials, which other pipelines take as parameters."""
+    ids = [trial["trial_id"] for trial in finished(list(trials))]
+    return f" ({', '.join(ids)})" if 0 < len(ids) <= MAX_TRIAL_IDS else ""
 
 
-def _ids(trials: Iterable[Mapping[str, Any]]) -> str:
-    """What other pipelines call a few trials."""
-    ids = [one["trial_id"] for one in finished(list(trials))]
-    return f" ({', '.join(ids)})" if 0 < len(ids) <= MOST_IDS else ""
-
-
-def _scores(metrics: Mapping[str, Any]) -> Iterator[str]:
+def _split_scores(metrics: ReaderMetrics) -> Iterator[str]:
     for split, groups in metrics["splits"].items():
         name = METRICS[metrics["task"]][-1]
-        one = groups[EVERYTHING][name]
-        interval = "" if one["low"] is None else f" [{one['low']:.1f}, {one['high']:.1f}]"
-        yield f"{split} {name} {one['mean']:.1f}{interval}"
+        score = score_of(groups[EVERYTHING], name)
+        interval = "" if score["low"] is None else f" [{score['low']:.1f}, {score['high']:.1f}]"
+        yield f"{split} {name} {score['mean']:.1f}{interval}"
 
 
 def _plural(word: str, count: int) -> str:
     return word if count == 1 else f"{word}s"
 
 
-def _file(catalog: Any, name: str) -> str:
-    return str(catalog.get(name)._describe().get("filepath", ""))
+def _path_of(name: str, catalog: Any) -> str:
+    """Path of a table or page; empty for other datasets, which the summary does not show."""
+    return str(getattr(catalog.get(name), "filepath", ""))
 
 
-def _shown(path: str) -> str:
-    """A path from the working folder on, if it lies there."""
-    whole = Path(path).absolute()
-    return str(whole.relative_to(Path.cwd())) if whole.is_relative_to(Path.cwd()) else str(whole)
-
-
-def took(began: float) -> str:
-    """How long a run took."""
-    return f"Done in {duration(time.time() - began)}"
+def _relative(path: str) -> str:
+    """A path relative to the working directory, if it is inside."""
+    absolute = Path(path).absolute()
+    return str(absolute.relative_to(Path.cwd())) if absolute.is_relative_to(Path.cwd()) else str(absolute)

@@ -5,7 +5,7 @@ import re
 import pytest
 from documented import blocks
 
-from coattend import environment
+from coattend.config import source
 from coattend.pipeline_registry import register_pipelines
 
 
@@ -16,7 +16,7 @@ def written_project(empty_project):
         if block.path is not None and len(re.findall(r"^# conf/", block.text, re.MULTILINE)) == 1:
             empty_project.joinpath(block.path).write_text(block.text)
     yield empty_project
-    environment.enter(empty_project / "conf", None)
+    source.enter(str(empty_project / "conf"), None)
 
 
 @pytest.fixture(scope="module")

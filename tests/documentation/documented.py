@@ -1,4 +1,4 @@
-"""The pages of the documentation, and what stands in them."""
+"""The pages of the documentation, their fenced blocks and the commands in them."""
 
 import re
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ class Block:
     """A fenced block.
 
     Attributes:
-        page: Where it stands.
-        language: What is written behind its fence.
+        page: Its page.
+        language: The word behind its fence.
         text: Its lines.
     """
 
@@ -32,8 +32,8 @@ class Block:
     @property
     def path(self) -> str | None:
         """The file that it is, where its first line says so in a comment."""
-        named = PATH_COMMENT.match(self.text)
-        return named and named[1]
+        match = PATH_COMMENT.match(self.text)
+        return match and match[1]
 
 
 def name_of(page: Path) -> str:
@@ -43,8 +43,8 @@ def name_of(page: Path) -> str:
 
 def blocks(language: str, *pages: Path) -> list[Block]:
     """The fenced blocks of pages; of all pages where none is named."""
-    found = [Block(page, *one) for page in pages or PAGES for one in FENCED.findall(page.read_text())]
-    return [one for one in found if one.language == language]
+    fenced = [Block(page, *match) for page in pages or PAGES for match in FENCED.findall(page.read_text())]
+    return [block for block in fenced if block.language == language]
 
 
 def commands(*pages: Path, in_lines: bool = True) -> list[tuple[str, str]]:
@@ -52,13 +52,13 @@ def commands(*pages: Path, in_lines: bool = True) -> list[tuple[str, str]]:
 
     Args:
         pages: Where to look; everywhere where none is named.
-        in_lines: Whether those inside of sentences count, too.
+        in_lines: Include those inside of sentences.
     """
-    found = []
+    listed = []
     for page in pages or PAGES:
-        shells = [one.text for language in SHELL for one in blocks(language, page)]
+        shells = [block.text for language in SHELL for block in blocks(language, page)]
         lines = [line.split(" #")[0].strip() for text in shells for line in text.replace("\\\n", " ").splitlines()]
         if in_lines:
-            lines += [" ".join(one.split()) for one in IN_LINE.findall(FENCED.sub("", page.read_text()))]
-        found += [(name_of(page), line) for line in lines if line.startswith(BEGINS)]
-    return list(dict.fromkeys(found))
+            lines += [" ".join(code.split()) for code in IN_LINE.findall(FENCED.sub("", page.read_text()))]
+        listed += [(name_of(page), line) for line in lines if line.startswith(BEGINS)]
+    return list(dict.fromkeys(listed))

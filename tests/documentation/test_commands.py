@@ -12,9 +12,9 @@ import click
 import pytest
 from documented import ROOT, commands
 
-from coattend import configuration, environment, readers, studies
-from coattend.config_loader import ConfigLoader
-from coattend.parameters import (
+from coattend import readers
+from coattend.checks import check_runtime_params
+from coattend.config import (
     AttentionParameters,
     BenchmarkParameters,
     CompareParameters,
@@ -25,9 +25,11 @@ from coattend.parameters import (
     ShareParameters,
     StudySettings,
     TrackingParameters,
+    entries,
+    source,
 )
-from coattend.run_checks import check_overrides
 from coattend.settings import CONFIG_LOADER_ARGS
+from coattend.settings import ProjectConfigLoader as ConfigLoader
 
 OF_PACKAGES = ("look_once", "midpoint")
 """Readers that a page explains how to add; tests of their own install them."""
@@ -46,6 +48,7 @@ BLOCKS = {
 EVERY = commands()
 RUNS = sorted({command for _, command in EVERY if command.startswith("kedro run")})
 OTHERS = sorted({command for _, command in EVERY if command.startswith("kedro ")} - set(RUNS))
+OF_OTHERS = sorted({command for _, command in EVERY if command.startswith(("mlflow ", "dask "))})
 MODULES = sorted({command.split()[2] for _, command in EVERY if command.startswith("python -m ")})
 
 
@@ -64,26 +67,26 @@ def kedro_command(*names):
 
 @pytest.mark.parametrize("command", RUNS)
 def test_every_run_names_what_exists(command, written_project, pipelines):
-    given = kedro_command("run").make_context("run", shlex.split(command)[2:]).params
-    names = [name for asked in given["pipelines"] or ["__default__"] for name in fitting(asked, pipelines)]
+    options = kedro_command("run").make_context("run", shlex.split(command)[2:]).params
+    names = [name for pattern in options["pipelines"] or ["__default__"] for name in matching(pattern, pipelines)]
     nodes = [node for name in names for node in pipelines[name].nodes]
-    known = {name for node in nodes for name in prefixes(node.namespace)}
-    known |= set() if given["pipelines"] else set(configuration.benchmark_names())
-    for asked in given["namespaces"] or ():
-        assert asked.endswith(OF_PACKAGES) or fitting(asked, known)
-    assert set(given["to_nodes"] + given["from_nodes"] + given["node_names"]) <= {node.name for node in nodes}
+    namespaces = {name for node in nodes for name in prefixes(node.namespace)}
+    namespaces |= set() if options["pipelines"] else set(entries.benchmark_names())
+    for pattern in options["namespaces"] or ():
+        assert pattern.endswith(OF_PACKAGES) or matching(pattern, namespaces)
+    assert set(options["to_nodes"] + options["from_nodes"] + options["node_names"]) <= {node.name for node in nodes}
     tables = {name for node in nodes for name in (*node.inputs, *node.outputs)}
-    assert set(given["to_outputs"] + given["from_inputs"]) <= tables
+    assert set(options["to_outputs"] + options["from_inputs"]) <= tables
     filled = kedro_command("run").make_context("run", shlex.split(re.sub("[<>]", "", command))[2:]).params
-    check_parameters(names, given["env"], filled["params"] or {}, written_project / "conf")
+    check_parameters(names, options["env"], filled["params"] or {}, written_project / "conf")
 
 
-def fitting(name, known):
-    """The known names that a name means: itself, or those that its ``<...>`` stands for."""
-    pattern = re.sub("<.*?>", r"\\w+", re.escape(name))
-    found = [one for one in known if re.fullmatch(pattern, one)]
-    assert found, name
-    return found[:1]
+def matching(pattern, names):
+    """The first name that a pattern with ``<...>`` stands for."""
+    expression = re.sub("<.*?>", r"\\w+", re.escape(pattern))
+    matches = [name for name in names if re.fullmatch(expression, name)]
+    assert matches, pattern
+    return matches[:1]
 
 
 def prefixes(namespace):
@@ -92,32 +95,29 @@ def prefixes(namespace):
 
 
 def check_parameters(names, env, params, conf):
-    """As Kedro would have them: known blocks, and what is changed of the right type."""
-    studied = tuple(name for name in names if name.startswith(studies.PREFIX))
-    known = parameters(conf, env, studied)
+    """Check that parameters belong to known blocks and have the right types."""
+    defaults = parameters(conf, env)
     if not params:
         return
     params = {key: value for key, value in params.items() if not set(OF_PACKAGES) & set(value)}
-    check_overrides(params, known)
-    with studies.only(names):
-        merged = ConfigLoader(str(conf), env=env, runtime_params=params, **CONFIG_LOADER_ARGS)["parameters"]
-    environment.enter(conf, None)
-    for kind, changed in params.items():
-        if kind in BLOCKS:
-            assert BLOCKS[kind].model_validate(merged[kind])
-        for name in changed if kind in ENTRIES else ():
-            entry = ENTRIES[kind].model_validate(merged[kind][name])
-            if kind == "readers":
+    check_runtime_params(params, defaults)
+    merged = ConfigLoader(str(conf), env=env, runtime_params=params, **CONFIG_LOADER_ARGS)["parameters"]
+    source.enter(str(conf), None)
+    for block, changes in params.items():
+        if block in BLOCKS:
+            assert BLOCKS[block].model_validate(merged[block])
+        for name in changes if block in ENTRIES else ():
+            entry = ENTRIES[block].model_validate(merged[block][name])
+            if block == "readers":
                 assert readers.resolve(entry.reader, head=entry.head, **entry.options)
 
 
 @cache
-def parameters(conf, env, names):
-    """As an environment has them; studies that are not run have none."""
-    with studies.only(names):
-        found = ConfigLoader(str(conf), env=env, **CONFIG_LOADER_ARGS)["parameters"]
-    environment.enter(conf, None)
-    return found
+def parameters(conf, env):
+    """Load an environment's parameters."""
+    loaded = ConfigLoader(str(conf), env=env, **CONFIG_LOADER_ARGS)["parameters"]
+    source.enter(str(conf), None)
+    return loaded
 
 
 @pytest.mark.parametrize("command", OTHERS)
@@ -126,7 +126,9 @@ def test_every_other_command_of_kedro_exists(command):
     assert kedro_command(*words[:2])
 
 
-@pytest.mark.parametrize("command", sorted({one for _, one in EVERY if one.startswith(("mlflow ", "dask "))}))
+@pytest.mark.parametrize(
+    "command", sorted({command for _, command in EVERY if command.startswith(("mlflow ", "dask "))})
+)
 def test_every_command_of_mlflow_and_dask_has_the_options_that_pages_name(command):
     program, name, *words = shlex.split(command)
     if program == "dask":
@@ -150,9 +152,9 @@ def test_make_has_the_targets_that_pages_name():
 @pytest.mark.parametrize("module", MODULES)
 def test_every_module_that_is_run_has_the_options_that_pages_name(module):
     lines = [command.partition(">")[0].split() for _, command in EVERY if command.startswith(f"python -m {module}")]
-    named = {word.partition("=")[0] for words in lines if words[2] == module for word in words if word[:2] == "--"}
-    found = importlib.util.find_spec(module)
-    assert found, "there is no such module"
-    if found.submodule_search_locations:
-        found = importlib.util.find_spec(f"{module}.__main__")
-    assert named <= set(re.findall(r"\"(--[\w-]+)\"", Path(found.origin).read_text()))
+    options = {word.partition("=")[0] for words in lines if words[2] == module for word in words if word[:2] == "--"}
+    spec = importlib.util.find_spec(module)
+    assert spec, "there is no such module"
+    if spec.submodule_search_locations:
+        spec = importlib.util.find_spec(f"{module}.__main__")
+    assert options <= set(re.findall(r"\"(--[\w-]+)\"", Path(spec.origin).read_text()))

@@ -1,4 +1,4 @@
-"""Files that pages show are what they are said to be."""
+"""Files that pages show are in the formats that the text says."""
 
 import os
 import subprocess
@@ -7,10 +7,10 @@ import sys
 import pytest
 from documented import DOCS, FENCED, ROOT, blocks
 
-from coattend import configuration, readers
-from coattend.benchmarks.formats import reader_of
-from coattend.benchmarks.records import PassageRecord, Rejected
-from coattend.parameters import ReaderParameters
+from coattend import readers
+from coattend.config import ReaderParameters, entries
+from coattend.data.formats import format_reader
+from coattend.data.formats.base import PassageRecord, Rejection
 
 FILES = {
     "dream": "train.json",
@@ -28,24 +28,24 @@ def test_native_formats_are_as_shown(benchmark, tmp_path):
     (text,) = [text for _, text in FENCED.findall(part)]
     file = tmp_path / FILES[benchmark]
     file.write_text(text)
-    (passage,) = reader_of(benchmark.partition("_")[0], {})(file, max_characters=1000)
+    (passage,) = format_reader(benchmark.partition("_")[0], {})(file, max_characters=1000)
     assert isinstance(passage, PassageRecord)
     assert len(passage.questions) == 1
 
 
 def test_the_format_that_is_added_reads_its_lines(tmp_path):
-    (block,) = [one for one in blocks("python", DOCS / "extending.md") if one.path.endswith("tabbed.py")]
-    made = {}
-    exec(compile(block.text, block.path, "exec"), made)
+    (block,) = [block for block in blocks("python", DOCS / "extending.md") if block.path.endswith("tabbed.py")]
+    namespace = {}
+    exec(compile(block.text, block.path, "exec"), namespace)
     (tmp_path / "a.txt").write_text("It is in the hall.\tWhere is it?\tIn the hall.\tAt sea.\nIt is lost.\tWhy?\n")
-    right, wrong = made["read"](tmp_path / "a.txt", max_characters=1000)
+    right, wrong = namespace["read"](tmp_path / "a.txt", max_characters=1000)
     assert right.questions[0].options[right.questions[0].label] == "In the hall."
-    assert isinstance(wrong, Rejected) and wrong.record == "line 2"
+    assert isinstance(wrong, Rejection) and wrong.record == "line 2"
 
 
 def test_the_files_that_are_added_are_a_reader_a_benchmark_and_a_study(written_project, pipelines):
     assert {"exams", "study_mine_turns"} <= set(pipelines)
-    entry = ReaderParameters.model_validate(configuration.reader_entry("look_twice"))
+    entry = ReaderParameters.model_validate(entries.reader_entry("look_twice"))
     assert readers.resolve(entry.reader, head=entry.head, **entry.options)["turns"] == 2
     assert {"exams.poi_net", "exams.look_twice"} <= {node.namespace for node in pipelines["training"].nodes}
 

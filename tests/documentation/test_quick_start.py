@@ -12,14 +12,14 @@ STAYS_OPEN = ("make viz", "make mlflow")
 
 
 def as_run(command):
-    """What `make run` runs behind its set-up is `kedro run`; the sample is the tiny one of the tests."""
+    """Run `kedro run` for `make run`, and the tests' tiny sample."""
     words = shlex.split(command.replace("make run", "kedro run"))
     tiny = words[1] == "run" and not any(word.startswith("dream") for word in words)
     return [*words[1:], *(["--env", "test"] if tiny else [])]
 
 
 def dialogues(project, split):
-    """Some of the sample's, which have the format of DREAM."""
+    """Some dialogues of the sample, which have the format of DREAM."""
     first, *_ = sorted(project.rglob(f"sample/dream/{split}-*.json"))
     return json.loads(first.read_text())[:8]
 
@@ -34,10 +34,10 @@ def test_the_quick_start_leads_to_two_comparisons(kedro, project, monkeypatch):
         if "dream" in command and not (project / "data/01_raw/dream").exists():
             (project / "data/01_raw/dream").mkdir(parents=True)
             for split in ("train", "dev"):
-                held = json.dumps(dialogues(project, split))
-                (project / f"data/01_raw/dream/{split}.json").write_text(held)
-        done = kedro(*as_run(command))
-        assert done.returncode == 0, f"{command}: {done.stdout[-2000:]} {done.stderr[-2000:]}"
+                questions = json.dumps(dialogues(project, split))
+                (project / f"data/01_raw/dream/{split}.json").write_text(questions)
+        process = kedro(*as_run(command))
+        assert process.returncode == 0, f"{command}: {process.stdout[-2000:]} {process.stderr[-2000:]}"
         ran.append(command)
     assert ran[0] == "make run"
     scored = {path.parent.name for path in (project / "data/07_model_output/dream").glob("*/metrics.json")}

@@ -5,13 +5,13 @@ import json
 import pyarrow as pa
 import pyarrow.dataset as pads
 
-from coattend.parameters import BenchmarkParameters, SourceParameters
+from coattend.config import BenchmarkParameters, SourceParameters
 from coattend.pipelines.evaluation.nodes import score
-from coattend.tables import PASSAGES, PREDICTIONS, QUESTIONS, REJECTED
+from coattend.schemas import PASSAGES, PREDICTIONS, QUESTIONS, REJECTED
 
 
 def question(name, **columns):
-    given = {
+    row = {
         "question_id": name,
         "passage_id": f"passage of {name[0]}",
         "split": "dev",
@@ -21,12 +21,12 @@ def question(name, **columns):
         "label": 0,
         "answerable": True,
     }
-    return given | columns
+    return row | columns
 
 
 def prediction(name, trial, correct, **columns):
-    given = {"question_id": name, "trial_id": trial, "seed": 0, "prediction": "a", "correct": correct}
-    return given | {"f1": float(correct)} | columns
+    row = {"question_id": name, "trial_id": trial, "seed": 0, "prediction": "a", "correct": correct}
+    return row | {"f1": float(correct)} | columns
 
 
 def model(*seeds, task="options", **first):
@@ -51,6 +51,6 @@ def metrics(predictions, questions, trained):
         pa.Table.from_pylist(questions, schema=QUESTIONS),
         pa.Table.from_pylist(passages, schema=PASSAGES),
     )
-    found = score(*(pads.dataset(table) for table in tables), trained, DREAM, pads.dataset(REJECTED.empty_table()))
-    json.dumps(found, allow_nan=False)
-    return found
+    scored = score(*(pads.dataset(table) for table in tables), trained, DREAM, pads.dataset(REJECTED.empty_table()))
+    json.dumps(scored, allow_nan=False)
+    return scored

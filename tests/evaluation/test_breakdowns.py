@@ -35,8 +35,8 @@ def test_the_first_question_word_is_what_is_asked_for(question, group):
 
 
 def test_subsets_are_the_benchmarks_own_and_a_question_may_have_none():
-    found = breakdowns.by_subset(table(subset=["high", "middle", None, "high"]), PASSAGES)
-    assert {name: rows.tolist() for name, rows in found.items()} == {
+    subsets = breakdowns.by_subset(table(subset=["high", "middle", None, "high"]), PASSAGES)
+    assert {name: rows.tolist() for name, rows in subsets.items()} == {
         "high": [True, False, False, True],
         "middle": [False, True, False, False],
     }
@@ -44,8 +44,8 @@ def test_subsets_are_the_benchmarks_own_and_a_question_may_have_none():
 
 
 def test_the_right_candidates_rank_is_that_of_its_frequency():
-    asked = table(options=[["Ann", "Bob", "Cid"]] * 3, label=[0, 1, 2])
-    groups = breakdowns.by_answer_frequency(asked, PASSAGES)
+    questions = table(options=[["Ann", "Bob", "Cid"]] * 3, label=[0, 1, 2])
+    groups = breakdowns.by_answer_frequency(questions, PASSAGES)
     assert {name: rows.tolist() for name, rows in groups.items()} == {
         "rank 1": [False, True, False],
         "rank 2": [True, False, True],
@@ -60,12 +60,12 @@ def test_the_shortest_gold_answer_counts_and_none_has_no_words():
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=200))
 def test_every_length_is_in_one_group_and_equal_ones_stay_together(lengths):
-    asked = table(question=[" ".join(["word"] * length) for length in lengths])
-    groups = breakdowns.by_question_length(asked, PASSAGES)
+    questions = table(question=[" ".join(["word"] * length) for length in lengths])
+    groups = breakdowns.by_question_length(questions, PASSAGES)
     assert 1 <= len(groups) <= 5
     assert (np.sum(list(groups.values()), 0) == 1).all()
     for rows in groups.values():
-        inside = {length for length, here in zip(lengths, rows, strict=True) if here}
-        outside = {length for length, here in zip(lengths, rows, strict=True) if not here}
+        inside = {length for length, is_member in zip(lengths, rows, strict=True) if is_member}
+        outside = {length for length, is_member in zip(lengths, rows, strict=True) if not is_member}
         assert not inside & outside
         assert not any(min(inside) < length < max(inside) for length in outside)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from coattend.evaluation import ensembles, squad
-from coattend.evaluation.answers import Answers
-from coattend.tables import PREDICTIONS
+from coattend.evaluation.alignment import Answers
+from coattend.schemas import PREDICTIONS
 
 SHARES = arrays(float, (4, 6, 3), elements=st.integers(1, 9).map(lambda tenth: tenth / 10))
 
@@ -39,9 +39,9 @@ def test_spans_are_chosen_by_most_votes_and_among_equals_by_the_best_trial(texts
     right, _ = ensembles.by_vote(texts, marks)(members)
     for question in range(5):
         given_texts = [squad.normalise(texts[trial][question]) for trial in members]
-        most = max(given_texts.count(text) for text in given_texts)
-        chosen = next(text for text in given_texts if given_texts.count(text) == most)
-        assert right[question] == (chosen != "dog")
+        votes = max(given_texts.count(text) for text in given_texts)
+        expected = next(text for text in given_texts if given_texts.count(text) == votes)
+        assert right[question] == (expected != "dog")
 
 
 def test_a_vote_takes_both_marks_of_whom_it_follows_and_compares_as_it_is_told():
@@ -76,18 +76,18 @@ def test_the_greedy_choice_keeps_only_what_makes_the_others_better():
     assert greedy.correct.tolist() == greedy.f1.tolist() == [1, 1, 1, 1]
     judged_by_two = ensembles.ensembles(joint, held_out, np.array([True, True, False, False]))
     assert judged_by_two[-1].trials == (0,)
-    assert [one.how for one in ensembles.ensembles(joint, held_out, None)] == ["average"]
+    assert [ensemble.how for ensemble in ensembles.ensembles(joint, held_out, None)] == ["average"]
 
 
 @pytest.mark.parametrize(("count", "share"), [(1, None), (2, None), (3, None), (4, 3), (5, 4), (10, 7)])
 def test_the_best_share_is_shown_where_it_leaves_a_trial_out(count, share):
-    held_out = [0.1 * place for place in range(count)]
-    found = ensembles.ensembles(lambda members: (np.array(members), np.array(members) / 10), held_out, None)
+    held_out = [0.1 * index for index in range(count)]
+    shown_ensembles = ensembles.ensembles(lambda members: (np.array(members), np.array(members) / 10), held_out, None)
     ranked = list(range(count))[::-1]
     expected = [("average", ranked)] + ([] if share is None else [("best share", ranked[:share])])
-    assert [(one.how, list(one.trials)) for one in found] == expected
-    assert [one.correct.tolist() for one in found] == [trials for _, trials in expected]
-    assert found[-1].f1.tolist() == [place / 10 for place in found[-1].trials]
+    assert [(ensemble.how, list(ensemble.trials)) for ensemble in shown_ensembles] == expected
+    assert [ensemble.correct.tolist() for ensemble in shown_ensembles] == [trials for _, trials in expected]
+    assert shown_ensembles[-1].f1.tolist() == [index / 10 for index in shown_ensembles[-1].trials]
 
 
 def test_a_tie_is_wrong():
@@ -100,10 +100,10 @@ def test_a_tie_is_wrong():
 def test_scores_become_probabilities(head, expected):
     scores = [1.0, 1.0] if head == "options" else [0.2, 0.6]
     table = pa.table({"question_id": ["a", "b"], "trial_id": ["t", "t"], "scores": [scores, [0.0, 0.0, 1.0]]})
-    found = ensembles.of_options(table, ["a", "c"], ["t"], head)
-    assert found.shape == (1, 2, 3)
-    assert found[0, 0].tolist() == pytest.approx(expected)
-    assert not found[0, 1].any()
+    probabilities = ensembles.of_options(table, ["a", "c"], ["t"], head)
+    assert probabilities.shape == (1, 2, 3)
+    assert probabilities[0, 0].tolist() == pytest.approx(expected)
+    assert not probabilities[0, 1].any()
 
 
 def test_candidates_without_any_mass_tie_and_the_least_of_mass_wins():
@@ -113,6 +113,6 @@ def test_candidates_without_any_mass_tie_and_the_least_of_mass_wins():
 
 
 def test_without_an_answer_there_is_no_probability_and_nothing_is_right():
-    found = ensembles.of_options(PREDICTIONS.empty_table(), ["a", "b"], ["t", "s"], "options")
-    assert found.tolist() == [[[0], [0]], [[0], [0]]]
-    assert ensembles.by_probability(found, np.array([0, 0]))([0, 1])[0].tolist() == [0, 0]
+    probabilities = ensembles.of_options(PREDICTIONS.empty_table(), ["a", "b"], ["t", "s"], "options")
+    assert probabilities.tolist() == [[[0], [0]], [[0], [0]]]
+    assert ensembles.by_probability(probabilities, np.array([0, 0]))([0, 1])[0].tolist() == [0, 0]

@@ -1,4 +1,4 @@
-"""Which questions are scored, and in which groups: subsets, types, splits."""
+"""Groups of scored questions: subsets, types and splits."""
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,10 @@ QUESTIONS = pa.table(
 def of(masks):
     """The questions of each group."""
     names = QUESTIONS["question_id"].to_pylist()
-    return {group: "".join(name for name, one in zip(names, mask, strict=True) if one) for group, mask in masks.items()}
+    return {
+        group: "".join(name for name, is_member in zip(names, mask, strict=True) if is_member)
+        for group, mask in masks.items()
+    }
 
 
 def ids(table):
@@ -36,17 +39,17 @@ def test_questions_of_a_task_are_scored_that_are_not_trained_on_and_whose_answer
 
 
 def test_members_stand_in_alphabetical_order_and_what_has_no_name_is_in_none():
-    found = groups.members(QUESTIONS["split"])
-    assert list(found) == ["dev", "test", "train"]
-    assert of(found) == {"dev": "bef", "test": "ad", "train": "c"}
+    masks = groups.members(QUESTIONS["split"])
+    assert list(masks) == ["dev", "test", "train"]
+    assert of(masks) == {"dev": "bef", "test": "ad", "train": "c"}
     assert of(groups.members(QUESTIONS["subset"])) == {"high": "cef", "middle": "ad"}
 
 
 def test_subsets_stand_behind_all_questions():
-    found = groups.subsets(QUESTIONS)
-    assert list(found) == ["all", "high", "middle"]
-    assert of(found) == {"all": "abcdef", "high": "cef", "middle": "ad"}
-    assert {mask.dtype for mask in found.values()} == {np.dtype(bool)}
+    masks = groups.subsets(QUESTIONS)
+    assert list(masks) == ["all", "high", "middle"]
+    assert of(masks) == {"all": "abcdef", "high": "cef", "middle": "ad"}
+    assert {mask.dtype for mask in masks.values()} == {np.dtype(bool)}
     assert list(groups.subsets(QUESTIONS, "NE")) == ["NE", "high", "middle"]
 
 

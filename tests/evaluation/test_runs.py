@@ -1,9 +1,9 @@
-"""What a variant's trials answered: on the questions that it was trained for, and nothing where nothing was run."""
+"""Answers of a variant's trials: on the questions that it was trained for, and none where nothing was run."""
 
 import pyarrow as pa
 
 from coattend.evaluation.runs import Run, head_of, home_of, side_by_side
-from coattend.tables import PREDICTIONS, QUESTIONS
+from coattend.schemas import PREDICTIONS, QUESTIONS
 
 
 def outcome(train_on, failure=None, variant="mine"):
@@ -14,17 +14,17 @@ def outcome(train_on, failure=None, variant="mine"):
 def questions(*subsets):
     rows = [
         {
-            "question_id": f"q{place}", "passage_id": "p", "split": "dev", "subset": subset, "task": "word",
+            "question_id": f"q{index}", "passage_id": "p", "split": "dev", "subset": subset, "task": "word",
             "question": "_ slept", "options": ["Ann", "Bob"], "label": 1, "answerable": True, "question_types": [],
         }
-        for place, subset in enumerate(subsets)
+        for index, subset in enumerate(subsets)
     ]  # fmt: skip
     return pa.Table.from_pylist(rows, QUESTIONS)
 
 
 def answers(count):
-    about = {"trial_id": "mine", "seed": 0, "prediction": "Bob", "correct": True, "f1": 1.0}
-    return pa.Table.from_pylist([about | {"question_id": f"q{place}"} for place in range(count)], PREDICTIONS)
+    shared = {"trial_id": "mine", "seed": 0, "prediction": "Bob", "correct": True, "f1": 1.0}
+    return pa.Table.from_pylist([shared | {"question_id": f"q{index}"} for index in range(count)], PREDICTIONS)
 
 
 def test_the_home_of_variants_is_what_all_of_them_were_trained_on():
@@ -38,7 +38,7 @@ def test_the_home_of_variants_is_what_all_of_them_were_trained_on():
 
 def test_questions_of_other_subsets_are_left_out():
     run = Run.of(outcome({"cbt": "NE"}), answers(3), questions("NE", "CN", "NE"), ("NE",))
-    assert run.asked["question_id"].to_pylist() == ["q0", "q2"]
+    assert run.questions["question_id"].to_pylist() == ["q0", "q2"]
     assert run.marks.correct.tolist() == [[1, 1]]
     assert run.texts() == [["Bob", "Bob"]]
     assert run.group == "NE"
@@ -62,9 +62,9 @@ def test_the_baseline_is_looked_at_beside_the_last_variant_that_has_a_trial():
     trials["third"] = outcome({}, failure="no")["trials"]
     trials["fourth"] = [trials["first"][0] | {"training": {"reads": "no_passage"}}]
 
-    def shown(**changed):
+    def variants_shown(**changed):
         return list(side_by_side({"baseline": "base", "trials": {"cbt": trials | changed}}, "cbt"))
 
-    assert shown() == ["base", "second"]
-    assert shown(base=[]) == ["second"]
-    assert shown(first=[], second=[]) == ["base"]
+    assert variants_shown() == ["base", "second"]
+    assert variants_shown(base=[]) == ["second"]
+    assert variants_shown(first=[], second=[]) == ["base"]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coattend.evaluation.intervals import resampled_means
+from coattend.evaluation.bootstrap import resampled_means
+from coattend.evaluation.comparison import expected_resolution
 from coattend.evaluation.significance import Difference, mcnemar, paired_bootstrap, paired_bootstraps
-from coattend.evaluation.variants import expected_resolution
 
 ANSWERS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40)
 
@@ -38,22 +38,22 @@ def test_the_interval_and_p_are_those_of_the_resampled_differences(seeds):
     differences = better - worse
     fewer = min(sum(differences < 1e-9), sum(differences > -1e-9))
     expected = (first.mean() - second.mean(), *np.quantile(differences, [0.025, 0.975]), 2 * (1 + fewer) / 201)
-    found = paired_bootstrap(first, second, passages, resamples=200, seed=5)
-    assert tuple(vars(found).values()) == pytest.approx(expected)
-    assert 2 / 201 < found.p < 1
-    assert paired_bootstraps([(first, second)], passages, resamples=200, seed=5) == [found]
+    difference = paired_bootstrap(first, second, passages, resamples=200, seed=5)
+    assert tuple(vars(difference).values()) == pytest.approx(expected)
+    assert 2 / 201 < difference.p < 1
+    assert paired_bootstraps([(first, second)], passages, resamples=200, seed=5) == [difference]
 
 
 def test_what_is_not_said_is_10000_resamples_of_seed_0():
     first, second = np.eye(2, 20), np.eye(2, 20, 5)
-    said = paired_bootstrap(first, second, np.arange(20), resamples=10_000, seed=0)
-    assert paired_bootstrap(first, second, np.arange(20)) == said
-    assert paired_bootstraps([(first, second)], np.arange(20)) == [said]
+    explicit = paired_bootstrap(first, second, np.arange(20), resamples=10_000, seed=0)
+    assert paired_bootstrap(first, second, np.arange(20)) == explicit
+    assert paired_bootstraps([(first, second)], np.arange(20)) == [explicit]
 
 
 def test_two_passages_are_enough_for_an_interval():
-    found = paired_bootstrap(np.array([[1.0, 1.0]]), np.array([[0.0, 0.5]]), np.arange(2))
-    assert found == Difference(0.75, 0.5, 1.0, 2 / 10_001)
+    difference = paired_bootstrap(np.array([[1.0, 1.0]]), np.array([[0.0, 0.5]]), np.arange(2))
+    assert difference == Difference(0.75, 0.5, 1.0, 2 / 10_001)
 
 
 def test_a_real_difference_is_found_and_its_sign_is_right():
@@ -61,11 +61,11 @@ def test_a_real_difference_is_found_and_its_sign_is_right():
     passages = np.repeat(np.arange(400), 3)
     better = (random.random((1, 1200)) < 0.65).astype(float)
     worse = (random.random((1, 1200)) < 0.5).astype(float)
-    found = paired_bootstrap(better, worse, passages)
-    assert found.low > 0
-    assert found.p < 0.01
+    difference = paired_bootstrap(better, worse, passages)
+    assert difference.low > 0
+    assert difference.p < 0.01
     turned = paired_bootstrap(worse, better, passages)
-    assert turned.mean == pytest.approx(-found.mean)
+    assert turned.mean == pytest.approx(-difference.mean)
     assert turned.high < 0
 
 
@@ -73,9 +73,9 @@ def test_pairing_finds_what_two_intervals_would_not():
     random = np.random.default_rng(1)
     base = random.random((1, 600)) < 0.5
     gained = base | (random.random((1, 600)) < 0.06)
-    found = paired_bootstrap(gained.astype(float), base.astype(float), np.arange(600))
-    assert found.mean < 0.06
-    assert found.p < 0.01
+    difference = paired_bootstrap(gained.astype(float), base.astype(float), np.arange(600))
+    assert difference.mean < 0.06
+    assert difference.p < 0.01
 
 
 def test_the_p_value_is_honest_where_there_is_no_difference():
@@ -85,9 +85,9 @@ def test_the_p_value_is_honest_where_there_is_no_difference():
     for trial in range(200):
         hard = np.repeat(random.random(80), 2)
         first, second = (random.random((2, 1, 160)) < hard).astype(float)
-        found = paired_bootstrap(first, second, passages, resamples=400, seed=trial)
-        low += found.p < 0.05
-        assert (found.p < 0.05) == (not found.low <= 0 <= found.high) or 0.03 < found.p < 0.07
+        difference = paired_bootstrap(first, second, passages, resamples=400, seed=trial)
+        low += difference.p < 0.05
+        assert (difference.p < 0.05) == (not difference.low <= 0 <= difference.high) or 0.03 < difference.p < 0.07
     assert low / 200 < 0.1
 
 
@@ -103,13 +103,18 @@ def test_many_differences_are_those_of_each_alone():
     random = np.random.default_rng(3)
     passages = np.repeat(np.arange(30), 3)
     pairs = [
-        ((random.random((ours, 90)) < 0.6).astype(float), (random.random((theirs, 90)) < 0.5).astype(float))
-        for ours, theirs in ((1, 1), (5, 5), (1, 1), (5, 3))
+        (
+            (random.random((first_count, 90)) < 0.6).astype(float),
+            (random.random((second_count, 90)) < 0.5).astype(float),
+        )
+        for first_count, second_count in ((1, 1), (5, 5), (1, 1), (5, 3))
     ]
     pairs.append(tuple(side.mean(0, keepdims=True) for side in pairs[3]))
-    together = [list(vars(found).values()) for found in paired_bootstraps(pairs, passages)]
-    np.testing.assert_allclose(together, [list(vars(paired_bootstrap(*one, passages)).values()) for one in pairs])
-    assert paired_bootstraps(pairs, np.zeros(90)) == [paired_bootstrap(*one, np.zeros(90)) for one in pairs]
+    together = [list(vars(result).values()) for result in paired_bootstraps(pairs, passages)]
+    np.testing.assert_allclose(
+        together, [list(vars(paired_bootstrap(*readers, passages)).values()) for readers in pairs]
+    )
+    assert paired_bootstraps(pairs, np.zeros(90)) == [paired_bootstrap(*readers, np.zeros(90)) for readers in pairs]
 
 
 def test_a_rounded_zero_is_no_difference():
@@ -120,8 +125,8 @@ def test_a_rounded_zero_is_no_difference():
 
 def test_readers_may_have_different_numbers_of_seeds():
     random = np.random.default_rng(0)
-    found = paired_bootstrap(random.random((3, 50)), random.random((1, 50)), np.arange(50))
-    assert found.low < found.mean < found.high
+    difference = paired_bootstrap(random.random((3, 50)), random.random((1, 50)), np.arange(50))
+    assert difference.low < difference.mean < difference.high
 
 
 def test_fewer_questions_resolve_larger_differences_and_none_resolve_nothing():

@@ -21,9 +21,9 @@ def dataset(*questions):
 
 
 def slow_words(text):
-    kept = "".join(character for character in text.lower() if character not in string.punctuation)
+    letters = "".join(character for character in text.lower() if character not in string.punctuation)
     words, word = [], ""
-    for character in [*kept, " "]:
+    for character in [*letters, " "]:
         if character.isalnum() or character == "_":
             word += character
             continue
@@ -34,15 +34,15 @@ def slow_words(text):
 
 
 def slow_f1(prediction, gold, both_empty):
-    ours, theirs = slow_words(prediction), slow_words(gold)
-    if not ours and not theirs:
+    predicted_words, gold_words = slow_words(prediction), slow_words(gold)
+    if not predicted_words and not gold_words:
         return both_empty
-    left, shared = list(theirs), 0
-    for word in ours:
+    left, shared = list(gold_words), 0
+    for word in predicted_words:
         if word in left:
             left.remove(word)
             shared += 1
-    return 0.0 if shared == 0 else 2 * shared / (len(ours) + len(theirs))
+    return 0.0 if shared == 0 else 2 * shared / (len(predicted_words) + len(gold_words))
 
 
 def slow_score(predictions, data, version):
@@ -100,10 +100,10 @@ def test_normalise(text, normal):
     ],
 )
 def test_one_question_by_the_official_rules(version, prediction, golds, exact, f1):
-    found = squad.score({"q": prediction}, dataset(("q", *golds)), version=version)
-    assert found["exact"] == 100 * exact
-    assert found["f1"] == pytest.approx(100 * f1, rel=1e-12)
-    assert found["total"] == 1
+    scores = squad.score({"q": prediction}, dataset(("q", *golds)), version=version)
+    assert scores["exact"] == 100 * exact
+    assert scores["f1"] == pytest.approx(100 * f1, rel=1e-12)
+    assert scores["total"] == 1
 
 
 def test_two_empty_answers_are_alike_by_the_rules_of_v2_unless_others_are_named():
@@ -157,8 +157,8 @@ def test_equals_the_slow_implementation(questions, predictions, version):
     data = dataset(*((key, *golds) for key, golds in questions))
     if version == "v2.0" and not any(key in predictions for key, _ in questions):
         return
-    found = squad.score(predictions, data, version=version)
-    assert (found["exact"], found["f1"], found["total"]) == pytest.approx(slow_score(predictions, data, version))
+    scores = squad.score(predictions, data, version=version)
+    assert (scores["exact"], scores["f1"], scores["total"]) == pytest.approx(slow_score(predictions, data, version))
 
 
 @given(st.text())

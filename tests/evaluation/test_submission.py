@@ -9,7 +9,7 @@ import pytest
 
 from coattend.errors import CoattendError
 from coattend.evaluation.submission import files
-from coattend.tables import PREDICTIONS, QUESTIONS
+from coattend.schemas import PREDICTIONS, QUESTIONS
 
 
 def tables(answered: str):

@@ -1,4 +1,4 @@
-"""What a disturbed run has to end with: every file, but for what tells the time or the machine."""
+"""Digests of the files that a disturbed run must end with, apart from times and names of machines."""
 
 import hashlib
 import json
@@ -6,11 +6,11 @@ import json
 
 def digests(folder):
     """Every file that a stage has written under its final name, but for what tells the time or the machine."""
-    found = {}
+    file_digests = {}
     for file in sorted(folder.rglob("*")):
         if file.is_file() and not file.name.startswith("."):
-            found[str(file.relative_to(folder))] = hashlib.sha256(_lasting(file)).hexdigest()
-    return found
+            file_digests[str(file.relative_to(folder))] = hashlib.sha256(_lasting(file)).hexdigest()
+    return file_digests
 
 
 def _lasting(file):
@@ -24,5 +24,5 @@ COSTS = ("seconds", "questions_per_second", "peak_memory_mib")
 
 def _without_costs(value):
     if isinstance(value, dict):
-        return {key: _without_costs(one) for key, one in value.items() if key not in COSTS}
-    return [_without_costs(one) for one in value] if isinstance(value, list) else value
+        return {key: _without_costs(element) for key, element in value.items() if key not in COSTS}
+    return [_without_costs(element) for element in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""What is saved while a kill comes: one of everything that stages write."""
+"""Saves that a kill interrupts: one of each artifact that stages write."""
 
 import json
 from contextlib import suppress
@@ -7,15 +7,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from coattend.benchmarks.fetching import fetch as fetched
-from coattend.datasets.atomic import reserve
-from coattend.datasets.json_file import JSONDataset
-from coattend.datasets.seals import sealed
-from coattend.datasets.sharded import ShardedTableDataset, ShardPlan
-from coattend.datasets.table import TableDataset, TablePlan
-from coattend.tables import TEXTS
-from coattend.tracking.processes import this_process
-from coattend.training.trial import Trial
+from coattend.data.download import fetch as fetched
+from coattend.io.atomic import reserve_space, write_with_checksum
+from coattend.io.checked import JSONDataset, TableDataset, TablePlan
+from coattend.io.sharded import ShardedTableDataset, ShardPlan
+from coattend.schemas import TEXTS
+from coattend.tracking.store import this_process
+from coattend.trials.trial import Trial
 
 NAMES = ("a", "b")
 
@@ -48,25 +46,25 @@ def metrics(folder: str, version: str) -> None:
 
 def trial(folder: str, version: str) -> None:
     """Finish a trial, unless it is done."""
-    one = Trial({"reader": "plain", "seed": 0, "version": version}, Path(folder))
-    with one.locked():
-        if one.outcome() is None:
-            one.model.mkdir(exist_ok=True)
-            (one.model / "model.safetensors").write_bytes(b"weights")
-            one.finish({"trial_id": one.id, "held_out": 0.5})
+    saved = Trial({"reader": "plain", "seed": 0, "version": version}, Path(folder))
+    with saved.locked():
+        if saved.outcome() is None:
+            saved.model.mkdir(exist_ok=True)
+            (saved.model / "model.safetensors").write_bytes(b"weights")
+            saved.finish({"trial_id": saved.id, "held_out": 0.5})
 
 
-def load(kind: str, folder: str) -> list[dict]:
-    """What is there, in words that can be compared; an error if it is not whole."""
-    if kind == "shards":
+def load(artifact: str, folder: str) -> list[dict]:
+    """Load an artifact in a form that can be compared, or raise an error if it is incomplete."""
+    if artifact == "shards":
         return ShardedTableDataset(filepath=folder).load().to_table().to_pylist()
-    if kind == "table":
+    if artifact == "table":
         return TableDataset(filepath=f"{folder}/texts.parquet", table="texts").load().to_table().to_pylist()
-    if kind == "metrics":
+    if artifact == "metrics":
         return [JSONDataset(filepath=f"{folder}/metrics.json").load()]
-    done = [json.loads(file.read_text())["version"] for file in sorted(Path(folder).glob("*/trial.json"))]
-    trials = [Trial({"reader": "plain", "seed": 0, "version": version}, Path(folder)) for version in done]
-    return [outcome for one in trials if (outcome := one.outcome()) is not None]
+    versions = [json.loads(file.read_text())["version"] for file in sorted(Path(folder).glob("*/trial.json"))]
+    trials = [Trial({"reader": "plain", "seed": 0, "version": version}, Path(folder)) for version in versions]
+    return [outcome for saved in trials if (outcome := saved.outcome()) is not None]
 
 
 def fetch(folder: str, url: str) -> None:
@@ -76,9 +74,9 @@ def fetch(folder: str, url: str) -> None:
 
 def vectors(folder: str) -> None:
     """Write more vectors than there is room for, through memory that is mapped."""
-    with sealed(Path(folder) / "vectors.npy") as file:
+    with write_with_checksum(Path(folder) / "vectors.npy") as file:
         mapped = np.lib.format.open_memmap(file, "w+", np.float32, (1000, 1000))
-        reserve(file)
+        reserve_space(file)
         mapped[:] = 1
 
 
@@ -94,17 +92,17 @@ def free(folder: str) -> None:
     Path(folder, "filling").unlink()
 
 
-def show(kind: str, folder: str) -> None:
+def show(artifact: str, folder: str) -> None:
     """Print what is there."""
-    print(load(kind, folder))
+    print(load(artifact, folder))
 
 
 def at_once(folder: str, rounds: int) -> None:
     """Save everything again and again, in versions that change."""
     for number in range(rounds):
-        for kind in (shards, table, metrics, trial):
-            kind(f"{folder}/{kind.__name__}", f"version {number % 2}")
-            load(kind.__name__, f"{folder}/{kind.__name__}")
+        for writer in (shards, table, metrics, trial):
+            writer(f"{folder}/{writer.__name__}", f"version {number % 2}")
+            load(writer.__name__, f"{folder}/{writer.__name__}")
 
 
 def tag() -> None:

@@ -12,9 +12,9 @@ len(pipelines)  # They are registered when they are first asked for.
 
 import mlflow.store.tracking.sqlalchemy_store  # noqa: E402, F401
 
-import coattend.answering.answerer  # noqa: E402
-import coattend.reporting.html_page  # noqa: E402
-import coattend.training.fit  # noqa: E402, F401
+import coattend.reports.render  # noqa: E402
+import coattend.serving.predictor  # noqa: E402
+import coattend.training.run_trial  # noqa: E402, F401
 
 
 def run(names: str, namespaces: str, params: dict[str, Any]) -> None:

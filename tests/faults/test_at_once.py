@@ -15,10 +15,13 @@ def test_two_processes_save_the_same_things_at_once(tmp_path):
     """In versions that change, so that each finds what the other has left half replaced."""
     with Warm(tmp_path, "saving") as server, ThreadPoolExecutor() as pool:
         (tmp_path / "other").mkdir()
-        with Warm(tmp_path / "other", "saving") as other:
-            both = [pool.submit(one.call, "at_once", str(tmp_path / "shared"), 10) for one in (server, other)]
-            ended = [one.result() for one in both]
-    assert [one.code for one in ended] == [0, 0], ended
+        with Warm(tmp_path / "other", "saving") as second_server:
+            futures = [
+                pool.submit(process.call, "at_once", str(tmp_path / "shared"), 10)
+                for process in (server, second_server)
+            ]
+            ended = [future.result() for future in futures]
+    assert [future.code for future in ended] == [0, 0], ended
 
 
 @pytest.mark.slow
@@ -36,11 +39,11 @@ def test_two_runs_of_one_reader_at_once(kedro, project):
         subprocess.Popen([program, *command], cwd=project, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         for _ in range(2)
     ]
-    said = [one.communicate(timeout=500)[0] for one in started]
-    assert [one.returncode for one in started] == [0, 0], said
+    outputs = [process.communicate(timeout=500)[0] for process in started]
+    assert [process.returncode for process in started] == [0, 0], outputs
     assert len(list(project.glob("data/test/06_models/trials/*/outcome.json"))) == 1
-    both = digests(project / "data")
+    written = digests(project / "data")
     shutil.rmtree(project / "data")
     alone = kedro(*command)
     assert alone.returncode == 0, alone.stdout
-    assert digests(project / "data") == both
+    assert digests(project / "data") == written

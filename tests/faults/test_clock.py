@@ -20,23 +20,23 @@ def set_back():
     return {"LD_PRELOAD": str(library), "FAKETIME": "-2d", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
 
 
-@pytest.mark.parametrize("kind", ["shards", "table", "metrics", "trial"])
-def test_what_is_saved_after_the_clock_was_set_back(tmp_path, set_back, kind):
-    folder = tmp_path / kind
+@pytest.mark.parametrize("artifact", ["shards", "table", "metrics", "trial"])
+def test_what_is_saved_after_the_clock_was_set_back(tmp_path, set_back, artifact):
+    folder = tmp_path / artifact
     with Warm(tmp_path, "saving") as now, Warm(tmp_path, "saving", **set_back) as before:
-        assert now.call(kind, str(folder), "first").code == 0
+        assert now.call(artifact, str(folder), "first").code == 0
         written = {file: file.stat().st_mtime_ns for file in folder.rglob("*.parquet")}
-        assert before.call(kind, str(folder), "first").code == 0
+        assert before.call(artifact, str(folder), "first").code == 0
         assert {file: file.stat().st_mtime_ns for file in folder.rglob("*.parquet")} == written
-        assert before.call(kind, str(folder), "second").code == 0
-        found = saving.load(kind, str(folder))
-        assert now.call(kind, str(folder), "second").code == 0
-        assert saving.load(kind, str(folder)) == found != []
+        assert before.call(artifact, str(folder), "second").code == 0
+        loaded = saving.load(artifact, str(folder))
+        assert now.call(artifact, str(folder), "second").code == 0
+        assert saving.load(artifact, str(folder)) == loaded != []
 
 
 def test_a_process_is_the_same_after_the_clock_was_set_back(tmp_path, set_back):
     """The kernel then says that it was started earlier: as seen by who reads its start from /proc/stat."""
-    from coattend.tracking.processes import this_process
+    from coattend.tracking.store import this_process
 
     boot = next(line for line in Path("/proc/stat").read_text().splitlines() if line.startswith("btime"))
     stat = Path("/proc/stat").read_text().replace(boot, f"btime {int(boot.split()[1]) - 172_800}")
@@ -45,7 +45,9 @@ def test_a_process_is_the_same_after_the_clock_was_set_back(tmp_path, set_back):
     command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, "sh"]
     if subprocess.run([*command, "true"], stderr=subprocess.DEVNULL, check=False).returncode:
         pytest.skip("this machine lets no user mount anything in a namespace")
-    code = "import sys; from coattend.tracking.processes import _tag; print(_tag(int(sys.argv[1])))"
+    code = "import sys; from coattend.tracking.store import _tag; print(_tag(int(sys.argv[1])))"
     python = Path(os.sys.executable)
-    told = subprocess.run([*command, python, "-c", code, str(os.getpid())], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == this_process()
+    completed = subprocess.run(
+        [*command, python, "-c", code, str(os.getpid())], capture_output=True, text=True, check=True
+    )
+    assert completed.stdout.strip() == this_process()

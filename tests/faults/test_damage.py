@@ -10,15 +10,14 @@ import pytest
 from kedro.io import DatasetError
 from sampled import trial_of
 
-from coattend.datasets.json_file import JSONDataset
-from coattend.datasets.seals import is_whole, seal_of, sealed
-from coattend.datasets.sharded import ShardedTableDataset, ShardPlan
-from coattend.datasets.table import TableDataset, TablePlan
 from coattend.errors import CoattendError
-from coattend.tables import TEXTS
-from coattend.training.finished import finished
+from coattend.io.atomic import checksum_path, matches_checksum, write_with_checksum
+from coattend.io.checked import JSONDataset, TableDataset, TablePlan
+from coattend.io.sharded import ShardedTableDataset, ShardPlan
+from coattend.schemas import TEXTS
 from coattend.training.trainer import COMPLETE, last_checkpoint
-from coattend.training.trial import Trial, digest_of_files
+from coattend.trials.store import finished_trials
+from coattend.trials.trial import Trial, digest_of_files
 
 EXACT = {"sample": {"training": {"precision": "fp32"}}}
 """How the readers of `trained_sample` were trained."""
@@ -30,8 +29,8 @@ MOMENTS = 40
 def flip(file, random):
     """Turn one bit of a file."""
     content = bytearray(file.read_bytes())
-    place = random.randrange(8 * len(content))
-    content[place // 8] ^= 1 << place % 8
+    bit = random.randrange(8 * len(content))
+    content[bit // 8] ^= 1 << bit % 8
     write(file, content, random)
 
 
@@ -59,10 +58,10 @@ def texts(name):
 @pytest.mark.parametrize("victim", ["a.parquet", "_manifest.json", "._manifest.json.sha256"])
 def test_a_damaged_table_of_shards_is_refused_and_mended(tmp_path, damage, victim):
     dataset = ShardedTableDataset(filepath=str(tmp_path / "texts"))
-    made = []
+    rewritten = []
 
     def make(names):
-        made.extend(names)
+        rewritten.extend(names)
         return ((name, texts(name)) for name in names)
 
     plan = ShardPlan(origin="origin", keys=lambda: {"a": "key", "b": "key"}, make=make)
@@ -73,21 +72,21 @@ def test_a_damaged_table_of_shards_is_refused_and_mended(tmp_path, damage, victi
         refused = False
         try:
             assert dataset.load().to_table() == expected
-        except DatasetError as told:
-            assert str(tmp_path / "texts") in str(told) and "tage" in str(told)
+        except DatasetError as error:
+            assert str(tmp_path / "texts") in str(error) and "tage" in str(error)
             refused = True
         assert refused or victim.endswith("sha256")
         dataset.save(plan)
         assert dataset.load().to_table() == expected
-    assert "b" not in made[2:] or victim == "_manifest.json"
+    assert "b" not in rewritten[2:] or victim == "_manifest.json"
 
 
 @DAMAGES
 def test_a_damaged_table_is_refused_and_made_again(tmp_path, damage):
     file = tmp_path / "texts.parquet"
     dataset = TableDataset(filepath=str(file), table="texts")
-    made = []
-    plan = TablePlan("key", lambda: made.append(1) or [texts("a")])
+    rebuilt = []
+    plan = TablePlan("key", lambda: rebuilt.append(1) or [texts("a")])
     dataset.save(plan)
     for moment in range(MOMENTS):
         damage(file, Random(moment))
@@ -95,7 +94,7 @@ def test_a_damaged_table_is_refused_and_made_again(tmp_path, damage):
             dataset.load()
         dataset.save(plan)
         assert dataset.load().to_table() == texts("a")
-    assert len(made) == 1 + MOMENTS
+    assert len(rebuilt) == 1 + MOMENTS
 
 
 @DAMAGES
@@ -123,7 +122,7 @@ def test_a_damaged_trial_is_not_done(tmp_path, damage, victim, caplog):
         assert trial.outcome() == outcome
         damage(trial.folder / victim, Random(moment))
         if victim == "trial.json":  # The trial is known by its content; the record is written again.
-            assert trial.outcome() == outcome and finished(tmp_path) == []
+            assert trial.outcome() == outcome and finished_trials(tmp_path) == []
         else:
             assert trial.outcome() is None
         if victim.endswith(("outcome.json", "trial.json")):
@@ -131,13 +130,13 @@ def test_a_damaged_trial_is_not_done(tmp_path, damage, victim, caplog):
 
 
 def checkpoint(folder, step, best):
-    made = folder / f"checkpoint-{step}"
-    made.mkdir(exist_ok=True)
-    (made / "optimizer.pt").write_bytes(bytes(range(200)))
+    path = folder / f"checkpoint-{step}"
+    path.mkdir(exist_ok=True)
+    (path / "optimizer.pt").write_bytes(bytes(range(200)))
     state = {"best_model_checkpoint": best and str(folder / f"checkpoint-{best}")}
-    (made / "trainer_state.json").write_text(json.dumps(state))
-    (made / COMPLETE).write_text(digest_of_files(made, but=COMPLETE))
-    return made
+    (path / "trainer_state.json").write_text(json.dumps(state))
+    (path / COMPLETE).write_text(digest_of_files(path, exclude=COMPLETE))
+    return path
 
 
 @DAMAGES
@@ -161,13 +160,13 @@ def test_a_checkpoint_whose_best_one_is_damaged_is_not_gone_on_from(tmp_path):
 
 def test_without_a_digest_a_file_is_taken_as_it_is(tmp_path):
     """Files of earlier versions have none, and whoever changes a file herself deletes it."""
-    with sealed(tmp_path / "file") as temporary:
+    with write_with_checksum(tmp_path / "file") as temporary:
         np.save(temporary.open("wb"), np.arange(10))
-    assert is_whole(tmp_path / "file")
+    assert matches_checksum(tmp_path / "file")
     flip(tmp_path / "file", Random(0))
-    assert not is_whole(tmp_path / "file")
-    seal_of(tmp_path / "file").unlink()
-    assert is_whole(tmp_path / "file")
+    assert not matches_checksum(tmp_path / "file")
+    checksum_path(tmp_path / "file").unlink()
+    assert matches_checksum(tmp_path / "file")
 
 
 @DAMAGES
@@ -176,7 +175,7 @@ def test_damaged_answers_are_asked_again(trained_sample, run_trained, damage):
     before = file.read_bytes()
     damage(file, Random(1))
     run_trained("evaluation", "sample.aoa_reader", benchmarks=EXACT)
-    assert file.read_bytes() == before and is_whole(file)
+    assert file.read_bytes() == before and matches_checksum(file)
 
 
 @DAMAGES

@@ -9,10 +9,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from coattend.benchmarks.fetching import fetch
+from coattend.data.download import fetch
 
 CONTENT = bytes(range(256)) * 4096
-FETCH = "import sys; from pathlib import Path; from coattend.benchmarks.fetching import fetch; "
+FETCH = "import sys; from pathlib import Path; from coattend.data.download import fetch; "
 FETCH += "fetch(sys.argv[1], Path(sys.argv[2]))"
 
 
@@ -20,16 +20,16 @@ class Answer(BaseHTTPRequestHandler):
     """Sends half of a file and then nothing, the first time; what was asked for, later."""
 
     def do_GET(self):
-        asked = self.headers.get("Range")
-        self.server.asked.append(asked)
-        start = int(asked.removeprefix("bytes=").removesuffix("-")) if asked else 0
+        requested_range = self.headers.get("Range")
+        self.server.requested_ranges.append(requested_range)
+        start = int(requested_range.removeprefix("bytes=").removesuffix("-")) if requested_range else 0
         self.send_response(206 if start else 200)
         if start:
             self.send_header("Content-Range", f"bytes {start}-{len(CONTENT) - 1}/{len(CONTENT)}")
         self.send_header("Content-Length", str(len(CONTENT) - start))
         self.send_header("ETag", '"one"')
         self.end_headers()
-        if asked:
+        if requested_range:
             self.wfile.write(CONTENT[start:])
         else:
             self.wfile.write(CONTENT[: len(CONTENT) // 2])
@@ -43,7 +43,7 @@ class Answer(BaseHTTPRequestHandler):
 def publisher():
     with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
         server.daemon_threads = True
-        server.asked, server.killed = [], threading.Event()
+        server.requested_ranges, server.killed = [], threading.Event()
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield server
@@ -60,9 +60,9 @@ def test_a_killed_download_goes_on(publisher, tmp_path):
             publisher.killed.wait(0.01)
         fetching.kill()
     publisher.killed.set()
-    held = part.stat().st_size
-    assert 0 < held < len(CONTENT) and not path.exists()
+    partial_size = part.stat().st_size
+    assert 0 < partial_size < len(CONTENT) and not path.exists()
     fetched = fetch(url, path)
     assert (fetched.state, fetched.sha256) == ("fetched", hashlib.sha256(CONTENT).hexdigest())
-    assert publisher.asked == [None, f"bytes={held}-"]
+    assert publisher.requested_ranges == [None, f"bytes={partial_size}-"]
     assert list(tmp_path.iterdir()) == [path]

@@ -27,34 +27,34 @@ def warm(tmp_path_factory):
         yield server
 
 
-@pytest.mark.parametrize("kind", ["shards", "table", "metrics", "trial"])
-def test_a_save_that_is_killed_anywhere(warm, tmp_path_factory, kind):
+@pytest.mark.parametrize("artifact", ["shards", "table", "metrics", "trial"])
+def test_a_save_that_is_killed_anywhere(warm, tmp_path_factory, artifact):
     """Before every single change of a file, first where nothing was, then where an older version is replaced."""
-    folder = warm.folder / kind
+    folder = warm.folder / artifact
 
     def save(*versions):
         shutil.rmtree(folder, ignore_errors=True)
         for version in versions:
-            assert warm.call(kind, str(folder), version).code == 0
+            assert warm.call(artifact, str(folder), version).code == 0
 
     for before in ([], ["first"]):
         save(*before, "second")
-        whole = saving.load(kind, str(folder))
+        finished = saving.load(artifact, str(folder))
         save(*before)
-        old = saving.load(kind, str(folder)) if before else []
+        old = saving.load(artifact, str(folder)) if before else []
         at, killed = 0, True
         while killed:
             at += 1
             save(*before)
-            killed = warm.call(kind, str(folder), "second", kill_at=at).code == -9
+            killed = warm.call(artifact, str(folder), "second", kill_at=at).code == -9
             try:
-                assert saving.load(kind, str(folder)) in (old, whole)
-            except DatasetError as told:
+                assert saving.load(artifact, str(folder)) in (old, finished)
+            except DatasetError as error:
                 # Of several shards one is replaced before the other; a file that was there is never away.
-                assert "is not finished" in str(told) if kind == "shards" else "does not exist" in str(told)
-                assert kind == "shards" or not before
-            assert warm.call(kind, str(folder), "second").code == 0
-            assert saving.load(kind, str(folder)) == whole
+                assert "is not finished" in str(error) if artifact == "shards" else "does not exist" in str(error)
+                assert artifact == "shards" or not before
+            assert warm.call(artifact, str(folder), "second").code == 0
+            assert saving.load(artifact, str(folder)) == finished
             # Empty files stay, as another process may have just made them; those of digests go with the next change.
             assert not [left for left in folder.glob(".[!.]*.part") if left.stat().st_size]
         assert at > 5
@@ -76,12 +76,12 @@ def staged(empty_project):
     """A project in which every stage has run once, undisturbed, and an interpreter that runs them again."""
     with Warm(empty_project, "stages") as server:
         for name in STAGES:
-            ended = server.call("run", *asked(empty_project, name))
-            assert ended.code == 0, ended.said
+            ended = server.call("run", *params_of_stage(empty_project, name))
+            assert ended.code == 0, ended.output
         yield server
 
 
-def asked(project, stage):
+def params_of_stage(project, stage):
     pipelines, namespaces, params, _ = STAGES[stage]
     if params is None:
         (trial,) = (file.parent.name for file in project.glob("data/test/06_models/trials/*/outcome.json"))
@@ -94,9 +94,9 @@ def asked(project, stage):
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_stage_that_is_killed_anywhere(staged, stage):
     project, folders = staged.folder, STAGES[stage][-1]
-    command = asked(project, stage)
-    kept = project.parent / "kept"
-    shutil.copytree(project / "data", kept)
+    command = params_of_stage(project, stage)
+    backup = project.parent / "kept"
+    shutil.copytree(project / "data", backup)
     clear(project, folders)
     changes = staged.call("run", *command).files
     undisturbed = {folder: digests(project / folder) for folder in folders}
@@ -111,14 +111,14 @@ def test_a_stage_that_is_killed_anywhere(staged, stage):
             kills += 1
             continue
         # It came to its end on what earlier kills had left.
-        assert ended.code == 0, ended.said
+        assert ended.code == 0, ended.output
         assert {folder: digests(project / folder) for folder in folders} == undisturbed
         clear(project, folders)
     ended = staged.call("run", *command)
-    assert ended.code == 0, ended.said
+    assert ended.code == 0, ended.output
     assert {folder: digests(project / folder) for folder in folders} == undisturbed
     shutil.rmtree(project / "data")
-    kept.rename(project / "data")
+    backup.rename(project / "data")
 
 
 def clear(project, folders):

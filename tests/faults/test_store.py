@@ -6,9 +6,9 @@ from contextlib import closing
 import pytest
 from mlflow import MlflowClient
 
-from coattend.answering.found import logged_models
-from coattend.datasets import mlflow_store
 from coattend.errors import CoattendError
+from coattend.io import mlflow_store
+from coattend.serving.model_lookup import logged_models
 from coattend.training import events
 
 TINY = {
@@ -44,8 +44,9 @@ def locked():
 
 def test_a_store_that_is_locked_or_away_is_told_before_anything_runs(run_shared, shared_project, locked, monkeypatch):
     """Once it is free, the same command does what it would have done."""
-    with closing(sqlite3.connect(shared_project / "mlflow.db")) as made:
-        made.execute("PRAGMA user_version = 0")
+    monkeypatch.setattr(mlflow_store, "SQLITE_TIMEOUT_S", 0.5)
+    with closing(sqlite3.connect(shared_project / "mlflow.db")) as store:
+        store.execute("PRAGMA user_version = 0")
     locked(shared_project / "mlflow.db")
     with pytest.raises(CoattendError, match=f"MLflow's store cannot be used .database is locked.*{CURE}"):
         run_shared("training", "sample.as_reader", **TINY)
@@ -75,7 +76,7 @@ def test_who_looks_something_up_is_told_that_the_store_is_locked_or_away(
     run_shared, shared_project, locked, monkeypatch, pipeline
 ):
     """It is not told that nothing of that name is there."""
-    monkeypatch.setattr(mlflow_store, "PATIENCE", 0.5)
+    monkeypatch.setattr(mlflow_store, "SQLITE_TIMEOUT_S", 0.5)
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
 
     def refused(reason):
@@ -92,7 +93,7 @@ def test_who_looks_something_up_is_told_that_the_store_is_locked_or_away(
     refused("127.0.0.1")
 
 
-def test_a_store_that_can_only_be_read_can_be_looked_up_in(tmp_path):
+def test_a_store_that_can_only_be_read_can_be_looked_up_in(tmp_path, quick_store):
     """As another process writes to it, or has it on a disk that is read-only, nothing can be written there."""
     file = tmp_path / "mlflow.db"
     MlflowClient(f"sqlite:///{file}").search_experiments()

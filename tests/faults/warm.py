@@ -22,27 +22,27 @@ CHANGES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir")
 
 
 @dataclass(frozen=True)
-class Ended:
-    """How a fork ended.
+class ForkResult:
+    """Exit of a fork.
 
     Attributes:
-        code: Its exit status; of a killed one minus the signal.
-        files: How often it was about to change a file.
-        said: What it printed.
+        code: Exit status; of a killed process minus the signal.
+        files: Number of times that it was about to change a file.
+        output: Text that it printed.
     """
 
     code: int
     files: int
-    said: str
+    output: str
 
 
 class Warm:
-    """The interpreter, as whoever asks it sees it.
+    """A forked interpreter with its modules imported, as its caller sees it.
 
     Args:
-        folder: Where functions are called.
-        module: Which module has them; what it imports is imported once.
-        prefix: What stands before the interpreter's command.
+        folder: Working folder of the functions.
+        module: Module that has them; its imports are run once.
+        prefix: Words before the interpreter's command.
         environment: What is added to its environment.
     """
 
@@ -57,19 +57,21 @@ class Warm:
             text=True,
         )
 
-    def call(self, function: str, *given: Any, kill_at: int = 0, largest_file: int = resource.RLIM_INFINITY) -> Ended:
+    def call(
+        self, function: str, *arguments: Any, kill_at: int = 0, largest_file: int = resource.RLIM_INFINITY
+    ) -> ForkResult:
         """Call a function.
 
         Args:
             function: Its name in the module.
-            given: Its arguments, as JSON holds them.
-            kill_at: Before which change of a file it is killed; 0: it is not.
+            arguments: Its arguments, as JSON holds them.
+            kill_at: Number of the change of a file before which it is killed; 0: never.
             largest_file: Bytes that a file may have; the kernel refuses to write more.
         """
-        self._server.stdin.write(json.dumps([function, given, kill_at, largest_file]) + "\n")
+        self._server.stdin.write(json.dumps([function, arguments, kill_at, largest_file]) + "\n")
         self._server.stdin.flush()
         code, files = json.loads(self._server.stdout.readline())
-        return Ended(code, files, self._log.read_text(errors="replace"))
+        return ForkResult(code, files, self._log.read_text(errors="replace"))
 
     def __enter__(self) -> "Warm":
         return self
@@ -84,12 +86,12 @@ def serve(module: str, log: Path) -> None:
     """Call what is asked for on standard input, a line a call."""
     functions = importlib.import_module(module)
     for line in sys.stdin:
-        function, given, kill_at, largest_file = json.loads(line)
+        function, arguments, kill_at, largest_file = json.loads(line)
         reading, writing = os.pipe()
         child = os.fork()
         if not child:
             os.close(reading)
-            call(getattr(functions, function), given, log, writing, largest_file)
+            call(getattr(functions, function), arguments, log, writing, largest_file)
         os.close(writing)
         files = 0
         while os.read(reading, 1):
@@ -101,7 +103,7 @@ def serve(module: str, log: Path) -> None:
         print(json.dumps([code, files]), flush=True)
 
 
-def call(function: Callable[..., None], given: list[Any], log: Path, reports: int, largest_file: int) -> None:
+def call(function: Callable[..., None], arguments: list[Any], log: Path, reports: int, largest_file: int) -> None:
     """Call a function in this process, tell of its errors as the command line does, and end the process."""
     from click import ClickException
 
@@ -110,9 +112,9 @@ def call(function: Callable[..., None], given: list[Any], log: Path, reports: in
     os.dup2(output, 2)
     folder = str(log.parent)
 
-    def report(event: str, about: tuple[Any, ...]) -> None:
-        writes = event == "open" and bool(about[2] & (os.O_WRONLY | os.O_RDWR))
-        if (writes or event in CHANGES) and str(about[0]).startswith(folder):
+    def report(event: str, details: tuple[Any, ...]) -> None:
+        writes = event == "open" and bool(details[2] & (os.O_WRONLY | os.O_RDWR))
+        if (writes or event in CHANGES) and str(details[0]).startswith(folder):
             os.write(reports, b".")
 
     sys.addaudithook(report)
@@ -120,7 +122,7 @@ def call(function: Callable[..., None], given: list[Any], log: Path, reports: in
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, resource.RLIM_INFINITY))
         try:
-            function(*given)
+            function(*arguments)
         finally:  # What it says of it goes to a file, too.
             resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
         code = 0

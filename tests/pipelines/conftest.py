@@ -20,11 +20,11 @@ def write_study(project, sample_tables) -> Iterator[Callable[[str], Path]]:
         for file in folder.glob("*.yml"):
             file.unlink()
         (folder / "mine.yml").write_text(text)
-        studies.forget()
+        studies.forget_studies()
         return project / "data" / "test"
 
     yield write
-    studies.forget()
+    studies.forget_studies()
 
 
 @pytest.fixture
@@ -42,4 +42,4 @@ def custom_questions(project, monkeypatch):
     row = {"question": "Who slept?", "options": ["Ann", "Bob"]}
     for split, hours in (("train", range(24)), ("dev", range(30, 34))):
         rows = [row | {"passage": f"Ann met Bob. {n} hours later Bob slept.", "label": 1} for n in hours]
-        (raw / f"{split}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+        (raw / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from coattend.benchmarks.distinct import shard_name
-from coattend.datasets.schema import SchemaValidator
-from coattend.datasets.sharded import ShardedTableDataset, ShardPlan
-from coattend.datasets.stored_rows import StoredRows
-from coattend.parameters import BenchmarkParameters, SourceParameters, TaggingParameters
+from coattend.config import BenchmarkParameters, SourceParameters, TaggingParameters
+from coattend.data.text_store import shard_name
+from coattend.io.schema_validator import SchemaValidator
+from coattend.io.sharded import ShardedTableDataset, ShardPlan
+from coattend.io.table_store import StoredRows
 from coattend.pipelines.tagging.nodes import tag
-from coattend.tables import TEXTS
-from coattend.text.identity import text_id
+from coattend.schemas import TEXTS
+from coattend.text.hashing import text_id
 
 BENCHMARK = BenchmarkParameters(
     title="Tiny", tasks=("options",), sources=(SourceParameters(format="dream", folder=".", files={}),), shards=4
@@ -31,11 +31,11 @@ def shard_of(text: str, shards: int = 4) -> str:
     return shard_name(int(text_id(text)[:8], 16) % shards, shards)
 
 
-def save_texts(folder: Path, kinds: dict[str, str] = KINDS, shards: int = 4) -> ShardedTableDataset:
+def save_texts(folder: Path, kind_of_text: dict[str, str] = KINDS, shards: int = 4) -> ShardedTableDataset:
     """Store texts as ingestion does."""
     rows: dict[str, list] = {shard_name(shard, shards): [] for shard in range(shards)}
-    for text, kind in kinds.items():
-        rows[shard_of(text, shards)].append({"text_id": text_id(text), "kind": kind, "text": text})
+    for text, text_kind in kind_of_text.items():
+        rows[shard_of(text, shards)].append({"text_id": text_id(text), "kind": text_kind, "text": text})
     stored = ShardedTableDataset(filepath=str(folder / "texts"))
     keys = {name: str(content) for name, content in rows.items()}
     stored.save(
@@ -60,7 +60,7 @@ def save_tags(
 
 
 def written(folder: Path) -> dict[str, int]:
-    """When each shard was written."""
+    """Return the modification time of each shard."""
     return {file.stem: file.stat().st_mtime_ns for file in folder.glob("*.parquet")}
 
 

@@ -9,12 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from coattend.configuration import benchmark_entry
-from coattend.datasets.seals import sealed
-from coattend.datasets.stored_tables import StoredTables
+from coattend.config import AttentionParameters
+from coattend.config.entries import benchmark_entry
 from coattend.errors import CoattendError
-from coattend.parameters import AttentionParameters
-from coattend.training.attention import read
+from coattend.inference.attention_report import explain_trials
+from coattend.io.atomic import write_with_checksum
+from coattend.io.table_store import StoredTables
 
 ROOT = Path(__file__).parents[2]
 READERS = ("poi_net", "plain", "plain_span", "aoa_reader")
@@ -30,11 +30,11 @@ def trained(shared_project, run_shared):
 @pytest.fixture(scope="module")
 def trials(trained):
     """The trial of each reader."""
-    found = {}
+    trial_ids = {}
     for file in (trained[0] / "data/test/06_models/trials").glob("*/trial.json"):
         content = json.loads(file.read_text())
-        found[f"{content['reader']}{'_span' if content['head'] == 'span' else ''}"] = content["trial_id"]
-    return found
+        trial_ids[f"{content['reader']}{'_span' if content['head'] == 'span' else ''}"] = content["trial_id"]
+    return trial_ids
 
 
 def written(project):
@@ -50,12 +50,12 @@ def test_two_readers_side_by_side(trained, trials):
         "attention",
         attention={"left": trials["poi_net"][:9], "right": trials["plain"], "questions": 4, "occlusion": True},
     )
-    maps, told, page = written(project)
-    assert [one["reader"] for one in told["readers"]] == ["poi_net", "plain"]
-    assert len(told["questions"]) == 4
-    differ = [len({one["prediction"] for one in question["readings"]}) for question in told["questions"]]
+    maps, summary, page = written(project)
+    assert [reader["reader"] for reader in summary["readers"]] == ["poi_net", "plain"]
+    assert len(summary["questions"]) == 4
+    differ = [len({reading["prediction"] for reading in question["readings"]}) for question in summary["questions"]]
     assert differ == sorted(differ, reverse=True)
-    assert all(question["split"] == "dev" for question in told["questions"])
+    assert all(question["split"] == "dev" for question in summary["questions"])
     assert set(maps.column("trial_id").to_pylist()) == {trials["poi_net"], trials["plain"]}
     left, right = (
         maps.filter(np.array(maps.column("trial_id").to_pylist()) == trials[name]) for name in ("poi_net", "plain")
@@ -63,19 +63,23 @@ def test_two_readers_side_by_side(trained, trials):
     names = {"passage_scores", "question_scores", "passage_attention", "question_attention", "occlusion"}
     assert set(left.column("map").to_pylist()) == names
     assert set(right.column("map").to_pylist()) == {"occlusion"}
-    for question in told["questions"]:
+    for question in summary["questions"]:
         reading = question["readings"][0]
         assert sum(reading["probabilities"]) == pytest.approx(1, abs=1e-5)
         assert reading["probabilities"].index(max(reading["probabilities"])) == reading["label"] == reading["sequence"]
         assert len(reading["agreement"]["passage_scores"]) == 3
-    turns = told["readers"][0]["agreement"]["passage_scores"]
-    assert all(-1 <= one["mean"] <= 1 and one["questions"] <= 4 for one in turns if one["mean"] is not None)
+    turns = summary["readers"][0]["agreement"]["passage_scores"]
+    assert all(-1 <= turn["mean"] <= 1 and turn["questions"] <= 4 for turn in turns if turn["mean"] is not None)
     for row in left.to_pylist():
         if row["map"] == "passage_scores":
             assert len(row["values"]) == 3
             assert all(0 <= value <= 1 for value in row["values"])
         if row["domain"] == "passage" and row["start"] is not None:
-            passage = next(one["passage"] for one in told["questions"] if one["question_id"] == row["question_id"])
+            passage = next(
+                question["passage"]
+                for question in summary["questions"]
+                if question["question_id"] == row["question_id"]
+            )
             assert passage[row["start"] : row["end"]] == row["text"]
     assert trials["plain"] in page
     assert "Attention and occlusion" in page
@@ -88,15 +92,15 @@ def test_questions_by_id_and_the_probabilities_of_spans(trained, trials):
     first = written(project)[1]
     names = [question["question_id"] for question in first["questions"]]
     run("attention", attention={"left": trials["plain_span"], "ids": "+".join(names[::-1])})
-    maps, told, _ = written(project)
-    assert [question["question_id"] for question in told["questions"]] == names[::-1]
+    maps, summary, _ = written(project)
+    assert [question["question_id"] for question in summary["questions"]] == names[::-1]
     by_name = {question["question_id"]: question["readings"] for question in first["questions"]}
-    assert all(by_name[question["question_id"]] == question["readings"] for question in told["questions"])
+    assert all(by_name[question["question_id"]] == question["readings"] for question in summary["questions"])
     assert set(maps.column("map").to_pylist()) == {"start", "end"}
     sums = maps.group_by(["question_id", "sequence", "map"]).aggregate([])
-    for place in sums.to_pylist():
+    for key in sums.to_pylist():
         values = [
-            row["values"][0] for row in maps.to_pylist() if all(row[column] == value for column, value in place.items())
+            row["values"][0] for row in maps.to_pylist() if all(row[column] == value for column, value in key.items())
         ]
         assert sum(values) == pytest.approx(1, abs=1e-5)
     for (reading,) in by_name.values():
@@ -112,21 +116,21 @@ def ask(trained):
     paths = yaml.safe_load((ROOT / "conf/base/catalog/attention.yml").read_text())["stored_tables"]["paths"]
     store, tables = project / "data/test/06_models/trials", StoredTables(project / "data/test", paths)
     benchmarks = {"sample": benchmark_entry("sample") | {"name": "sample"}}
-    return lambda **given: read(AttentionParameters(**given), benchmarks, store, tables)
+    return lambda **parameters: explain_trials(AttentionParameters(**parameters), benchmarks, store, tables)
 
 
 @pytest.mark.slow
 def test_words_are_looked_at_and_hidden_too(ask, trials):
-    maps, told = ask(left=trials["aoa_reader"], questions=2, occlusion=True)
+    maps, summary = ask(left=trials["aoa_reader"], questions=2, occlusion=True)
     assert set(maps.column("map").to_pylist()) == {"matching", "question_worth", "token_mass", "occlusion"}
-    for question in told["questions"]:
+    for question in summary["questions"]:
         assert sum(question["readings"][0]["probabilities"]) == pytest.approx(1, abs=1e-5)
         assert question["readings"][0]["agreement"].keys() == {"matching", "token_mass"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("parameters", "message"),
     [
         ({}, "attention.left.*names no trial"),
         ({"left": "zzzz"}, "there is no trial 'zzzz'.*Finished trials"),
@@ -138,10 +142,10 @@ def test_words_are_looked_at_and_hidden_too(ask, trials):
         ({"left": "poi_net", "tagging": "nltk_extended"}, "no tokens of sample.*nltk_penn.minilm"),
     ],
 )
-def test_what_is_not_there_is_refused_with_what_is(ask, trials, given, message):
-    named = {key: trials.get(value, value) for key, value in given.items()}
+def test_what_is_not_there_is_refused_with_what_is(ask, trials, parameters, message):
+    resolved = {key: trials.get(value, value) for key, value in parameters.items()}
     with pytest.raises(CoattendError, match=message):
-        ask(**named)
+        ask(**resolved)
 
 
 @pytest.mark.slow
@@ -150,7 +154,7 @@ def test_trials_of_two_benchmarks_or_without_an_end_are_refused(ask, trials, tra
     for name, change in (("aaaa-dream", {"benchmark": "dream"}), ("bbbb-open", {})):
         shutil.copytree(store / trials["plain"], store / name)
         content = json.loads((store / name / "trial.json").read_text()) | change | {"trial_id": name}
-        with sealed(store / name / "trial.json") as file:
+        with write_with_checksum(store / name / "trial.json") as file:
             file.write_text(json.dumps(content))
     (store / "bbbb-open" / "outcome.json").unlink()
     try:
@@ -164,13 +168,12 @@ def test_trials_of_two_benchmarks_or_without_an_end_are_refused(ask, trials, tra
 
 
 @pytest.mark.slow
-def test_tags_that_the_record_does_not_tell_apart_are_asked_for(ask, trials, trained):
+def test_a_trial_reads_the_tags_that_its_run_spec_names(ask, trials, trained):
     tokens = trained[0] / "data/test/05_model_input/sample"
     shutil.copytree(tokens / "nltk_penn", tokens / "copied")
     try:
-        with pytest.raises(CoattendError, match=r"which tags it reads: copied or nltk_penn.*attention\.tagging"):
-            ask(left=trials["plain"], questions=1)
-        assert ask(left=trials["plain"], questions=1, tagging="nltk_penn")[1]["questions"]
+        for tagging in (None, "nltk_penn", "copied"):
+            assert ask(left=trials["plain"], questions=1, tagging=tagging)[1]["questions"]
     finally:
         shutil.rmtree(tokens / "copied")
 

@@ -7,9 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 from statsmodels.stats.contingency_tables import mcnemar
 
-from coattend.datasets.seals import sealed
 from coattend.errors import CoattendError
-from coattend.tables import COMPARED
+from coattend.io.atomic import write_with_checksum
+from coattend.schemas import COMPARED
 
 FASTER = {"plain": {"training": {"learning_rate": 1e-3}}}
 SEEDS = {"sample": {"training": {"seeds": [0, 1]}}}
@@ -27,11 +27,13 @@ def results(run_shared, shared_project):
 @pytest.fixture(scope="module")
 def ids(results):
     """Ids of the trials: two of options, two of spans."""
-    found = {"options": {}, "span": {}}
+    trial_ids = {"options": {}, "span": {}}
     for file in (results / "06_models" / "trials").glob("*/trial.json"):
         trial = json.loads(file.read_text())
-        found[trial["head"]][trial["seed"], trial["training"]["learning_rate"]] = trial["trial_id"]
-    return [*(one for _, one in sorted(found["options"].items(), reverse=True))], [*found["span"].values()]
+        trial_ids[trial["head"]][trial["seed"], trial["training"]["learning_rate"]] = trial["trial_id"]
+    return [*(trial_id for _, trial_id in sorted(trial_ids["options"].items(), reverse=True))], [
+        *trial_ids["span"].values()
+    ]
 
 
 def compared(results, left, right):
@@ -52,15 +54,15 @@ def test_trials_are_compared_though_their_reader_was_run_again_since(run_shared,
     table_of_reader = pq.read_table(results / "07_model_output/sample/plain/predictions.parquet")
     assert len(set(table_of_reader["trial_id"].to_pylist())) == 1
 
-    ours, theirs = answers(results, left), answers(results, right)
+    left_answers, right_answers = answers(results, left), answers(results, right)
     rows = table.to_pylist()
-    assert {row["question_id"] for row in rows} == set(ours) == set(theirs)
+    assert {row["question_id"] for row in rows} == set(left_answers) == set(right_answers)
     for row in rows:
-        one, other = ours[row["question_id"]], theirs[row["question_id"]]
-        assert (row["left_answer"], row["right_answer"]) == (one["prediction"], other["prediction"])
+        left_row, right_row = left_answers[row["question_id"]], right_answers[row["question_id"]]
+        assert (row["left_answer"], row["right_answer"]) == (left_row["prediction"], right_row["prediction"])
         correct = {(1, 1): "both", (1, 0): "left", (0, 1): "right", (0, 0): "neither"}
-        assert row["winner"] == correct[one["correct"], other["correct"]]
-        assert one["correct"] == (row["gold"] == [one["prediction"]])
+        assert row["winner"] == correct[left_row["correct"], right_row["correct"]]
+        assert left_row["correct"] == (row["gold"] == [left_row["prediction"]])
     count = {name: sum(row["winner"] == name for row in rows) for name in ("left", "right", "both", "neither")}
     p = mcnemar([[count["both"], count["left"]], [count["right"], count["neither"]]], exact=True).pvalue
     assert f"McNemar’s exact p =\u00a0{p:.3f}" in page
@@ -75,9 +77,9 @@ def test_spans_of_two_seeds(run_shared, results, ids):
     table, page = compared(results, left, right)
     ours = answers(results, left)
     for row in table.to_pylist():
-        one = ours[row["question_id"]]
-        assert row["left_mark"] == one["f1"]
-        assert (row["winner"] in ("left", "both")) == one["correct"]
+        answer = ours[row["question_id"]]
+        assert row["left_mark"] == answer["f1"]
+        assert (row["winner"] in ("left", "both")) == answer["correct"]
     assert "F1" in page
     assert ">seed<" in page.partition("Settings that are the same")[0]
 
@@ -85,33 +87,33 @@ def test_spans_of_two_seeds(run_shared, results, ids):
 def test_what_cannot_be_compared_is_refused_with_what_can(run_shared, results, ids):
     (left, right), (span, _) = ids
     store = results / "06_models" / "trials"
-    begun = store / "feedfeedfeedfeed"
-    begun.mkdir()
-    other = store / "0123456789abcdef"
-    shutil.copytree(store / left, other)
-    trial = json.loads((other / "trial.json").read_text())
-    with sealed(other / "trial.json") as file:
+    unfinished = store / "feedfeedfeedfeed"
+    unfinished.mkdir()
+    foreign = store / "0123456789abcdef"
+    shutil.copytree(store / left, foreign)
+    trial = json.loads((foreign / "trial.json").read_text())
+    with write_with_checksum(foreign / "trial.json") as file:
         file.write_text(json.dumps(trial | {"benchmark": "dream"}))
     refused = [
         ({}, f"compare.left: names no trial.*{left}"),
-        ({"left": left}, rf"compare.right: names no trial. Finished trials: (?!.*{left})(?!.*{other.name}).*{right}"),
+        ({"left": left}, rf"compare.right: names no trial. Finished trials: (?!.*{left})(?!.*{foreign.name}).*{right}"),
         ({"left": "nothing", "right": right}, "compare.left: there is no trial 'nothing'. Finished trials: "),
         ({"left": left, "right": f"{right[:-1]}x"}, f"there is no trial.*Finished trials: {right}"),
-        ({"left": begun.name, "right": right}, "compare.left: the trial 'feedfeedfeedfeed' is not finished"),
+        ({"left": unfinished.name, "right": right}, "compare.left: the trial 'feedfeedfeedfeed' is not finished"),
         ({"left": left, "right": left[:10]}, f"compare.right: is the trial {left} as well. Finished trials: .*{right}"),
-        ({"left": left, "right": other.name}, f"trained on dream, and {left} on sample. Finished trials: .*{right}"),
+        ({"left": left, "right": foreign.name}, f"trained on dream, and {left} on sample. Finished trials: .*{right}"),
         ({"left": left, "right": span}, "one trial answers options, the other span"),
         ({"left": left, "right": right, "benchmark": "sampel"}, "no questions of 'sampel'.*Did you mean 'sample'"),
         ({"left": 7500.0, "right": right}, "was read as a number"),
         ({"left": left, "rigth": right}, "Did you mean 'right'"),
     ]
     try:
-        for asked, message in refused:
+        for parameters, message in refused:
             with pytest.raises(CoattendError, match=message):
-                run_shared("compare", compare=asked)
+                run_shared("compare", compare=parameters)
     finally:
-        shutil.rmtree(begun)
-        shutil.rmtree(other)
+        shutil.rmtree(unfinished)
+        shutil.rmtree(foreign)
 
 
 def test_a_beginning_of_several_ids_is_refused(run_shared, results, ids):

@@ -1,5 +1,5 @@
 """The data stages write the same files, byte for byte, with one process and with two. (Predictions of two
-processes: files of questions in ``test_prediction.py``, trials in ``tests/engines/test_dask.py``.)"""
+processes: files of questions in ``test_prediction.py``, trials in ``tests/parallel/test_dask.py``.)"""
 
 import shutil
 from multiprocessing import process
@@ -14,20 +14,20 @@ FOLDERS = ("02_intermediate", "03_primary", "04_feature", "05_model_input")
 
 @pytest.mark.slow
 def test_two_processes_write_what_one_writes(kedro_run, project, monkeypatch):
-    monkeypatch.setattr(shards, "_LITTLE", 0)  # The sample is so small that one process would do it all.
+    monkeypatch.setattr(shards, "MIN_PARALLEL_BYTES", 0)  # The sample is so small that one process would do it all.
     data = project / "data" / "test"
 
     def run(workers: int) -> tuple[dict[str, bytes], int]:
         before = next(process._process_counter)
         kedro_run(STAGES, "sample", benchmarks={"sample": {"workers": workers}})
         started = next(process._process_counter) - before - 1
-        found = [file for folder in FOLDERS for file in data.joinpath(folder).rglob("*") if file.is_file()]
-        return {str(file.relative_to(data)): file.read_bytes() for file in found}, started
+        paths = [file for folder in FOLDERS for file in data.joinpath(folder).rglob("*") if file.is_file()]
+        return {str(file.relative_to(data)): file.read_bytes() for file in paths}, started
 
-    one, alone = run(1)
+    by_one_process, alone = run(1)
     for folder in FOLDERS:
         shutil.rmtree(data / folder)
     two, together = run(2)
     assert (alone, together > 1) == (0, True)
-    assert len([name for name in one if name.endswith(".parquet")]) >= 6
-    assert one == two
+    assert len([name for name in by_one_process if name.endswith(".parquet")]) >= 6
+    assert by_one_process == two

@@ -9,9 +9,9 @@ from collections import Counter
 import pyarrow.parquet as pq
 import pytest
 
-from coattend.datasets.sharded import ShardedTableDataset
 from coattend.errors import CoattendError
-from coattend.text.identity import text_id
+from coattend.io.sharded import ShardedTableDataset
+from coattend.text.hashing import text_id
 
 SIZES = {"dialogues": (52, 2), "stories": (52, 3)}
 
@@ -33,11 +33,11 @@ def written(folder):
 def dream(project, monkeypatch):
     """A raw folder with a small DREAM, and its dialogues."""
     monkeypatch.setenv("COATTEND_RAW", str(project / "raw"))
-    asked = [
+    questions = [
         {"question": "Where is the lamp?", "choice": ["Here.", "There."], "answer": "Here."},
         {"question": "The lamp is _ .", "choice": ["here", "there"], "answer": "there"},
     ]
-    dialogues = [[["M: The lamp is here.", "W: No."], asked, "1"]]
+    dialogues = [[["M: The lamp is here.", "W: No."], questions, "1"]]
 
     def write(train=dialogues, dev=None):
         folder = project / "raw" / "dream"
@@ -97,10 +97,10 @@ def test_a_second_run_writes_no_raw_file_and_no_shard_again(kedro_run, project):
 def test_a_damaged_raw_file_is_written_again(kedro_run, project):
     kedro_run("ingestion", "sample")
     path = project / "data" / "01_raw" / "sample" / "dream" / "train-0000.json"
-    whole = path.read_text()
-    path.write_text(whole[:1000])
+    content = path.read_text()
+    path.write_text(content[:1000])
     kedro_run("ingestion", "sample")
-    assert path.read_text() == whole
+    assert path.read_text() == content
 
 
 def test_the_sample_ignores_the_raw_folder_of_real_data(kedro_run, project, monkeypatch):
@@ -113,8 +113,8 @@ def test_the_sample_ignores_the_raw_folder_of_real_data(kedro_run, project, monk
 def test_a_real_benchmark(kedro_run, project, dream):
     kedro_run("ingestion", "dream")
     assert [row["question_id"] for row in table(project, "dream", "questions")] == ["1-1", "1-2", "2-1", "2-2"]
-    kinds = {row["text"]: row["kind"] for row in texts(project, "dream")}
-    assert kinds == {
+    kind_of_text = {row["text"]: row["kind"] for row in texts(project, "dream")}
+    assert kind_of_text == {
         "M: The lamp is here.\nW: No.": "passage",
         "Where is the lamp?": "question",
         "Here.": "option",
@@ -167,17 +167,17 @@ def test_a_wrong_setting_of_the_generator(kedro_run):
 
 def test_the_stage_imports_nothing_heavy():
     code = (
-        "import sys; import coattend.pipelines.ingestion.nodes, coattend.benchmarks.formats as f; f.names(); "
+        "import sys; import coattend.pipelines.ingestion.nodes, coattend.data.formats as f; f.names(); "
         "print(sorted({'torch', 'transformers', 'nltk', 'mlflow', 'sklearn'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert completed.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("split", ["train", "dev"])
-def test_the_whole_of_dream(kedro_run, project, raw, monkeypatch, split):
+@pytest.mark.slow
+def test_the_whole_of_dream(kedro_run, project, raw, monkeypatch):
     monkeypatch.setenv("COATTEND_RAW", str(raw))
     kedro_run("ingestion", "dream")
     counts = Counter(row["split"] for row in table(project, "dream", "questions"))
-    assert counts[split] == {"train": 6116, "dev": 2040}[split]
+    assert (counts["train"], counts["dev"]) == (6116, 2040)
     assert table(project, "dream", "rejected") == []

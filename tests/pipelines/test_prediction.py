@@ -15,30 +15,29 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from coattend.answering.answerer import Answerer
-from coattend.answering.asked import Asked
-from coattend.answering.found import find
-from coattend.answering.questions_file import plan_of
 from coattend.errors import CoattendError
-from coattend.tables import ANSWERS
-from coattend.training.trial import digest_of_files
+from coattend.schemas import ANSWERS
+from coattend.serving.batch_prediction import plan_answers
+from coattend.serving.model_lookup import resolve_model
+from coattend.serving.predictor import Predictor, Query
+from coattend.trials.trial import digest_of_files
 
 PASSAGE = "The lamp is in the hall . Mary carried the sofa to the attic ."
 PLACES = ["In the hall.", "In the attic.", "At sea."]
 ROWS = [
-    {"id": f"q{n}", "passage": PASSAGE, "question": f"Where is the {what}?", "options": PLACES[: 2 + n % 2]}
-    for n, what in enumerate(("sofa", "lamp", "boat", "bicycle"))
+    {"id": f"q{n}", "passage": PASSAGE, "question": f"Where is the {noun}?", "options": PLACES[: 2 + n % 2]}
+    for n, noun in enumerate(("sofa", "lamp", "boat", "bicycle"))
 ]
 
 
 @pytest.fixture(scope="module")
 def trials(trained_sample):
     """The folder of each reader's trial."""
-    found = {}
+    folders = {}
     for file in (trained_sample / "data/test/06_models/sample").glob("*.json"):
         (trial,) = json.loads(file.read_text())["trials"]
-        found[file.stem] = trained_sample / "data/test/06_models/trials" / trial["trial_id"]
-    return found
+        folders[file.stem] = trained_sample / "data/test/06_models/trials" / trial["trial_id"]
+    return folders
 
 
 def answers_of(project, name):
@@ -48,25 +47,25 @@ def answers_of(project, name):
 
 
 def test_answers_are_written_as_parquet_and_json_lines(predict, trials, trained_sample):
-    told = predict(trials["poi_net"].name[:9], ROWS, "both", rows_per_shard=3)
+    answers = predict(trials["poi_net"].name[:9], ROWS, "both", rows_per_shard=3)
     table, lines = answers_of(trained_sample, "both")
     assert table.schema.equals(ANSWERS)
-    assert table.to_pylist() == lines == told
-    assert [one["id"] for one in told] == ["q0", "q1", "q2", "q3"]
-    answerer = Answerer.load(trials["poi_net"])
-    for row, one in zip(ROWS, told, strict=True):
-        expected = answerer.answer(Asked(row["passage"], row["question"], tuple(row["options"])))
-        assert {name: one[name] for name in expected} == expected
-        assert one["problem"] is None
+    assert table.to_pylist() == lines == answers
+    assert [answer["id"] for answer in answers] == ["q0", "q1", "q2", "q3"]
+    answerer = Predictor.load(trials["poi_net"])
+    for row, answer in zip(ROWS, answers, strict=True):
+        expected = answerer.answer(Query(row["passage"], row["question"], tuple(row["options"])))
+        assert {name: answer[name] for name in expected} == expected
+        assert answer["problem"] is None
 
 
 @pytest.mark.parametrize("reader", ["plain_span", "aoa_reader"])
 def test_spans_and_words_are_answered_too(predict, trials, reader):
     rows = [{"passage": PASSAGE, "question": "The _ is in the hall ."}]
-    (told,) = predict(trials[reader].name, rows, f"other_{reader}")
-    assert told["evidence"]
-    assert told["problem"] is None
-    assert (told["null_score"] is None) == (reader == "aoa_reader")
+    (answer,) = predict(trials[reader].name, rows, f"other_{reader}")
+    assert answer["evidence"]
+    assert answer["problem"] is None
+    assert (answer["null_score"] is None) == (reader == "aoa_reader")
 
 
 def test_each_form_of_a_file_gives_the_same_answers(run_trained, predict, trials, trained_sample):
@@ -80,20 +79,20 @@ def test_each_form_of_a_file_gives_the_same_answers(run_trained, predict, trials
     pq.write_table(pa.Table.from_pylist(ROWS), trained_sample / "columns.parquet")
     for name in ("cells.csv", "columns.parquet"):
         run_trained("prediction", prediction={"model": str(trials["poi_net"]), "input": name})
-        _, told = answers_of(trained_sample, name.partition(".")[0])
-        assert [one | {"place": ""} for one in told] == [one | {"place": ""} for one in expected]
-    assert [one["place"] for one in expected] == ["line 1", "line 2", "line 3", "line 4"]
-    assert [one["place"] for one in told] == ["row 1", "row 2", "row 3", "row 4"]
+        _, answers = answers_of(trained_sample, name.partition(".")[0])
+        assert [answer | {"place": ""} for answer in answers] == [answer | {"place": ""} for answer in expected]
+    assert [answer["place"] for answer in expected] == ["line 1", "line 2", "line 3", "line 4"]
+    assert [answer["place"] for answer in answers] == ["row 1", "row 2", "row 3", "row 4"]
 
 
 def test_answers_that_take_the_place_of_others_say_so(predict, trials, caplog):
     caplog.set_level("INFO")
-    told = []
+    warned = []
     for reader in ("poi_net", "poi_net", "aoa_reader"):
         caplog.clear()
         predict(trials[reader].name, ROWS, "twice")
-        told.append("in the place of earlier answers" in caplog.text)
-    assert told == [False, False, True]
+        warned.append("in the place of earlier answers" in caplog.text)
+    assert warned == [False, False, True]
 
 
 def test_rows_that_cannot_be_answered_say_why_and_where(predict, trials, caplog):
@@ -108,9 +107,9 @@ def test_rows_that_cannot_be_answered_say_why_and_where(predict, trials, caplog)
         {"passage": PASSAGE * 2000, "question": "Where?", "options": PLACES},
         ROWS[1] | {"label": 7, "answer": "what it says of answers is not looked at"},
     ]
-    told = predict(trials["poi_net"].name, rows, "problems")
-    problems = {one["place"]: one["problem"] for one in told if one["problem"]}
-    assert [one["answer"] is None for one in told] == [one["problem"] is not None for one in told]
+    answers = predict(trials["poi_net"].name, rows, "problems")
+    problems = {answer["place"]: answer["problem"] for answer in answers if answer["problem"]}
+    assert [answer["answer"] is None for answer in answers] == [answer["problem"] is not None for answer in answers]
     expected = {
         "line 2": "has one option only",
         "line 3": "the passage is empty",
@@ -144,9 +143,9 @@ def test_a_reader_goes_by_many_names(predict, trials, runs, trained_sample):
     folder, store = logged.artifact_location.removeprefix("file://"), f"sqlite:///{trained_sample / 'mlflow.db'}"
     names = (run, logged.model_id, f"models:/{logged.model_id}", "models:/reader@best", "models:/reader/1", folder)
     for name in names:
-        found = find(name, trials["poi_net"].parent, store)
-        assert json.loads((found / "recipe.json").read_text())["trial_id"] == trials["poi_net"].name
-        assert digest_of_files(found / "model") == digest_of_files(trials["poi_net"] / "model")
+        model = resolve_model(name, trials["poi_net"].parent, store)
+        assert json.loads((model / "run_spec.json").read_text())["trial_id"] == trials["poi_net"].name
+        assert digest_of_files(model / "model") == digest_of_files(trials["poi_net"] / "model")
 
 
 def test_what_is_not_there_is_refused_with_what_is(run_trained, trials, runs, trained_sample):
@@ -167,9 +166,9 @@ def test_what_is_not_there_is_refused_with_what_is(run_trained, trials, runs, tr
         ({"model": trial, "inptu": "there.jsonl"}, "Did you mean 'input'"),
         ({"model": str(trained_sample / "data"), "input": "there.jsonl"}, "says nowhere how it is asked"),
     ]
-    for given, message in refused:
+    for parameters, message in refused:
         with pytest.raises(CoattendError, match=message):
-            run_trained("prediction", prediction=given)
+            run_trained("prediction", prediction=parameters)
     (trials["poi_net"].parent / "77aa").rmdir()
 
 
@@ -177,9 +176,9 @@ def test_a_shard_is_answered_with_one_thread(trials, tmp_path):
     """Sums of several threads have other last digits than those of one, and a worker process has but one."""
     file = tmp_path / "asked.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    answerer, seen = Answerer.load(trials["poi_net"]), []
-    answerer.reader.register_forward_hook(lambda *_: seen.append(torch.get_num_threads()))
-    plan = plan_of(file, answerer, "digest", rows_per_shard=2)
+    answerer, thread_counts = Predictor.load(trials["poi_net"]), []
+    answerer.reader.register_forward_hook(lambda *_: thread_counts.append(torch.get_num_threads()))
+    plan = plan_answers(file, answerer, "digest", rows_per_shard=2)
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
@@ -187,8 +186,8 @@ def test_a_shard_is_answered_with_one_thread(trials, tmp_path):
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
-    assert len(seen) >= len(ROWS)
-    assert set(seen) == {1}
+    assert len(thread_counts) >= len(ROWS)
+    assert set(thread_counts) == {1}
 
 
 def test_memory_does_not_follow_the_size_of_a_file(trials, tmp_path):
@@ -197,7 +196,8 @@ def test_memory_does_not_follow_the_size_of_a_file(trials, tmp_path):
     with file.open("w") as lines:
         for number in range(400):
             lines.write(json.dumps({"id": f"{number}", "passage": "a " * 60_000, "question": "Who?"}) + "\n")
-    plan = plan_of(file, Answerer.load(trials["plain_span"]), "digest", rows_per_shard=10)
+    plan = plan_answers(file, Predictor.load(trials["plain_span"]), "digest", rows_per_shard=10)
+    list(plan.make(list(plan.keys())[:1]))  # What is imported on the way does not come with the file.
     tracemalloc.start()
     try:
         names = list(plan.keys())
@@ -217,26 +217,26 @@ def test_two_processes_and_a_cluster_answer_what_one_answers(run_trained, trials
         rows[number] = rows[number] | {"passage": ""}
     file = trained_sample / "spread.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    given = {"model": trials["poi_net"].name, "input": file.name, "rows_per_shard": 2}
+    parameters = {"model": trials["poi_net"].name, "input": file.name, "rows_per_shard": 2}
 
-    def run(name: str, workers: int, kind: str = "local") -> tuple[dict[str, bytes], int]:
+    def run(name: str, workers: int, engine: str = "local") -> tuple[dict[str, bytes], int]:
         before = next(process._process_counter)
-        run_trained("prediction", prediction=given | {"name": name, "workers": workers}, engine={"kind": kind})
+        run_trained("prediction", prediction=parameters | {"name": name, "workers": workers}, engine={"kind": engine})
         folder = trained_sample / "data/test/07_model_output/predictions" / name
-        made = {str(one.relative_to(folder)): one.read_bytes() for one in folder.rglob("*") if one.is_file()}
-        return made, next(process._process_counter) - before - 1
+        contents = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        return contents, next(process._process_counter) - before - 1
 
     caplog.set_level("INFO")
-    one, alone = run("alone", 1)
+    by_one_process, alone = run("alone", 1)
     caplog.clear()
     two, together = run("together", 2)
     assert (alone, together > 1) == (0, True)
-    assert len([name for name in one if name.endswith(".parquet")]) == 6
-    assert two == one
-    told = [record.getMessage() for record in caplog.records if record.name.endswith("questions_file")]
-    assert told[:-1] == [f"spread.jsonl: {asked} questions asked" for asked in range(2, 13, 2)]
-    assert told[-1].endswith("The first: " + "; ".join(f"line {line}: the passage is empty" for line in (2, 4, 6)))
-    assert run("cluster", 2, "dask")[0] == one
+    assert len([name for name in by_one_process if name.endswith(".parquet")]) == 6
+    assert two == by_one_process
+    messages = [record.getMessage() for record in caplog.records if record.name.endswith("questions_file")]
+    assert messages[:-1] == [f"spread.jsonl: {count} questions asked" for count in range(2, 13, 2)]
+    assert messages[-1].endswith("The first: " + "; ".join(f"line {line}: the passage is empty" for line in (2, 4, 6)))
+    assert run("cluster", 2, "dask")[0] == by_one_process
 
 
 @pytest.mark.slow
@@ -250,22 +250,22 @@ def test_a_killed_prediction_goes_on_where_it_stopped(trained_sample, trials, tm
     environment = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "200", "PYTHONUNBUFFERED": "1"}
     options = {"cwd": trained_sample, "env": environment, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     with subprocess.Popen([*command, two], text=True, **options) as answering:
-        told = 0
+        shard_count = 0
         for line in answering.stdout:
-            told += "questions asked" in line
-            if told == 3:
+            shard_count += "questions asked" in line
+            if shard_count == 3:
                 answering.send_signal(signal.SIGKILL)
                 break
     folder = trained_sample / "data/test/07_model_output/predictions/killed"
-    before = {one.name: one.stat().st_mtime_ns for one in (folder / "answers").glob("*.parquet")}
+    before = {shard.name: shard.stat().st_mtime_ns for shard in (folder / "answers").glob("*.parquet")}
     assert 2 <= len(before) < 30
     assert not (folder / "answers.jsonl").exists()
     assert not json.loads((folder / "answers/_manifest.json").read_text())["complete"]
 
     subprocess.run([*command, two], check=True, **options)
-    kept = json.loads((folder / "answers/_manifest.json").read_text())
-    assert kept["complete"]
-    after = {one.name: one.stat().st_mtime_ns for one in (folder / "answers").glob("*.parquet")}
+    manifest = json.loads((folder / "answers/_manifest.json").read_text())
+    assert manifest["complete"]
+    after = {shard.name: shard.stat().st_mtime_ns for shard in (folder / "answers").glob("*.parquet")}
     assert len(after) == 30
     assert sum(after[name] == written for name, written in before.items()) >= 2
     resumed = (folder / "answers.jsonl").read_text()

@@ -14,10 +14,12 @@ def values(project, benchmark):
 
 def test_the_sample(kedro_run, project):
     kedro_run(DATA, "sample")
-    found, folder = values(project, "sample")
-    assert found["counts", "train", "all", "questions"] == 40 * 2 + 40 * 3 + 2 * 4 + 2 * 2 + 2 * 3 + 2 + 2 + 2 * 3 * 3
-    assert found["counts", "dev", "NE", "questions"] == 2
-    assert found["counts", "all", "all", "rejected records"] == 0
+    statistics, folder = values(project, "sample")
+    assert (
+        statistics["counts", "train", "all", "questions"] == 40 * 2 + 40 * 3 + 2 * 4 + 2 * 2 + 2 * 3 + 2 + 2 + 2 * 3 * 3
+    )
+    assert statistics["counts", "dev", "NE", "questions"] == 2
+    assert statistics["counts", "all", "all", "rejected records"] == 0
     page = (folder / "profile.html").read_text()
     assert "Sample: profile" in page
     assert "sequences over 512 tokens" in page
@@ -26,11 +28,11 @@ def test_the_sample(kedro_run, project):
 @pytest.mark.slow
 def test_published_counts_of_dream(kedro_run, project, raw):
     kedro_run(DATA, "dream")
-    found, _ = values(project, "dream")
+    statistics, _ = values(project, "dream")
     for split, questions, passages in (("train", 6116, 3869), ("dev", 2040, 1288)):
-        assert found["counts", split, "all", "questions"] == questions
-        assert found["counts", split, "all", "passages"] == passages
-    assert found["copies", "train", "all", "passages that repeat another"] == 8
-    assert found["copies", "dev", "all", "passages that repeat another"] == 3
-    assert found["copies", "dev", "all", "passages that are in train too"] == 0
-    assert found["copies", "train", "all", "questions with equal options"] == 1
+        assert statistics["counts", split, "all", "questions"] == questions
+        assert statistics["counts", split, "all", "passages"] == passages
+    assert statistics["copies", "train", "all", "passages that repeat another"] == 8
+    assert statistics["copies", "dev", "all", "passages that repeat another"] == 3
+    assert statistics["copies", "dev", "all", "passages that are in train too"] == 0
+    assert statistics["copies", "train", "all", "questions with equal options"] == 1

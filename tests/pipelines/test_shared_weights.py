@@ -5,11 +5,10 @@ import json
 from safetensors.torch import load_file
 
 
-def test_shared_weights_are_trained_and_saved(kedro_run, project):
+def test_shared_weights_are_trained_and_saved(kedro_run, sample_project):
     """One checkpoint of two is the best, and its weights come back before the reader is saved."""
-    kedro_run("ingestion,tagging,tokenization", "sample")
     kedro_run("training,evaluation", "sample.dcmn", readers={"dcmn": {"variant": "released"}})
-    results = project / "data/test"
+    results = sample_project / "data/test"
     metrics = json.loads((results / "07_model_output/sample/dcmn/metrics.json").read_text())
     (trial,) = metrics["trials"]
     assert trial["failure"] is None

@@ -53,7 +53,7 @@ def test_a_study_trains_what_is_missing_and_prints_measured_beside_printed(study
     poi_net = next(row for row in rows if row["variant"] == "poi_net")
     assert poi_net["printed"] == [{"encoder": "ALBERT-base", "ensemble": False, "value": 68.6}]
     assert poi_net["difference"] == pytest.approx(poi_net["mean"] - rows[0]["mean"])
-    assert [one["seed"] for one in poi_net["by_seed"]] == [0, 1]
+    assert [seed_score["seed"] for seed_score in poi_net["by_seed"]] == [0, 1]
     page = (folder / "table.md").read_text()
     assert "68.6" in page
     assert "BERT" in page.partition("Only cited")[2]
@@ -109,8 +109,8 @@ def test_a_study_shows_what_it_is_asked_to_beside_its_scores(study, kedro_run, p
     printed = "        - { benchmark: sample, question: no such question }"
     folder = study(text.replace("    printed:", f"    shows: {SHOWN}\n    examples:\n{printed}\n    printed:"))
     kedro_run("ingestion", "sample")
-    asked = pq.read_table(project / "data/test/02_intermediate/sample/questions.parquet").to_pylist()
-    example = next(row for row in asked if row["task"] == "span" and row["split"] == "dev")
+    questions = pq.read_table(project / "data/test/02_intermediate/sample/questions.parquet").to_pylist()
+    example = next(row for row in questions if row["task"] == "span" and row["split"] == "dev")
     kedro_run("study_mine_turns", study={"question": example["question_id"]}, attention={"questions": 2})
     page = (folder / "index.html").read_text()
     for title in TITLES:
@@ -118,8 +118,8 @@ def test_a_study_shows_what_it_is_asked_to_beside_its_scores(study, kedro_run, p
     assert "“no such question” is not among the questions of sample." in page
     assert '<a href="sample_attention.html">sample: Baseline beside POI-Net</a>' in page
     looked_at = (folder / "sample_attention.html").read_text()
-    shown = [trials[0]["trial_id"] for trials in results_in(folder)["trials"]["sample"].values()]
-    assert all(trial in looked_at for trial in shown)
+    trial_ids = [trials[0]["trial_id"] for trials in results_in(folder)["trials"]["sample"].values()]
+    assert all(trial in looked_at for trial in trial_ids)
     assert "POI-Net (poi_net)" in looked_at
     assert "Attention and occlusion" in looked_at
     assert "Attention is no explanation" in page
@@ -131,22 +131,22 @@ def test_a_study_shows_what_it_is_asked_to_beside_its_scores(study, kedro_run, p
     attached = {file.path for file in client.list_artifacts(parent.info.run_id, "results")}
     assert "results/sample_attention.html" in attached
     maps = pq.read_table(folder / "sample_attention.parquet", columns=["trial_id", "map"]).to_pylist()
-    names = {row["map"] for row in maps if row["trial_id"] == shown[1]}
+    names = {row["map"] for row in maps if row["trial_id"] == trial_ids[1]}
     assert {"start", "end", "passage_scores", "occlusion"} <= names
-    found = json.loads((folder / "sample_analyses.json").read_text())
-    missing, shown = found["predictions"]
+    analyses = json.loads((folder / "sample_analyses.json").read_text())
+    missing, answered = analyses["predictions"]
     assert missing["missing"]
-    assert shown["gold"] == [answer["text"] for answer in example["answers"]]
-    assert set(shown["answers"]["poi_net"]) == {"0", "1"}
-    asked_of = [row for row in asked if row["task"] == "span" and row["split"] == "dev" and row["answers"]]
-    assert sum(found["boundary_pos"]["plain"]["gold"].values()) == 2 * len(asked_of)
+    assert answered["gold"] == [answer["text"] for answer in example["answers"]]
+    assert set(answered["answers"]["poi_net"]) == {"0", "1"}
+    asked_of = [row for row in questions if row["task"] == "span" and row["split"] == "dev" and row["answers"]]
+    assert sum(analyses["boundary_pos"]["plain"]["gold"].values()) == 2 * len(asked_of)
     rows = pq.read_table(folder / "sample_breakdowns.parquet").to_pylist()
     leading = [row for row in results_in(folder)["rows"] if (row["group"], row["metric"]) == ("all", "f1")]
     scores = {row["variant"]: row["mean"] for row in leading}
     for variant, score in scores.items():
         for breakdown in ("by_question_type", "by_answer_pos"):
-            place = {"variant": variant, "breakdown": breakdown, "metric": "f1"}
-            groups = [row for row in rows if place.items() <= row.items()]
+            key = {"variant": variant, "breakdown": breakdown, "metric": "f1"}
+            groups = [row for row in rows if key.items() <= row.items()]
             total = sum(row["questions"] for row in groups)
             assert sum(row["mean"] * row["questions"] for row in groups) / total == pytest.approx(score)
 
@@ -156,7 +156,7 @@ def test_a_trial_that_fails_does_not_stop_the_others_and_is_tried_again(study, k
     with pytest.raises(CoattendError, match="broken on sample, seed 0"):
         kedro_run("study_mine_turns")
     results = results_in(folder)
-    assert {one["variant"] for one in results["failures"]} == {"broken"}
+    assert {failure["variant"] for failure in results["failures"]} == {"broken"}
     assert {row["variant"] for row in results["rows"]} == {"plain", "poi_net"}
     assert "Failed" in (folder / "table.md").read_text()
 
@@ -225,8 +225,8 @@ def test_a_frozen_study_trains_interaction_and_head_alone(study, kedro_run):
 
 
 def test_a_variant_is_trained_on_two_benchmarks_and_another_begins_with_it(study, kedro_run, custom_questions):
-    both = "{ train_on: { sample: [], custom: [] }, max_questions: 8 }"
-    variants = f"      both: {{ title: Both, change: {{ training: {both} }} }}\n"
+    mixture = "{ train_on: { sample: [], custom: [] }, max_questions: 8 }"
+    variants = f"      both: {{ title: Both, change: {{ training: {mixture} }} }}\n"
     variants += "      fine: { title: Fine, change: { training: { start_from: both } } }\n"
     folder = study(STUDY.replace("    printed:", f"{variants}    printed:").replace("[0, 1]", "[0]"))
     kedro_run("study_mine_turns")
@@ -239,9 +239,11 @@ def test_a_variant_is_trained_on_two_benchmarks_and_another_begins_with_it(study
     assert trial["training"]["start_from"] == coarse["trial_id"]
     assert fine["trial_id"] != alone["trial_id"]
     # Each can be asked other questions, too.
-    for one in (coarse, fine, alone):
-        recipe = json.loads((folder.parents[2] / "06_models/trials" / one["trial_id"] / "recipe.json").read_text())
-        assert (recipe["trial_id"], recipe["tagging"]["tagset"]) == (one["trial_id"], "penn")
+    for variant_trial in (coarse, fine, alone):
+        spec = json.loads(
+            (folder.parents[2] / "06_models/trials" / variant_trial["trial_id"] / "run_spec.json").read_text()
+        )
+        assert (spec["trial_id"], spec["tagging"]["tagset"]) == (variant_trial["trial_id"], "penn")
 
 
 def test_a_study_changes_training_and_an_environment_a_reader_that_is_called_by_its_parts(study, kedro_run, project):
@@ -261,16 +263,16 @@ def test_a_study_changes_training_and_an_environment_a_reader_that_is_called_by_
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [("{ turns: -4 }", r"option 'turns' .*greater than"), ("{ strategy: foo }", r"option 'strategy' .*'forgetting'")],
 )
 def test_an_environments_option_is_refused_with_its_variant_before_any_is_trained(
-    study, kedro_run, project, options, told
+    study, kedro_run, project, options, message
 ):
     folder = study(STUDY)
     with (project / "conf" / "test" / "parameters.yml").open("a") as parameters:
         parameters.write(f"readers: {{ poi_net: {options} }}\n")
-    with pytest.raises(CoattendError, match=rf"^study\.mine_turns\.sample\.poi_net, {told}"):
+    with pytest.raises(CoattendError, match=rf"^study\.mine_turns\.sample\.poi_net, {message}"):
         kedro_run("study_mine_turns")
     assert not (folder / "costs.json").exists()
 
@@ -291,15 +293,15 @@ def test_a_benchmark_without_known_answers_makes_a_study_without_scores(study, k
     for split, label, hours in (("train", {"label": 1}, range(24)), ("dev", {}, range(30, 34))):
         rows = [row | label | {"article": f"They met . {n} hours later they slept ."} for n in hours]
         for task in (1, 2):
-            (raw / f"Task_{task}_{split}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+            (raw / f"Task_{task}_{split}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in rows))
     base = "reader: poi_net, training: { epochs: 1, evaluations: 1, max_questions: 8 }"
     text = STUDY.replace("sample", "recam").replace("[0, 1]", "[0]").replace("reader: poi_net, head: options", base)
-    shown = "    shows: [by_answer_pos, ensemble, attention]\n"
-    shown += f"    examples: [{{ benchmark: recam, question: {row['question']!r} }}]\n"
-    folder = study(text.replace("    printed:", f"{shown}    printed:"))
+    settings = "    shows: [by_answer_pos, ensemble, attention]\n"
+    settings += f"    examples: [{{ benchmark: recam, question: {row['question']!r} }}]\n"
+    folder = study(text.replace("    printed:", f"{settings}    printed:"))
     kedro_run("study_mine_turns")
     assert json.loads((folder / "costs.json").read_text())["resolves"] == {"recam": None}
     assert results_in(folder)["rows"] == []
     assert "POI-Net (poi_net)" in (folder / "recam_attention.html").read_text()
     looked_at = json.loads((folder / "recam_attention.json").read_text())["questions"]
-    assert [one["question"] for one in looked_at] == [row["question"]]  # The example alone, of many.
+    assert [question["question"] for question in looked_at] == [row["question"]]  # The example alone, of many.

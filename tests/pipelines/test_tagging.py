@@ -11,19 +11,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from kedro.io import DataCatalog, DatasetError, MemoryDataset
+from kedro.pipeline import Pipeline
 from kedro.runner import SequentialRunner
 from stored_texts import BENCHMARK, KINDS, LEXICON, rewritten, save_tags, save_texts, shard_of, written
 
-from coattend.datasets.schema import SchemaValidator
-from coattend.datasets.seals import seal_of
-from coattend.datasets.sharded import ShardedTableDataset
-from coattend.datasets.sharded import shards as shards_of
-from coattend.datasets.stored_rows import StoredRows, StoredRowsDataset
+from coattend.config import LOCAL, TaggingParameters
 from coattend.errors import CoattendError
-from coattend.parameters import LOCAL, TaggingParameters
+from coattend.io.atomic import checksum_path
+from coattend.io.schema_validator import SchemaValidator
+from coattend.io.sharded import ShardedTableDataset
+from coattend.io.sharded import shards as shards_of
+from coattend.io.table_store import StoredRows, StoredRowsDataset
 from coattend.pipelines import tagging
 from coattend.pipelines.tagging.nodes import tag
-from coattend.text.identity import text_id
+from coattend.text.hashing import text_id
 from coattend.text.tagset import tagset
 
 NOTHING = StoredRows(Path("nowhere"), "*")
@@ -34,15 +35,15 @@ def rows(stored) -> dict[str, dict]:
 
 
 def test_each_text_has_its_words_places_and_tags(tmp_path):
-    found = rows(save_tags(tmp_path, save_texts(tmp_path)))
-    assert found.keys() == {text_id(text) for text in KINDS}
+    tagged = rows(save_tags(tmp_path, save_texts(tmp_path)))
+    assert tagged.keys() == {text_id(text) for text in KINDS}
     for text in KINDS:
-        row = found[text_id(text)]
+        row = tagged[text_id(text)]
         assert row["words"] == [text[start:end] for start, end in zip(row["starts"], row["ends"], strict=True)]
         assert "".join(row["words"]) == "".join(text.split())
         assert len(row["tags"]) == len(row["words"])
     names = tagset("penn").names
-    option = found[text_id("The captain.")]
+    option = tagged[text_id("The captain.")]
     assert [names[number] for number in option["tags"]] == ["DT", "NN", "ERR"]
 
 
@@ -66,9 +67,9 @@ def test_a_second_run_writes_nothing(tmp_path):
 def test_a_new_text_is_tagged_with_its_shard_alone(tmp_path):
     save_tags(tmp_path, save_texts(tmp_path))
     before = written(tmp_path / "tags")
-    found = rows(save_tags(tmp_path, save_texts(tmp_path, KINDS | {"Something new.": "option"})))
+    tagged = rows(save_tags(tmp_path, save_texts(tmp_path, KINDS | {"Something new.": "option"})))
     assert rewritten(before, written(tmp_path / "tags")) == {shard_of("Something new.")}
-    assert text_id("Something new.") in found
+    assert text_id("Something new.") in tagged
 
 
 def mark(folder: Path, **changes: str) -> None:
@@ -104,8 +105,8 @@ def test_a_text_that_another_benchmark_has_is_not_tagged_again(tmp_path):
     """Whatever the number of shards of either: an id's remainder says where to look."""
     for shards in (1, 2, 3, 4, 6):
         folder = tmp_path / str(shards)
-        other = save_tags(folder / "04" / "other", save_texts(folder / "other", shards=shards))
-        before = rows(other)
+        other_tags = save_tags(folder / "04" / "other", save_texts(folder / "other", shards=shards))
+        before = rows(other_tags)
         mark(folder / "04" / "other" / "tags")
         texts = save_texts(folder, KINDS | {"Something new.": "option"})
         stored = save_tags(folder / "04" / "mine", texts, tagged=StoredRows(folder / "04", "*/tags"))
@@ -125,11 +126,11 @@ def test_of_a_changed_shard_only_new_texts_are_tagged(tmp_path):
 
 @pytest.mark.parametrize(("before", "after"), [(2, 4), (4, 2), (2, 3)])
 def test_another_number_of_shards_tags_nothing_again(tmp_path, before, after):
-    kinds = KINDS | {f"Text number {number}.": "option" for number in range(40)}
-    save_tags(tmp_path, save_texts(tmp_path, kinds, shards=before))
+    texts = KINDS | {f"Text number {number}.": "option" for number in range(40)}
+    save_tags(tmp_path, save_texts(tmp_path, texts, shards=before))
     mark_whole(tmp_path / "tags")
-    stored = save_tags(tmp_path, save_texts(tmp_path, kinds, shards=after))
-    assert marked(stored) == with_words(kinds)
+    stored = save_tags(tmp_path, save_texts(tmp_path, texts, shards=after))
+    assert marked(stored) == with_words(texts)
     assert len(written(tmp_path / "tags")) == after
 
 
@@ -140,7 +141,7 @@ def test_shards_follow_the_names_of_those_of_the_texts(tmp_path):
     for file in list(manifest.parent.glob("*.parquet")):
         file.rename(file.with_stem(f"{file.stem}-renamed"))
         manifest.write_text(manifest.read_text().replace(f'"{file.stem}"', f'"{file.stem}-renamed"'))
-    seal_of(manifest).unlink()
+    checksum_path(manifest).unlink()
     texts = ShardedTableDataset(filepath=str(tmp_path / "texts"))
     stored = save_tags(tmp_path, texts)
     assert shards_of(stored.load()).keys() == shards_of(texts.load()).keys()
@@ -179,9 +180,9 @@ def test_other_settings_tag_everything_anew(tmp_path, change):
 
 
 def test_many_workers_write_what_one_writes(tmp_path):
-    kinds = {f"The {n}th captain {'sailed on to Norway ' * 100}": "option" for n in range(60)}
-    texts = save_texts(tmp_path, kinds)
-    one, many = (
+    long_texts = {f"The {n}th captain {'sailed on to Norway ' * 100}": "option" for n in range(60)}
+    texts = save_texts(tmp_path, long_texts)
+    serial, parallel = (
         dict(
             tag(texts.load(), NOTHING, LEXICON, BENCHMARK.model_copy(update={"workers": workers})).make(
                 ["0000-of-0004", "0001-of-0004"]
@@ -189,12 +190,12 @@ def test_many_workers_write_what_one_writes(tmp_path):
         )
         for workers in (1, 2)
     )
-    assert one.keys() == many.keys() == {"0000-of-0004", "0001-of-0004"}
-    assert all(one[name].equals(many[name]) for name in one)
+    assert serial.keys() == parallel.keys() == {"0000-of-0004", "0001-of-0004"}
+    assert all(serial[name].equals(parallel[name]) for name in serial)
 
 
 def test_the_pipeline_is_one_node_of_the_benchmark():
-    pipeline = tagging.create_pipeline("dream", "nltk_penn")
+    pipeline = Pipeline(tagging.create_nodes("dream", "nltk_penn"))
     assert [node.name for node in pipeline.nodes] == ["dream.tag_nltk_penn"]
     parameters = {"params:taggings.nltk_penn", "params:benchmarks.dream", "params:engine"}
     assert pipeline.inputs() == {"dream.texts", "tagged_before"} | parameters
@@ -216,7 +217,7 @@ def test_the_pipeline_runs_over_a_catalog(tmp_path):
         }
     )
     before = rows(stored)
-    SequentialRunner().run(tagging.create_pipeline("tiny", "lexicon"), catalog)
+    SequentialRunner().run(Pipeline(tagging.create_nodes("tiny", "lexicon")), catalog)
     assert rows(stored) == before
 
 
@@ -237,7 +238,7 @@ def test_the_stages_import_neither_torch_nor_transformers(tmp_path):
     import sys
     from pathlib import Path
     from stored_texts import BENCHMARK, save_tags, save_texts
-    from coattend.parameters import TokenizerParameters
+    from coattend.config import TokenizerParameters
     from coattend.pipelines.tokenization.nodes import tokenize
     texts = save_texts(Path(sys.argv[1]))
     tags = save_tags(Path(sys.argv[1]), texts)
@@ -246,5 +247,5 @@ def test_the_stages_import_neither_torch_nor_transformers(tmp_path):
     """
     command = [sys.executable, "-c", textwrap.dedent(code), str(tmp_path)]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, env=environment)
-    assert done.stdout.strip() == "['0000-of-0004'] []", done.stderr
+    completed = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, env=environment)
+    assert completed.stdout.strip() == "['0000-of-0004'] []", completed.stderr

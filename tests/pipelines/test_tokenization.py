@@ -2,19 +2,20 @@ import json
 
 import pytest
 from kedro.io import DataCatalog, DatasetError, MemoryDataset
+from kedro.pipeline import Pipeline
 from kedro.runner import SequentialRunner
 from stored_texts import BENCHMARK, KINDS, LEXICON, rewritten, save_tags, save_texts, shard_of, written
 
-from coattend.datasets.schema import SchemaValidator
-from coattend.datasets.sharded import ShardedTableDataset, ShardPlan
+from coattend.config import LOCAL, TokenizerParameters
 from coattend.errors import CoattendError
-from coattend.parameters import LOCAL, TokenizerParameters
+from coattend.io.schema_validator import SchemaValidator
+from coattend.io.sharded import ShardedTableDataset, ShardPlan
 from coattend.pipelines import tokenization
 from coattend.pipelines.tokenization.nodes import tokenize
-from coattend.tables import TAGS
-from coattend.text.identity import text_id
-from coattend.text.subwords import load_tokenizer
+from coattend.schemas import TAGS
+from coattend.text.hashing import text_id
 from coattend.text.tagset import ERR
+from coattend.text.tokenizer import load_tokenizer
 
 
 def save_tokens(folder, texts, tags, tokenizer=TokenizerParameters()):  # noqa: B008
@@ -37,10 +38,10 @@ def stored(tmp_path):
 
 def test_each_subword_has_the_tag_of_its_word(stored):
     _, tags, tokens = stored
-    tagged, found = rows(tags), rows(tokens)
-    assert found.keys() == tagged.keys()
+    tagged, tokenized = rows(tags), rows(tokens)
+    assert tokenized.keys() == tagged.keys()
     for text in KINDS:
-        row, words = found[text_id(text)], tagged[text_id(text)]
+        row, words = tokenized[text_id(text)], tagged[text_id(text)]
         for tag, word, start, end in zip(row["tag_ids"], row["word_index"], row["starts"], row["ends"], strict=True):
             assert max(words["starts"][word], start) < min(words["ends"][word], end)
             assert tag == words["tags"][word]
@@ -48,11 +49,11 @@ def test_each_subword_has_the_tag_of_its_word(stored):
 
 
 def test_ids_are_the_tokenizers(stored):
-    found = rows(stored[2])
+    tokenized = rows(stored[2])
     text = "W: The old captain sailed to Norway.\nM: He can't have."
     tokenizer = load_tokenizer(TokenizerParameters()).tokenizer
-    assert found[text_id(text)]["input_ids"] == tokenizer.encode(text, add_special_tokens=False).ids
-    assert found[text_id("")]["input_ids"] == []
+    assert tokenized[text_id(text)]["input_ids"] == tokenizer.encode(text, add_special_tokens=False).ids
+    assert tokenized[text_id("")]["input_ids"] == []
 
 
 def test_the_table_is_valid_and_names_the_tagger(stored):
@@ -72,10 +73,10 @@ def test_other_tags_tokenise_everything_anew_and_are_seen(stored, tmp_path):
     texts, _, _ = stored
     before = written(tmp_path / "tokens")
     tags = save_tags(tmp_path, texts, LEXICON.model_copy(update={"tagset": "extended"}))
-    found = rows(save_tokens(tmp_path, texts, tags))
+    tokenized = rows(save_tokens(tmp_path, texts, tags))
     filled = {shard_of(text) for text in KINDS if text}
     assert filled <= rewritten(before, written(tmp_path / "tokens"))
-    assert ERR not in found[text_id("The captain.")]["tag_ids"]
+    assert ERR not in tokenized[text_id("The captain.")]["tag_ids"]
 
 
 def test_a_new_text_is_tokenised_with_its_shard_alone(stored, tmp_path):
@@ -115,7 +116,7 @@ def test_tags_in_other_shards_are_refused(stored, tmp_path):
 
 
 def test_the_pipeline_is_one_node_of_the_benchmark():
-    pipeline = tokenization.create_pipeline("dream", "nltk_penn", "minilm")
+    pipeline = Pipeline(tokenization.create_nodes("dream", "nltk_penn", "minilm"))
     assert [node.name for node in pipeline.nodes] == ["dream.tokenize_nltk_penn_minilm"]
     assert pipeline.inputs() == {
         "dream.texts", "dream.nltk_penn.tags", "params:tokenizers.minilm", "params:benchmarks.dream", "params:engine"
@@ -136,5 +137,5 @@ def test_the_pipeline_runs_over_a_catalog(stored):
             "tiny.lexicon.minilm.tokens": tokens,
         }
     )
-    SequentialRunner().run(tokenization.create_pipeline("tiny", "lexicon", "minilm"), catalog)
+    SequentialRunner().run(Pipeline(tokenization.create_nodes("tiny", "lexicon", "minilm")), catalog)
     assert rows(tokens) == before

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from huggingface_hub import ModelCard
+from kedro.runner import ThreadRunner
 from mlflow import MlflowClient
 
 TRAINING = {"epochs": 1, "learning_rate": 1e-3, "max_length": 64}
@@ -26,16 +27,13 @@ studies:
 """
 
 
-def test_one_trial_answers_two_benchmarks_that_ask_for_it_at_once(
-    write_study, custom_questions, kedro, kedro_run, project
-):
+def test_one_trial_answers_two_benchmarks_that_ask_for_it_at_once(write_study, custom_questions, kedro_run, project):
     folder = write_study(STUDY)
-    done = kedro("run", "--env", "test", "--pipelines", "study_mine_elsewhere", "--runner", "ThreadRunner")
-    assert done.returncode == 0, done.stdout + done.stderr
+    kedro_run("study_mine_elsewhere", runner=ThreadRunner())
     results = folder / "08_reporting" / "studies" / "mine_elsewhere"
     findings = json.loads((results / "findings.json").read_text())
-    (there,), (here,) = (findings["trials"][benchmark]["plain"] for benchmark in ("sample", "custom"))
-    assert there == here
+    (sample_trial,), (custom_trial,) = (findings["trials"][benchmark]["plain"] for benchmark in ("sample", "custom"))
+    assert sample_trial == custom_trial
     assert findings["trained_on"] == {"sample": {"plain": "custom"}, "custom": {}}
     assert {row["benchmark"] for row in findings["rows"]} == {"sample", "custom"}
     costs = json.loads((results / "costs.json").read_text())["costs"]
@@ -71,7 +69,8 @@ def test_a_card_tells_the_licence_of_what_its_reader_began_with(
     monkeypatch.setenv("COATTEND_GIT_SHA", "abc123")
     shutil.copytree(sample_tables, project / "data" / "test")
     research = {"sample": {"licence": "For non-commercial research only."}}
-    kedro_run("training", "sample.plain", benchmarks={"sample": {"training": TRAINING | {"max_questions": 24}}})
+    training = {"training": TRAINING | {"max_questions": 24}}
+    kedro_run("training", "sample.plain", benchmarks={"sample": research["sample"] | training})
     (first,) = (project / "data/test/06_models/trials").iterdir()
     benchmarks = research | {"custom": {"training": TRAINING | {"start_from": first.name}}}
     kedro_run("ingestion,tagging,tokenization", "custom")
@@ -81,8 +80,12 @@ def test_a_card_tells_the_licence_of_what_its_reader_began_with(
     (parent,) = client.search_runs([model.experiment_id], "tags.kind = 'kedro run'")
     assert parent.data.tags["data_hash"] == client.get_run(model.source_run_id).data.tags["data_hash"]
     text = Path(model.artifact_location.removeprefix("file://"), "README.md").read_text()
-    for said in (f"It began with the trial `{first.name}`", f": {research['sample']['licence']}\n", "research only: a"):
-        assert said in text
+    for phrase in (
+        f"It began with the trial `{first.name}`",
+        f": {research['sample']['licence']}\n",
+        "research only: a",
+    ):
+        assert phrase in text
     assert research["sample"]["licence"] in model.tags["licence"]
     kedro_run("share", share={"model": model.tags["trial_id"]}, benchmarks=benchmarks)
     (shared,) = (project / "data/test/07_model_output/shared").glob("*/README.md")

@@ -8,9 +8,9 @@ import pytest
 from mlflow import MlflowClient
 from sampled import trial_of
 
-from coattend.datasets.seals import seal_of
 from coattend.errors import CoattendError
-from coattend.training.verifying import differences
+from coattend.io.atomic import checksum_path
+from coattend.training.verify import differences
 
 
 def verified(project):
@@ -21,9 +21,9 @@ def verified(project):
 def test_a_run_answers_as_it_did(run_trained, trained_sample, runs, reader, caplog):
     caplog.set_level("INFO")
     run_trained("verify", run=runs[reader])
-    found = verified(trained_sample)
-    assert found["weights"] and found["data"] and found["run"]
-    assert (found["other_answers"], found["largest_difference"]) == (0, 0.0) and found["questions"] > 0
+    report = verified(trained_sample)
+    assert report["weights"] and report["data"] and report["run"]
+    assert (report["other_answers"], report["largest_difference"]) == (0, 0.0) and report["questions"] > 0
     assert "as it did, to the last bit" in caplog.text
 
 
@@ -45,10 +45,10 @@ def test_a_trial_goes_by_the_beginning_of_its_id(run_trained, trained_sample):
 
 def test_another_answer_is_told(run_trained, trained_sample, runs):
     (file,) = trial_of(trained_sample, "poi_net").glob("predictions-*.parquet")
-    seal_of(file).unlink()
+    checksum_path(file).unlink()
     before = file.read_bytes()
     table = pq.read_table(file)
-    turned = pa.array([not one for one in table["correct"].to_pylist()])
+    turned = pa.array([not correct for correct in table["correct"].to_pylist()])
     pq.write_table(
         table.set_column(table.schema.get_field_index("correct"), table.schema.field("correct"), turned), file
     )
@@ -62,7 +62,7 @@ def test_another_answer_is_told(run_trained, trained_sample, runs):
 
 def test_other_weights_are_told(run_trained, trained_sample):
     file = trial_of(trained_sample, "poi_net") / "outcome.json"
-    seal_of(file).unlink()
+    checksum_path(file).unlink()
     before = file.read_text()
     file.write_text(json.dumps(json.loads(before) | {"model_digest": "0" * 64}))
     try:
@@ -89,11 +89,11 @@ def test_runs_that_are_none(run_trained, trained_sample):
 def test_scores_that_differ_are_measured():
     columns = {"question_id": ["a", "b"], "prediction": ["x", "y"], "correct": [True, False], "f1": [1.0, 0.0]}
     columns |= {"label": [0, 1], "start": [None, None], "end": [None, None]}
-    kept = pa.table(columns | {"scores": [[1.0, 2.0], [3.0]], "null_score": [None, 1.0]})
+    stored = pa.table(columns | {"scores": [[1.0, 2.0], [3.0]], "null_score": [None, 1.0]})
     again = pa.table(columns | {"scores": [[1.0, 2.5], [3.0]], "null_score": [None, 1.0]})
-    assert differences(again, kept) == {"questions": 2, "other_answers": 0, "largest_difference": 0.5}
+    assert differences(again, stored) == {"questions": 2, "other_answers": 0, "largest_difference": 0.5}
     of_three = pa.table(columns | {"scores": [[1.0, 2.0], [3.0, 1.0, 2.0]], "null_score": [None, 1.0]})
     elsewhere = pa.table(columns | {"label": [1, 1], "scores": [[1.0, 2.0], [3.0]], "null_score": [None, 1.0]})
-    assert [differences(other, kept)["other_answers"] for other in (of_three, elsewhere)] == [1, 1]
+    assert [differences(table, stored)["other_answers"] for table in (of_three, elsewhere)] == [1, 1]
     with pytest.raises(CoattendError, match="others than those that were answered"):
-        differences(again.slice(0, 1), kept)
+        differences(again.slice(0, 1), stored)

@@ -1,10 +1,10 @@
-"""The interactions of the cloze readers against slow readings of their equations."""
+"""The interactions of the cloze readers against oracles of their equations."""
 
 import math
 from dataclasses import replace
 
+import oracle
 import pytest
-import slow
 import tiny
 import torch
 from hypothesis import given, settings
@@ -16,28 +16,29 @@ from coattend.readers.interactions.attentive import Attentive
 from coattend.readers.interactions.bilinear import Bilinear
 from coattend.readers.interactions.consensus_attention import ConsensusAttention
 from coattend.readers.interactions.gated import Gated
-from coattend.readers.parts import EncoderShape
+from coattend.readers.interfaces import EncoderShape
 
 PASSAGES, QUESTIONS = (6, 1, 4), (3, 4, 1)
 
 
-def encoded(passages=PASSAGES, questions=QUESTIONS, width=slow.WIDTH):
+def encoded(passages=PASSAGES, questions=QUESTIONS, width=oracle.WIDTH):
     """Three sequences, one with a passage and one with a question of one token, and a state of each question."""
     generator = torch.Generator().manual_seed(2)
     state = torch.randn(len(passages), width, generator=generator, dtype=torch.float64)
-    return replace(slow.encoded(passages, questions, width), question_state=state)
+    return replace(oracle.encoded(passages, questions, width), question_state=state)
 
 
-def interaction(made, width=slow.WIDTH, word_width=None, **options):
+def interaction(interaction_class, width=oracle.WIDTH, word_width=None, **options):
     torch.manual_seed(0)
     shape = EncoderShape(width, 2, word_width=word_width)
-    return tiny.scatter(made(made.Config(**options), shape).eval(), deviation=0.5)
+    return tiny.scatter(interaction_class(interaction_class.Config(**options), shape).eval(), deviation=0.5)
 
 
-def rows(given_):
+def rows(encoded_batch):
     """Number, passage, question and the question's state of each sequence."""
     return [
-        (row, *slow.streams(given_, row), given_.question_state[row].tolist()) for row in range(len(given_.passage))
+        (row, *oracle.streams(encoded_batch, row), encoded_batch.question_state[row].tolist())
+        for row in range(len(encoded_batch.passage))
     ]
 
 
@@ -52,45 +53,45 @@ def weighed(tokens, mass):
 
 def same_mass(attended, row, expected):
     """The token mass is what is expected, a distribution, and zero at padding."""
-    found = attended.token_mass[row]
-    slow.same(found, expected)
-    assert found[len(expected) :].eq(0).all()
-    assert found.sum().item() == pytest.approx(1, abs=1e-12)
+    mass = attended.token_mass[row]
+    oracle.same(mass, expected)
+    assert mass[len(expected) :].eq(0).all()
+    assert mass.sum().item() == pytest.approx(1, abs=1e-12)
 
 
 def individual_attentions(passage, question):
     """alpha(t) for each question token: a softmax over the passage."""
-    return [slow.softmax([slow.dot(d, q) for d in passage]) for q in question]
+    return [oracle.softmax([oracle.dot(d, q) for d in passage]) for q in question]
 
 
-def check_attention_over_attention(given_, *, scaled=False, modelling=0):
+def check_attention_over_attention(encoded_batch, *, scaled=False, modelling=0):
     module = interaction(AttentionOverAttention, scaled=scaled, modelling=modelling)
     module.keep_maps = True
-    attended = module(given_)
+    attended = module(encoded_batch)
     config = AttentionOverAttention.Config(scaled=scaled, modelling=modelling)
-    assert attended.passage.shape[-1] == config.width(EncoderShape(slow.WIDTH, 2))
-    scale = 1 / math.sqrt(slow.WIDTH) if scaled else 1.0
-    for row, passage, question, _ in rows(given_):
-        m = [[scale * slow.dot(d, q) for q in question] for d in passage]
-        alpha = [slow.softmax(of_token) for of_token in zip(*m, strict=True)]
-        betas = [slow.softmax(scores) for scores in m]
+    assert attended.passage.shape[-1] == config.width(EncoderShape(oracle.WIDTH, 2))
+    scale = 1 / math.sqrt(oracle.WIDTH) if scaled else 1.0
+    for row, passage, question, _ in rows(encoded_batch):
+        m = [[scale * oracle.dot(d, q) for q in question] for d in passage]
+        alpha = [oracle.softmax(of_token) for of_token in zip(*m, strict=True)]
+        betas = [oracle.softmax(scores) for scores in m]
         beta = [sum(column) / len(passage) for column in zip(*betas, strict=True)]
-        s = slow.weighted(beta, alpha)
-        slow.same(attended.maps["question_worth"][row], beta)
-        slow.same(attended.maps["matching"][row, : len(passage), : len(question)], m)
-        sees_question = [slow.weighted(of_token, question) for of_token in betas]
-        sees_passage = [slow.weighted(of_token, passage) for of_token in alpha]
+        s = oracle.weighted(beta, alpha)
+        oracle.same(attended.maps["question_worth"][row], beta)
+        oracle.same(attended.maps["matching"][row, : len(passage), : len(question)], m)
+        sees_question = [oracle.weighted(of_token, question) for of_token in betas]
+        sees_passage = [oracle.weighted(of_token, passage) for of_token in alpha]
         parts = [[*a, *b, *c] for a, b, c in zip(passage, sees_question, weighed(passage, s), strict=True)]
         if modelling:
             products = [[x * y for x, y in zip(a, b, strict=True)] for a, b in zip(passage, sees_question, strict=True)]
-            read = slow.recurrence([[*a, *b] for a, b in zip(parts, products, strict=True)], module.model)
-            slow.same(attended.passage[row], read)
+            read = oracle.recurrence([[*a, *b] for a, b in zip(parts, products, strict=True)], module.model)
+            oracle.same(attended.passage[row], read)
             assert attended.question is attended.token_mass is None
             continue
         same_mass(attended, row, s)
-        slow.same(attended.passage[row], parts)
+        oracle.same(attended.passage[row], parts)
         parts = zip(question, sees_passage, weighed(question, beta), strict=True)
-        slow.same(attended.question[row], [[*a, *b, *c] for a, b, c in parts])
+        oracle.same(attended.question[row], [[*a, *b, *c] for a, b, c in parts])
 
 
 @pytest.mark.parametrize("modelling", [0, 3])
@@ -106,101 +107,103 @@ def test_attention_over_attention_of_any_lengths(lengths):
 
 
 def test_the_mean_of_the_weighed_tokens_is_what_attention_over_attention_expects():
-    given_ = encoded()
-    attended = interaction(AttentionOverAttention)(given_)
-    for row, passage, _, _ in rows(given_):
-        expected = slow.weighted(attended.token_mass[row, : len(passage)].tolist(), passage)
-        slow.same(attended.passage[row, : len(passage), 2 * slow.WIDTH :].mean(0), expected)
+    encoded_batch = encoded()
+    attended = interaction(AttentionOverAttention)(encoded_batch)
+    for row, passage, _, _ in rows(encoded_batch):
+        expected = oracle.weighted(attended.token_mass[row, : len(passage)].tolist(), passage)
+        oracle.same(attended.passage[row, : len(passage), 2 * oracle.WIDTH :].mean(0), expected)
 
 
 def test_attention_sum():
-    given_ = encoded()
+    encoded_batch = encoded()
     module = interaction(AttentionSum)
     module.keep_maps = True
-    attended = module(given_)
+    attended = module(encoded_batch)
     assert attended.question is None
-    for row, passage, _, state in rows(given_):
-        s = slow.softmax([slow.dot(token, state) for token in passage])
+    for row, passage, _, state in rows(encoded_batch):
+        s = oracle.softmax([oracle.dot(token, state) for token in passage])
         same_mass(attended, row, s)
-        slow.same(attended.maps["attention"][row], s)
-        slow.same(attended.passage[row], weighed(passage, s))
+        oracle.same(attended.maps["attention"][row], s)
+        oracle.same(attended.passage[row], weighed(passage, s))
 
 
 @pytest.mark.parametrize(
     ("merge", "agree"), [("max", max), ("sum", sum), ("average", lambda values: sum(values) / len(values))]
 )
 def test_consensus_attention(merge, agree):
-    given_ = encoded()
+    encoded_batch = encoded()
     module = interaction(ConsensusAttention, merge=merge)
     module.keep_maps = True
-    attended = module(given_)
+    attended = module(encoded_batch)
     assert attended.question is None
-    for row, passage, question, _ in rows(given_):
+    for row, passage, question, _ in rows(encoded_batch):
         alpha = [list(column) for column in zip(*individual_attentions(passage, question), strict=True)]
-        s = slow.softmax([agree(of_token) for of_token in alpha])
+        s = oracle.softmax([agree(of_token) for of_token in alpha])
         same_mass(attended, row, s)
-        slow.same(attended.maps["attention"][row, :, : len(question)], alpha)
-        slow.same(attended.passage[row], weighed(passage, s))
+        oracle.same(attended.maps["attention"][row, :, : len(question)], alpha)
+        oracle.same(attended.passage[row], weighed(passage, s))
 
 
 @pytest.mark.parametrize("compares", [False, True])
 def test_attentive(compares):
-    given_ = encoded()
+    encoded_batch = encoded()
     module = interaction(Attentive, compares=compares)
     module.keep_maps = True
-    attended = module(given_)
+    attended = module(encoded_batch)
     assert attended.passage is attended.question is attended.token_mass is None
     (w_ms,) = module.score.weight.tolist()
-    for row, passage, _, u in rows(given_):
-        of_u = slow.affine(u, module.of_question)
-        m = [[math.tanh(x) for x in slow.added(slow.affine(y, module.of_token), of_u)] for y in passage]
-        s = slow.softmax([slow.dot(w_ms, one) for one in m])
-        slow.same(attended.maps["attention"][row], s)
-        r = slow.weighted(s, passage)
-        g = slow.added(slow.affine(r, module.of_read), slow.affine(u, module.of_asked))
-        slow.same(attended.summary[row], [math.tanh(x) for x in g])
+    for row, passage, _, u in rows(encoded_batch):
+        of_u = oracle.affine(u, module.of_question)
+        m = [[math.tanh(x) for x in oracle.added(oracle.affine(y, module.of_token), of_u)] for y in passage]
+        s = oracle.softmax([oracle.dot(w_ms, vector) for vector in m])
+        oracle.same(attended.maps["attention"][row], s)
+        r = oracle.weighted(s, passage)
+        g = oracle.added(oracle.affine(r, module.of_read), oracle.affine(u, module.of_asked))
+        oracle.same(attended.summary[row], [math.tanh(x) for x in g])
 
 
 def test_bilinear():
-    given_ = encoded()
+    encoded_batch = encoded()
     module = interaction(Bilinear)
     module.keep_maps = True
-    attended = module(given_)
+    attended = module(encoded_batch)
     assert attended.passage is attended.question is None
     w_s = module.match.weight.T.tolist()
-    for row, passage, _, q in rows(given_):
-        asking = slow.weighted(q, w_s)  # q^T W_s
-        alpha = slow.softmax([slow.dot(asking, p) for p in passage])
+    for row, passage, _, q in rows(encoded_batch):
+        asking = oracle.weighted(q, w_s)  # q^T W_s
+        alpha = oracle.softmax([oracle.dot(asking, p) for p in passage])
         same_mass(attended, row, alpha)
-        slow.same(attended.maps["attention"][row], alpha)
-        slow.same(attended.summary[row], slow.weighted(alpha, passage))
+        oracle.same(attended.maps["attention"][row], alpha)
+        oracle.same(attended.summary[row], oracle.weighted(alpha, passage))
 
 
 def test_the_printed_maps_have_no_bias():
-    assert [tuple(one.shape) for one in interaction(Bilinear).parameters()] == [(slow.WIDTH, slow.WIDTH)]
+    assert [tuple(parameter.shape) for parameter in interaction(Bilinear).parameters()] == [
+        (oracle.WIDTH, oracle.WIDTH)
+    ]
     assert all(name.endswith("weight") for name, _ in interaction(Attentive, compares=False).named_parameters())
 
 
 def test_attentive_begins_by_looking_at_what_is_like_the_question():
-    given_ = encoded()
-    module = Attentive(Attentive.Config(), EncoderShape(slow.WIDTH, 2)).double()
+    encoded_batch = encoded()
+    module = Attentive(Attentive.Config(), EncoderShape(oracle.WIDTH, 2)).double()
     module.keep_maps = True
-    for row, passage, _, u in rows(given_):
-        given_.passage[row, len(passage) - 1] = torch.tensor(u)
-    looked = module(given_).maps["attention"]
-    for row, passage, _, _ in rows(given_):
+    for row, passage, _, u in rows(encoded_batch):
+        encoded_batch.passage[row, len(passage) - 1] = torch.tensor(u)
+    looked = module(encoded_batch).maps["attention"]
+    for row, passage, _, _ in rows(encoded_batch):
         assert looked[row].argmax() == len(passage) - 1
 
 
 def looks(passage, question):
     """softmax(Q^T d_i), token by token."""
-    return [slow.softmax([slow.dot(q, d) for q in question]) for d in passage]
+    return [oracle.softmax([oracle.dot(q, d) for q in question]) for d in passage]
 
 
 def gated(passage, question):
     """GA(d_i, Q) = d_i * Q softmax(Q^T d_i), token by token."""
-    asked = [slow.weighted(look, question) for look in looks(passage, question)]
-    return [[x * y for x, y in zip(d, q, strict=True)] for d, q in zip(passage, asked, strict=True)]
+    question_vectors = [oracle.weighted(look, question) for look in looks(passage, question)]
+    return [[x * y for x, y in zip(d, q, strict=True)] for d, q in zip(passage, question_vectors, strict=True)]
 
 
 BLANKS = {"given": ({1}, {2, 3}, {0}), "some": ({2}, set(), set()), "none": None}
@@ -208,36 +211,36 @@ BLANKS = {"given": ({1}, {2, 3}, {0}), "some": ({2}, set(), set()), "none": None
 
 @pytest.mark.parametrize("blanks", BLANKS)
 @pytest.mark.parametrize(
-    ("hops", "width", "word_width"), [(1, slow.WIDTH, 5), (2, 7, 5), (3, slow.WIDTH, 11), (2, 7, None)]
+    ("hops", "width", "word_width"), [(1, oracle.WIDTH, 5), (2, 7, 5), (3, oracle.WIDTH, 11), (2, 7, None)]
 )
 def test_gated(hops, width, word_width, blanks):
     """Each hop reads the question's words anew, or what the encoder made of them if it hands over no others."""
-    given_ = encoded(width=width)
+    encoded_batch = encoded(width=width)
     if word_width:
-        given_ = replace(given_, question_words=slow.encoded(PASSAGES, QUESTIONS, word_width).question)
+        encoded_batch = replace(encoded_batch, question_words=oracle.encoded(PASSAGES, QUESTIONS, word_width).question)
     if BLANKS[blanks] is not None:
-        places = [[place in of_row for place in range(max(QUESTIONS))] for of_row in BLANKS[blanks]]
-        given_ = replace(given_, blank_mask=torch.tensor(places))
+        marks = [[token in of_row for token in range(max(QUESTIONS))] for of_row in BLANKS[blanks]]
+        encoded_batch = replace(encoded_batch, blank_mask=torch.tensor(marks))
     module = interaction(Gated, width=width, word_width=word_width, hops=hops)
     module.keep_maps = True
-    attended = module(given_)
+    attended = module(encoded_batch)
     assert attended.question is None
     assert attended.passage.shape[-1] == Gated.Config(hops=hops).width(EncoderShape(width, 1))
-    for row, first, asked, _ in rows(given_):
-        passage, question = first, asked
-        words = given_.question_words[row, : len(asked)].tolist() if word_width else asked
-        maps = attended.maps["attention"][row, :, :, : len(asked)]
+    for row, first, question_states, _ in rows(encoded_batch):
+        passage, question = first, question_states
+        words = encoded_batch.question_words[row, : len(question_states)].tolist() if word_width else question_states
+        maps = attended.maps["attention"][row, :, :, : len(question_states)]
         for hop, (of_passage, of_question) in enumerate(
             zip(module.passage_layers, module.question_layers, strict=True)
         ):
-            slow.same(maps[hop], looks(passage, question))
-            passage = slow.recurrence(gated(passage, question), of_passage)
-            question = slow.recurrence(words, of_question)
-        known = BLANKS[blanks][row] if BLANKS[blanks] else ()
-        blank = min(known) if known else (len(question) - 1) // 2
-        same_mass(attended, row, slow.softmax([slow.dot(question[blank], d) for d in passage]))
-        slow.same(maps[hops - 1], looks(passage, question))
-        slow.same(attended.passage[row], gated(passage, question))
+            oracle.same(maps[hop], looks(passage, question))
+            passage = oracle.recurrence(gated(passage, question), of_passage)
+            question = oracle.recurrence(words, of_question)
+        blank_tokens = BLANKS[blanks][row] if BLANKS[blanks] else ()
+        blank = min(blank_tokens) if blank_tokens else (len(question) - 1) // 2
+        same_mass(attended, row, oracle.softmax([oracle.dot(question[blank], d) for d in passage]))
+        oracle.same(maps[hops - 1], looks(passage, question))
+        oracle.same(attended.passage[row], gated(passage, question))
 
 
 def test_each_hop_has_a_pair_of_layers_of_its_own():
@@ -247,12 +250,12 @@ def test_each_hop_has_a_pair_of_layers_of_its_own():
 
 
 def test_what_hops_read_is_dropped_in_training_only():
-    module, given_ = interaction(Gated, hops=2, hop_dropout=0.5), encoded()
-    assert torch.equal(module(given_).token_mass, module(given_).token_mass)
+    module, encoded_batch = interaction(Gated, hops=2, hop_dropout=0.5), encoded()
+    assert torch.equal(module(encoded_batch).token_mass, module(encoded_batch).token_mass)
     module.train()
-    assert not torch.equal(module(given_).token_mass, module(given_).token_mass)
+    assert not torch.equal(module(encoded_batch).token_mass, module(encoded_batch).token_mass)
 
 
-@pytest.mark.parametrize("made", [AttentionOverAttention, AttentionSum, ConsensusAttention])
-def test_these_have_no_parameter(made):
-    assert list(interaction(made).parameters()) == []
+@pytest.mark.parametrize("interaction_class", [AttentionOverAttention, AttentionSum, ConsensusAttention])
+def test_these_have_no_parameter(interaction_class):
+    assert list(interaction(interaction_class).parameters()) == []

@@ -1,19 +1,19 @@
-"""Dual multi-head co-attention against a slow reading of DUMA's equation 1."""
+"""Dual multi-head co-attention against an oracle of DUMA's equation 1."""
 
 import itertools
 import math
 
+import oracle
 import pytest
-import slow
 import tiny
 import torch
 
 from coattend.errors import CoattendError
 from coattend.readers.heads.options import OptionsHead
 from coattend.readers.interactions.dual_multi_head import DualMultiHead
-from coattend.readers.parts import EncoderShape
+from coattend.readers.interfaces import EncoderShape
 
-WIDTH, HEADS = slow.WIDTH, 2
+WIDTH, HEADS = oracle.WIDTH, 2
 DIRECTIONS = ["both", "passage_to_question", "question_to_passage"]
 
 
@@ -22,15 +22,15 @@ def interaction(**options):
     return tiny.scatter(DualMultiHead(config, EncoderShape(WIDTH, 4)).eval(), deviation=0.5)
 
 
-# The slow reading: lists, loops, one sequence and one head at a time.
+# The oracle: one sequence and one head at a time.
 
 
-def streams_of(e_p, e_q, module, *, layers, direction, output_projection, kind):
+def streams_of(e_p, e_q, module, *, layers, direction, output_projection, block):
     def attend(query, key):
         return (
-            slow.transformer_block(query, key, module.attend, heads=HEADS)
-            if kind == "transformer"
-            else slow.multi_head(query, key, module.attend, heads=HEADS, projected=output_projection)
+            oracle.transformer_block(query, key, module.attend, heads=HEADS)
+            if block == "transformer"
+            else oracle.multi_head(query, key, module.attend, heads=HEADS, projected=output_projection)
         )
 
     for _ in range(layers):
@@ -43,51 +43,51 @@ def streams_of(e_p, e_q, module, *, layers, direction, output_projection, kind):
     )
 
 
-def slow_fuse(streams, how):
+def fuse_oracle(streams, operation):
     def mean(rows):
         return [sum(row[n] for row in rows) / len(rows) for n in range(WIDTH)]
 
     present = [rows for rows in streams if rows is not None]
-    if how == "joint":
+    if operation == "joint":
         return mean([row for rows in present for row in rows])
     pooled = [mean(rows) for rows in present]
-    if how == "concatenate":
+    if operation == "concatenate":
         return [x for vector in pooled for x in vector]
-    return [sum(xs) if how == "sum" else math.prod(xs) for xs in zip(*pooled, strict=True)]
+    return [sum(xs) if operation == "sum" else math.prod(xs) for xs in zip(*pooled, strict=True)]
 
 
 COMBINATIONS = list(itertools.product(DIRECTIONS, [1, 2], [False, True], ["attention", "transformer"]))
 
 
-@pytest.mark.parametrize(("direction", "layers", "output_projection", "kind"), COMBINATIONS)
-def test_it_is_what_the_paper_says(direction, layers, output_projection, kind):
-    given = slow.encoded()
-    module = interaction(layers=layers, direction=direction, output_projection=output_projection, block=kind)
-    attended = module(given)
+@pytest.mark.parametrize(("direction", "layers", "output_projection", "block"), COMBINATIONS)
+def test_it_is_what_the_paper_says(direction, layers, output_projection, block):
+    encoded = oracle.encoded()
+    module = interaction(layers=layers, direction=direction, output_projection=output_projection, block=block)
+    attended = module(encoded)
     shape, filled = (
         EncoderShape(WIDTH, 4),
         frozenset(n for n in ("passage", "question") if getattr(attended, n) is not None),
     )
     heads = {
-        how: OptionsHead(OptionsHead.Config(fuse=how), shape, filled).double()
-        for how in ("joint", "concatenate", "sum", "multiply")
+        operation: OptionsHead(OptionsHead.Config(fuse=operation), shape, filled).double()
+        for operation in ("joint", "concatenate", "sum", "multiply")
     }
-    fused = {how: head._fused(attended) for how, head in heads.items()}
+    fused = {operation: head._fused(attended) for operation, head in heads.items()}
     for row in range(2):
-        e_p = given.passage[row][given.passage_mask[row]].tolist()
-        e_q = given.question[row][given.question_mask[row]].tolist()
+        e_p = encoded.passage[row][encoded.passage_mask[row]].tolist()
+        e_q = encoded.question[row][encoded.question_mask[row]].tolist()
         streams = streams_of(
-            e_p, e_q, module, layers=layers, direction=direction, output_projection=output_projection, kind=kind
+            e_p, e_q, module, layers=layers, direction=direction, output_projection=output_projection, block=block
         )
         for name, expected in zip(("passage", "question"), streams, strict=True):
-            found = getattr(attended, name)
-            assert (found is None) == (expected is None)
+            stream = getattr(attended, name)
+            assert (stream is None) == (expected is None)
             if expected is not None:
                 torch.testing.assert_close(
-                    found[row, : len(expected)], torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-9
+                    stream[row, : len(expected)], torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-9
                 )
-        for how, vectors in fused.items():
-            expected = torch.tensor(slow_fuse(streams, how), dtype=torch.float64)
+        for operation, vectors in fused.items():
+            expected = torch.tensor(fuse_oracle(streams, operation), dtype=torch.float64)
             torch.testing.assert_close(vectors[row], expected, rtol=0, atol=1e-9)
 
 
@@ -112,7 +112,7 @@ def test_heads_that_do_not_divide_the_width_are_refused():
 
 
 def test_dropout_acts_in_training_only():
-    module, given = interaction(attention_dropout=0.5), slow.encoded()
-    assert torch.equal(module(given).passage, module(given).passage)
+    module, encoded = interaction(attention_dropout=0.5), oracle.encoded()
+    assert torch.equal(module(encoded).passage, module(encoded).passage)
     module.train()
-    assert not torch.equal(module(given).passage, module(given).passage)
+    assert not torch.equal(module(encoded).passage, module(encoded).passage)

@@ -1,21 +1,20 @@
-"""The dynamic pointing decoder of DCN and DCN+ against a slow reading of its equations."""
+"""The dynamic pointing decoder of DCN and DCN+ against an oracle of its equations."""
 
 import math
 from dataclasses import replace
 
+import oracle
+import oracle_decoder
 import pytest
-import slow
-import slow_decoder
 import tiny
 import torch
 
-from coattend.readers.attended import Attended
 from coattend.readers.heads.dynamic_span import DynamicSpanHead
-from coattend.readers.heads.maxout import Experts, HighwayMaxout
-from coattend.readers.parts import EncoderShape
+from coattend.readers.interfaces import Attended, EncoderShape
+from coattend.readers.layers.maxout import Experts, HighwayMaxout
 
-WIDTH, HIDDEN = slow_decoder.WIDTH, slow_decoder.HIDDEN
-LENGTHS = slow_decoder.LENGTHS
+WIDTH, HIDDEN = oracle_decoder.WIDTH, oracle_decoder.HIDDEN
+LENGTHS = oracle_decoder.LENGTHS
 
 
 def network(**options):
@@ -34,16 +33,16 @@ def test_the_highway_maxout_network_is_what_the_papers_say(pool, experts, traini
     module = network(pool=pool, experts=experts).train(training)
     tokens, state, start, end = random(2, 5, WIDTH), random(2, HIDDEN), random(2, WIDTH), random(2, WIDTH)
     torch.manual_seed(4)
-    found = module(tokens, module.prepare(tokens), state, start, end)
+    scores = module(tokens, module.prepare(tokens), state, start, end)
     torch.manual_seed(4)
     noise = torch.randn(2, 5, pool, dtype=torch.float64).tolist() if training else [[None] * 5] * 2
     for row in range(2):
-        known = state[row].tolist(), start[row].tolist(), end[row].tolist()
+        vectors = state[row].tolist(), start[row].tolist(), end[row].tolist()
         expected = [
-            slow_decoder.highway_maxout(token, *known, module, epsilon)
+            oracle_decoder.highway_maxout(token, *vectors, module, epsilon)
             for token, epsilon in zip(tokens[row].tolist(), noise[row], strict=True)
         ]
-        slow.same(found[row], expected)
+        oracle.same(scores[row], expected)
 
 
 @pytest.fixture
@@ -53,31 +52,31 @@ def experts():
 
 
 def test_each_token_weighs_its_two_best_experts(experts):
-    tokens, known = random(3, 8, WIDTH), random(3, HIDDEN)
-    gates = experts(tokens, known)
+    tokens, proposal = random(3, 8, WIDTH), random(3, HIDDEN)
+    gates = experts(tokens, proposal)
     torch.testing.assert_close(gates.sum(-1), torch.ones(3, 8, dtype=torch.float64))
     assert gates.gt(0).sum(-1).eq(2).all()
     for row in range(3):
-        r = known[row].tolist()
-        slow.same(gates[row], [slow_decoder.expert_gates(token, r, experts) for token in tokens[row].tolist()])
+        r = proposal[row].tolist()
+        oracle.same(gates[row], [oracle_decoder.expert_gates(token, r, experts) for token in tokens[row].tolist()])
     assert len({tuple(of_token.nonzero().flatten().tolist()) for of_token in gates.flatten(0, 1)}) > 3
 
 
 def test_noise_changes_the_choice_of_experts_in_training_only(experts):
-    given = random(3, 8, WIDTH), random(3, HIDDEN)
+    inputs = random(3, 8, WIDTH), random(3, HIDDEN)
     before = torch.get_rng_state()
-    chosen = experts(*given) > 0
+    selected = experts(*inputs) > 0
     assert torch.equal(before, torch.get_rng_state())
     experts.train()
-    noisy = [experts(*given) for _ in range(2)]
+    noisy = [experts(*inputs) for _ in range(2)]
     assert all(gates.gt(0).sum(-1).eq(2).all() for gates in noisy)
-    assert all(not torch.equal(gates > 0, chosen) for gates in noisy)
+    assert all(not torch.equal(gates > 0, selected) for gates in noisy)
     assert not torch.equal(*noisy)
 
 
 def by_place(scores):
     """Scores of a sequence where an answer may lie."""
-    return {place: score for place, score in enumerate(scores.tolist()) if score > -math.inf}
+    return {token: score for token, score in enumerate(scores.tolist()) if score > -math.inf}
 
 
 @pytest.mark.parametrize("experts", [False, True])
@@ -85,13 +84,13 @@ def by_place(scores):
 def test_it_returns_the_scores_of_the_proposal_at_which_each_sequence_stops(experts, answers):
     stops = set()
     for seed in range(8):
-        head = slow_decoder.decoder(seed=seed, experts=experts)
-        attended, batch = slow_decoder.passages(answers=answers, padding=1)
+        head = oracle_decoder.decoder(seed=seed, experts=experts)
+        attended, batch = oracle_decoder.passages(answers=answers, padding=1)
         output = head(attended, batch)
         for row in range(len(LENGTHS)):
-            proposals = slow_decoder.proposals(head, attended, batch, row)
-            stops.add(slow_decoder.stops_at(proposals))
-            stopped = proposals[slow_decoder.stops_at(proposals)]
+            proposals = oracle_decoder.proposals(head, attended, batch, row)
+            stops.add(oracle_decoder.stops_at(proposals))
+            stopped = proposals[oracle_decoder.stops_at(proposals)]
             assert by_place(output.start[row]) == pytest.approx(stopped.starts, abs=1e-9)
             assert by_place(output.end[row]) == pytest.approx(stopped.ends, abs=1e-9)
     assert stops == {1, 2, 3}
@@ -101,11 +100,11 @@ def test_it_returns_the_scores_of_the_proposal_at_which_each_sequence_stops(expe
 @pytest.mark.parametrize("iterations", [1, 2, 4])
 @pytest.mark.parametrize("over_iterations", ["sum", "mean"])
 def test_its_loss_goes_over_all_iterations(over_iterations, iterations, experts):
-    head = slow_decoder.decoder(over_iterations=over_iterations, iterations=iterations, experts=experts)
-    attended, batch = slow_decoder.passages()
+    head = oracle_decoder.decoder(over_iterations=over_iterations, iterations=iterations, experts=experts)
+    attended, batch = oracle_decoder.passages()
     expected = []
     for row, answer in enumerate(zip(batch.start.tolist(), batch.end.tolist(), strict=True)):
-        losses = slow_decoder.cross_entropy(slow_decoder.proposals(head, attended, batch, row, iterations), *answer)
+        losses = oracle_decoder.cross_entropy(oracle_decoder.proposals(head, attended, batch, row, iterations), *answer)
         assert len(losses) == iterations
         expected.append(sum(losses) / (1 if over_iterations == "sum" else iterations))
     assert (batch.start == 0).any()
@@ -115,11 +114,11 @@ def test_its_loss_goes_over_all_iterations(over_iterations, iterations, experts)
 @pytest.mark.parametrize("answers", [False, True])
 def test_a_batch_of_one_is_a_batch_of_many(answers):
     """Also where others go on after it has stopped."""
-    head, (attended, batch) = slow_decoder.decoder(), slow_decoder.passages(answers=answers)
+    head, (attended, batch) = oracle_decoder.decoder(), oracle_decoder.passages(answers=answers)
     together = head(attended, batch)
     losses = []
     for row, length in enumerate(LENGTHS):
-        passage, alone = slow_decoder.passages((length,), answers=False)
+        passage, alone = oracle_decoder.passages((length,), answers=False)
         if answers:
             alone = replace(alone, start=batch.start[row : row + 1], end=batch.end[row : row + 1])
         output = head(passage, alone)
@@ -133,12 +132,14 @@ def test_a_batch_of_one_is_a_batch_of_many(answers):
 
 
 def test_start_and_end_have_networks_of_their_own():
-    head, given = slow_decoder.decoder(iterations=1), slow_decoder.passages()
-    assert not {id(one) for one in head.start.parameters()} & {id(one) for one in head.end.parameters()}
-    before = head(*given)
+    head, inputs = oracle_decoder.decoder(iterations=1), oracle_decoder.passages()
+    assert not {id(parameter) for parameter in head.start.parameters()} & {
+        id(parameter) for parameter in head.end.parameters()
+    }
+    before = head(*inputs)
     with torch.no_grad():
         head.end.last.weight.neg_()
-    after = head(*given)
+    after = head(*inputs)
     assert torch.equal(before.start, after.start)
     assert not torch.equal(before.end, after.end)
 
@@ -147,7 +148,7 @@ def test_start_and_end_have_networks_of_their_own():
 
 KINDS = 8
 HIDDEN_KINDS = KINDS + 1
-STAYS, WALKS = {kind: kind for kind in range(KINDS)}, {kind: kind + 1 for kind in range(KINDS - 1)}
+STAYS, WALKS = {symbol: symbol for symbol in range(KINDS)}, {symbol: symbol + 1 for symbol in range(KINDS - 1)}
 
 
 def prefer(network, follows, *, after):
@@ -158,12 +159,12 @@ def prefer(network, follows, *, after):
     where = HIDDEN_KINDS + (0 if after == "start" else KINDS)
     for parameter in network.parameters():
         parameter.zero_()
-    for kind in range(KINDS):
-        network.state.weight[kind, where + kind] = 20.0  # r tells the kind,
-        network.of_token.weight[2 * kind, kind] = 10.0  # and the maxout is 10 where both agree, else 0.
-        network.of_token.bias[2 * kind] = -10.0
-    for before, kind in follows.items():
-        network.of_state.weight[2 * kind, before] = 10.0
+    for symbol in range(KINDS):
+        network.state.weight[symbol, where + symbol] = 20.0  # r tells the kind,
+        network.of_token.weight[2 * symbol, symbol] = 10.0  # and the maxout is 10 where both agree, else 0.
+        network.of_token.bias[2 * symbol] = -10.0
+    for before, symbol in follows.items():
+        network.of_state.weight[2 * symbol, before] = 10.0
     network.state.weight[KINDS, 0] = 1.0
     network.of_state.weight[2 * KINDS : 2 * KINDS + 2, KINDS] = 0.1
     network.last.weight[:, :HIDDEN_KINDS] = 1.0
@@ -171,20 +172,20 @@ def prefer(network, follows, *, after):
 
 def by_hand(starts, ends, *, end_after="start", iterations=4):
     config = DynamicSpanHead.Config(decoder_hidden=HIDDEN_KINDS, pool=2, iterations=iterations)
-    head = tiny.scatter(DynamicSpanHead(config, EncoderShape(KINDS, 1), slow_decoder.STREAM), deviation=1.0).eval()
+    head = tiny.scatter(DynamicSpanHead(config, EncoderShape(KINDS, 1), oracle_decoder.STREAM), deviation=1.0).eval()
     with torch.no_grad():
         prefer(head.start, starts, after="start")
         prefer(head.end, ends, after=end_after)
     return head
 
 
-def tokens(*kinds):
+def tokens(*rows_of_symbols):
     """Passages of tokens of given kinds, the first of which stands for "no answer"."""
-    rows = [tiny.question(0, passage=len(of_row) - 2, options=(2,)) for of_row in kinds]
+    rows = [tiny.question(0, passage=len(of_row) - 2, options=(2,)) for of_row in rows_of_symbols]
     batch = replace(tiny.batch(rows), start=None, end=None)
     batch.answer_mask |= batch.passage_mask
     passage = torch.zeros(*batch.passage_mask.shape, KINDS, dtype=torch.float64)
-    for row, of_row in enumerate(kinds):
+    for row, of_row in enumerate(rows_of_symbols):
         passage[row, range(len(of_row)), of_row] = 1.0
     attended = Attended(
         passage=passage, question=None, passage_mask=batch.passage_mask, question_mask=batch.question_mask
@@ -192,19 +193,19 @@ def tokens(*kinds):
     return attended, batch
 
 
-def spans(head, *kinds, iterations=4):
-    """What each sequence proposes in each iteration, by the slow reading, and what the head ends with."""
-    attended, batch = tokens(*kinds)
+def spans(head, *rows_of_symbols, iterations=4):
+    """The proposals of each sequence in each iteration, by the oracle, and the head's final spans."""
+    attended, batch = tokens(*rows_of_symbols)
     output = head(attended, batch)
     ended = list(zip(output.start.argmax(-1).tolist(), output.end.argmax(-1).tolist(), strict=True))
-    made = []
-    for row in range(len(kinds)):
-        proposals = slow_decoder.proposals(head, attended, batch, row, iterations)
-        stopped = proposals[slow_decoder.stops_at(proposals)]
+    proposed = []
+    for row in range(len(rows_of_symbols)):
+        proposals = oracle_decoder.proposals(head, attended, batch, row, iterations)
+        stopped = proposals[oracle_decoder.stops_at(proposals)]
         assert by_place(output.start[row]) == pytest.approx(stopped.starts, abs=1e-9)
         assert by_place(output.end[row]) == pytest.approx(stopped.ends, abs=1e-9)
-        made.append([(one.first, one.last) for one in proposals])
-    return made, ended
+        proposed.append([(proposal.first, proposal.last) for proposal in proposals])
+    return proposed, ended
 
 
 def test_it_begins_with_the_first_and_the_last_token():
@@ -257,7 +258,7 @@ def test_half_a_repetition_is_none():
 
 
 def test_without_answers_it_computes_no_more_than_it_must():
-    """Where all stop at their second proposal, further ones change nothing."""
+    """If all stop at their second proposal, further ones change nothing."""
     head = by_hand(STAYS, STAYS, end_after="end", iterations=50)
     calls = []
     head.decoder.register_forward_hook(lambda *_: calls.append(1))

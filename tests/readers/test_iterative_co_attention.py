@@ -1,15 +1,14 @@
-"""Iterative co-attention against a slow reading of the paper's equations (POI-Net, sections 2.2 and 2.3)."""
+"""Iterative co-attention against an oracle of the paper's equations (POI-Net, sections 2.2 and 2.3)."""
 
 import pytest
 import tiny
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from slow_turns import slow
+from oracle_turns import turns_oracle
 
-from coattend.readers.attended import Encoded
 from coattend.readers.interactions.iterative_co_attention import IterativeCoAttention
-from coattend.readers.parts import EncoderShape
+from coattend.readers.interfaces import Encoded, EncoderShape
 
 STRATEGIES = ["average", "weighted", "forgetting", "intuition", "gate"]
 
@@ -57,7 +56,7 @@ def test_its_side_remarks_are_options(turns, strategy, compared, beta):
     assert (module.betas is None) == (beta == "confidence" or turns == 1 or strategy == "average")
     attended = module(encoded(passages, questions))
     for row, (e_p, e_q) in enumerate(zip(passages, questions, strict=True)):
-        expected = slow(e_p, e_q, turns, strategy, compared, learned, module.gate)
+        expected = turns_oracle(e_p, e_q, turns, strategy, compared, learned, module.gate)
         for stream, rows in zip((attended.passage, attended.question), expected, strict=True):
             torch.testing.assert_close(
                 stream[row, : len(rows)], torch.tensor(rows, dtype=torch.float64), rtol=0, atol=1e-9
@@ -71,10 +70,10 @@ def test_it_is_what_the_paper_says(turns, strategy):
     module = interaction(turns, strategy)
     attended = module(encoded(passages, questions))
     for row, (e_p, e_q) in enumerate(zip(passages, questions, strict=True)):
-        of_row = slow(e_p, e_q, turns, strategy, gate=module.gate)
+        of_row = turns_oracle(e_p, e_q, turns, strategy, gate=module.gate)
         for stream, expected in zip((attended.passage, attended.question), of_row, strict=True):
-            found = stream[row, : len(expected)]
-            torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-9)
+            actual = stream[row, : len(expected)]
+            torch.testing.assert_close(actual, torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-9)
 
 
 @settings(max_examples=40, deadline=None)
@@ -90,10 +89,10 @@ def test_any_shape_gives_numbers_of_that_shape_and_padding_never_enters(lengths,
     questions = draw([q for _, q in lengths], width, seed + 100)
     module = interaction(turns, strategy)
     module.keep_maps = True
-    given_ = encoded(passages, questions)
-    attended = module(given_)
-    assert attended.passage.shape == given_.passage.shape
-    assert attended.question.shape == given_.question.shape
+    batch = encoded(passages, questions)
+    attended = module(batch)
+    assert attended.passage.shape == batch.passage.shape
+    assert attended.question.shape == batch.question.shape
     assert attended.summary is None
     for row, (e_p, e_q) in enumerate(zip(passages, questions, strict=True)):
         alone = module(encoded([e_p], [e_q]))
@@ -109,34 +108,34 @@ def test_any_shape_gives_numbers_of_that_shape_and_padding_never_enters(lengths,
 
 def test_where_all_scores_are_equal_every_token_counts():
     passages, questions = [[[1.0, 2.0]] * 3], [[[0.5, 0.1]]]
-    given_ = encoded(passages, questions)
-    given_.passage.requires_grad_()
-    attended = interaction(3)(given_)
-    assert torch.equal(attended.passage, given_.passage)
-    assert torch.equal(attended.question, given_.question)
+    batch = encoded(passages, questions)
+    batch.passage.requires_grad_()
+    attended = interaction(3)(batch)
+    assert torch.equal(attended.passage, batch.passage)
+    assert torch.equal(attended.question, batch.question)
     attended.passage.sum().backward()
-    assert given_.passage.grad.isfinite().all()
+    assert batch.passage.grad.isfinite().all()
 
 
 def test_a_token_of_zeros_gives_numbers():
-    given_ = encoded([[[0.0, 0.0], [1.0, 2.0]]], [[[0.0, 0.0]]])
-    given_.passage.requires_grad_()
-    attended = interaction(2)(given_)
+    batch = encoded([[[0.0, 0.0], [1.0, 2.0]]], [[[0.0, 0.0]]])
+    batch.passage.requires_grad_()
+    attended = interaction(2)(batch)
     attended.passage.sum().backward()
     assert attended.passage.isfinite().all()
-    assert given_.passage.grad.isfinite().all()
+    assert batch.passage.grad.isfinite().all()
 
 
 def test_without_a_turn_it_is_the_encoding():
-    given_ = encoded(draw([4]), draw([3]))
-    attended = interaction(0)(given_)
-    assert attended.passage is given_.passage
-    assert attended.question is given_.question
+    batch = encoded(draw([4]), draw([3]))
+    attended = interaction(0)(batch)
+    assert attended.passage is batch.passage
+    assert attended.question is batch.question
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_its_gradient_is_that_of_what_it_computes(strategy):
-    given_ = encoded(draw([4, 3]), draw([3, 2], seed=1), noise=0.3)
+    batch = encoded(draw([4, 3]), draw([3, 2], seed=1), noise=0.3)
     module = interaction(2, strategy)
 
     def attend(passage, question):
@@ -144,35 +143,35 @@ def test_its_gradient_is_that_of_what_it_computes(strategy):
             Encoded(
                 passage=passage,
                 question=question,
-                passage_mask=given_.passage_mask,
-                question_mask=given_.question_mask,
+                passage_mask=batch.passage_mask,
+                question_mask=batch.question_mask,
             )
         )
-        return attended.passage[given_.passage_mask], attended.question[given_.question_mask]
+        return attended.passage[batch.passage_mask], attended.question[batch.question_mask]
 
-    assert torch.autograd.gradcheck(attend, (given_.passage.requires_grad_(), given_.question.requires_grad_()))
+    assert torch.autograd.gradcheck(attend, (batch.passage.requires_grad_(), batch.question.requires_grad_()))
 
 
 def test_maps_hold_the_scores_of_each_turn_only_when_asked_for():
-    module, given_ = interaction(3), encoded(draw([4, 6]), draw([3, 2]))
-    assert module(given_).maps == {}
+    module, batch = interaction(3), encoded(draw([4, 6]), draw([3, 2]))
+    assert module(batch).maps == {}
     module.keep_maps = True
-    maps = module(given_).maps
+    maps = module(batch).maps
     assert maps["passage_scores"].shape == (2, 3, 6)
     assert maps["question_attention"].shape == (2, 3)
     assert (maps["passage_scores"].amax(-1) == 1).all()
 
 
 def test_autocast_does_not_coarsen_it():
-    given_ = encoded(draw([9, 5]), draw([3, 6]), dtype=torch.float32)
-    exact = interaction(3)(given_).passage
+    batch = encoded(draw([9, 5]), draw([3, 6]), dtype=torch.float32)
+    exact = interaction(3)(batch).passage
     with torch.autocast("cpu", torch.bfloat16):
-        assert torch.equal(interaction(3)(given_).passage, exact)
+        assert torch.equal(interaction(3)(batch).passage, exact)
     coarse = Encoded(
-        passage=given_.passage.bfloat16(),
-        question=given_.question.bfloat16(),
-        passage_mask=given_.passage_mask,
-        question_mask=given_.question_mask,
+        passage=batch.passage.bfloat16(),
+        question=batch.question.bfloat16(),
+        passage_mask=batch.passage_mask,
+        question_mask=batch.question_mask,
     )
     assert interaction(3)(coarse).passage.dtype == torch.float32
 
@@ -183,11 +182,11 @@ def test_it_has_no_parameter():
 
 @pytest.mark.parametrize(("turns", "count"), [(0, 0), (1, 0), (2, 8), (4, 8)])
 def test_gates_have_eight_parameters_where_there_is_a_turn_to_forget(turns, count):
-    assert sum(one.numel() for one in interaction(turns, "gate").parameters()) == count
+    assert sum(parameter.numel() for parameter in interaction(turns, "gate").parameters()) == count
 
 
 def test_gates_begin_near_the_mean_of_the_turns_before_and_this_one():
     module = IterativeCoAttention(IterativeCoAttention.Config(turns=2, strategy="gate"), EncoderShape(5, 1)).double()
-    given_ = encoded(draw([7, 2]), draw([3, 5], seed=1), noise=0.0)
-    expected = interaction(2, "average")(given_).passage
-    torch.testing.assert_close(module(given_).passage, expected, rtol=0.1, atol=0)
+    batch = encoded(draw([7, 2]), draw([3, 5], seed=1), noise=0.0)
+    expected = interaction(2, "average")(batch).passage
+    torch.testing.assert_close(module(batch).passage, expected, rtol=0.1, atol=0)

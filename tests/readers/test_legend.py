@@ -14,8 +14,8 @@ def test_the_legend_names_the_axes_of_every_map(name):
     assert SHAPES[name].keys() <= legend.keys()
     for key in SHAPES[name]:
         reading = legend[key]
-        told = tuple(PLACE.get(axis, "counted") for axis in reading.axes)
-        assert told == tuple(size if isinstance(size, str) else "counted" for size in SHAPES[name][key]), key
+        axes = tuple(PLACE.get(axis, "counted") for axis in reading.axes)
+        assert axes == tuple(size if isinstance(size, str) else "counted" for size in SHAPES[name][key]), key
 
 
 @pytest.mark.parametrize("name", ["cas_reader", "aoa_reader", "ga_reader"])

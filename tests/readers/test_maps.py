@@ -1,14 +1,14 @@
 """Attention maps: none by default; with `keep_maps`, those that each interaction says it has."""
 
+import oracle
 import pytest
-import slow
 import tiny
 import torch
 
 from coattend import readers
 from coattend.readers import registry
-from coattend.readers.assembly import assemble
-from coattend.readers.multi_head import MultiHeadAttention
+from coattend.readers.composition import compose
+from coattend.readers.layers.attention import MultiHeadAttention
 
 TURNS, HEADS, HOPS, LAYERS = 3, 4, 3, 2
 
@@ -31,10 +31,10 @@ SHAPES = {
     "soft_attention": {"question_attention": ("Q", "P")},
     "bidaf": {"passage_attention": ("P", "Q"), "question_attention": (1, "P")},
     "dcmn": {
-        f"{one}_{other}_attention": tuple("P" if stream == "passage" else "Q" for stream in (one, other))
-        for one in STREAMS
-        for other in STREAMS
-        if one != other
+        f"{source}_{target}_attention": tuple("P" if stream == "passage" else "Q" for stream in (source, target))
+        for source in STREAMS
+        for target in STREAMS
+        if source != target
     },
     "as_reader": {"attention": ("P",)},
     "stanford_reader": {"attention": ("P",)},
@@ -63,15 +63,15 @@ def batch_for(name):
     task = readers.task_of(readers.heads_of(name)[0])
     options = [(3, 5, 4), (2, 3)] if task == "options" else [(5,), (2,)]
     questions = [tiny.question(n, passage=(9, 4)[n], options=lengths) for n, lengths in enumerate(options)]
-    made = tiny.batch(questions, padding=2, task=task)
-    made.option_mask = made.question_mask.clone()
-    made.option_mask[:, 0] = False
-    return made
+    batch = tiny.batch(questions, padding=2, task=task)
+    batch.option_mask = batch.question_mask.clone()
+    batch.option_mask[:, 0] = False
+    return batch
 
 
 def build(name):
     torch.manual_seed(0)
-    options = assemble(name, None, {}).options
+    options = compose(name, None, {}).options
     small = {option: width for option, width in SMALL.items() if options.get(option)}
     family = "words" if readers.encoder_of(name) == "recurrent" else "bert"
     return readers.build(name, encoder=tiny.encoder(family), **small)
@@ -92,9 +92,9 @@ def test_maps_are_kept_only_while_asked_for(name):
     before = reader(batch)
     assert before.attended.maps == {}
     reader.keep_maps()
-    kept = reader(batch)
-    assert kept.attended.maps.keys() == SHAPES[name].keys()
-    assert torch.equal(kept.loss, before.loss)
+    with_maps = reader(batch)
+    assert with_maps.attended.maps.keys() == SHAPES[name].keys()
+    assert torch.equal(with_maps.loss, before.loss)
     reader.keep_maps(False)
     assert reader(batch).attended.maps == {}
 
@@ -104,30 +104,30 @@ def test_maps_have_the_shapes_that_they_are_said_to_have(name):
     reader, batch = tiny.scatter(build(name)), batch_for(name)
     reader.keep_maps()
     sizes = {"P": batch.passage_mask.shape[1], "Q": batch.question_mask.shape[1]}
-    for key, found in maps_of(reader, batch).items():
+    for key, attention in maps_of(reader, batch).items():
         expected = tuple(sizes.get(size, size) for size in SHAPES[name][key])
-        assert found.shape == (len(batch.input_ids), *expected), key
+        assert attention.shape == (len(batch.input_ids), *expected), key
 
 
 @pytest.mark.parametrize(("name", "key"), PROBABILITIES)
 def test_what_a_token_looks_at_sums_to_one_over_real_tokens(name, key):
     reader, batch = tiny.scatter(build(name)), batch_for(name)
     reader.keep_maps()
-    found, (*_, over) = maps_of(reader, batch)[key], SHAPES[name][key]
+    attention, (*_, over) = maps_of(reader, batch)[key], SHAPES[name][key]
     if (name, key) in OF_QUESTION_TOKENS:
-        found, over = found.transpose(-1, -2), "P"
+        attention, over = attention.transpose(-1, -2), "P"
     real = {"P": batch.passage_mask, "Q": batch.question_mask}[over]
-    seen = real.view(len(real), *[1] * (found.dim() - 2), -1).expand_as(found)
-    assert (found[~seen] == 0).all()
-    assert (found >= 0).all()
-    whole = found.sum(-1)
+    visible = real.view(len(real), *[1] * (attention.dim() - 2), -1).expand_as(attention)
+    assert (attention[~visible] == 0).all()
+    assert (attention >= 0).all()
+    total = attention.sum(-1)
     if name == "dcn":  # Sentinels take a share, which is not shown; in DCN+ that is so in the first layer.
-        assert (whole < 1).all()
+        assert (total < 1).all()
         return
     if name == "dcn_plus":
-        assert (whole[:, 0] < 1).all()
-        whole = whole[:, 1]
-    torch.testing.assert_close(whole, torch.ones_like(whole), rtol=0, atol=1e-12)
+        assert (total[:, 0] < 1).all()
+        total = total[:, 1]
+    torch.testing.assert_close(total, torch.ones_like(total), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("layers", [2, 3])
@@ -144,9 +144,9 @@ def test_the_maps_of_stacked_layers_are_those_of_the_last(layers):
 
 
 def test_weights_are_what_multi_head_attention_weighs_by():
-    module = tiny.scatter(MultiHeadAttention(slow.WIDTH, 2, projected=True), deviation=0.5)
-    given = slow.encoded()
-    asked = given.question, given.question_mask
-    values = module._split(module.value(given.question))
-    weighted = (module.weights(given.passage, *asked) @ values).transpose(1, 2).flatten(2)
-    torch.testing.assert_close(module.output(weighted), module(given.passage, *asked), rtol=0, atol=1e-9)
+    module = tiny.scatter(MultiHeadAttention(oracle.WIDTH, 2, projected=True), deviation=0.5)
+    encoded = oracle.encoded()
+    keys = encoded.question, encoded.question_mask
+    values = module._split(module.value(encoded.question))
+    weighted = (module.weights(encoded.passage, *keys) @ values).transpose(1, 2).flatten(2)
+    torch.testing.assert_close(module.output(weighted), module(encoded.passage, *keys), rtol=0, atol=1e-9)

@@ -1,4 +1,4 @@
-"""The contract of every reader, over the whole capability matrix and the options that change what is computed."""
+"""The contract of every reader: by default of the named ones and of options, slowly of the whole matrix."""
 
 from dataclasses import replace
 
@@ -7,8 +7,7 @@ import tiny
 import torch
 
 from coattend import readers
-from coattend.errors import CoattendError
-from coattend.readers.assembly import assemble
+from coattend.readers.composition import compose
 from coattend.readers.reader import Reader
 
 VARIANTS = [
@@ -58,30 +57,30 @@ SMALL = {"hidden": 6, "pool": 5, "character_width": 4, "modelling": 4}
 """Widths of recurrent readers for these tests."""
 
 FAMILIES = {"transformer": ("bert", "albert"), "recurrent": ("words", "bert")}
+"""Families of encoders for each encoder, the one that is tested by default first."""
 
 
 def families(name):
     return FAMILIES[readers.encoder_of(name)]
 
 
-NAMED = [
-    (family, name, head, {}) for name in readers.names() for head in readers.heads_of(name) for family in families(name)
-]
-MATRIX = [("bert", one.reader, one.head, one.options) for one in readers.capabilities() if one.reason is None]
-OF_WORDS = [
-    ("words", one.reader, one.head, one.options)
-    for one in readers.capabilities()
-    if one.reason is None and one.encoder == "recurrent"
-]
+def with_family(number, cases):
+    return [(families(case[0])[number], *case) for case in cases]
 
 
-def params(cases):
-    return [pytest.param(case, id="-".join([*case[:3], *map(str, case[3].values())])) for case in cases]
+def params(cases, *marks):
+    return [pytest.param(case, id="-".join([*case[:3], *map(str, case[3].values())]), marks=marks) for case in cases]
 
 
-CASES = params(NAMED + MATRIX + [(family, *variant) for variant in VARIANTS for family in families(variant[0])])
+NAMED = [(name, head, {}) for name in readers.names() for head in readers.heads_of(name)]
+FITTING = [capability for capability in readers.capabilities() if capability.reason is None]
+MATRIX = [("bert", capability.reader, capability.head, capability.options) for capability in FITTING]
+OF_WORDS = [("words", *case[1:]) for case in MATRIX if case[1].startswith("recurrent")]
 
-also_of_words = pytest.mark.parametrize("case", CASES + params(OF_WORDS), indirect=True)
+BY_DEFAULT = params(with_family(0, NAMED + VARIANTS))
+CASES = BY_DEFAULT + params(with_family(1, NAMED + VARIANTS) + MATRIX, pytest.mark.slow)
+
+also_of_words = pytest.mark.parametrize("case", CASES + params(OF_WORDS, pytest.mark.slow), indirect=True)
 """With every combination that reads words, as well as the cases of all tests."""
 
 
@@ -90,12 +89,12 @@ def case(request):
     return request.param
 
 
-def build(case, **more):
+def build(case, **overrides):
     family, name, head, options = case
     torch.manual_seed(0)
-    defaults = assemble(name, head, {}).options
+    defaults = compose(name, head, {}).options
     small = {option: width for option, width in SMALL.items() if defaults.get(option)}
-    return readers.build(name, encoder=tiny.encoder(family), head=head, dropout=0.0, **small | options | more)
+    return readers.build(name, encoder=tiny.encoder(family), head=head, dropout=0.0, **small | options | overrides)
 
 
 @pytest.fixture(scope="module")
@@ -115,20 +114,22 @@ def questions(task):
 
 
 def answers(output, questions):
-    """What a reader says to each question, without padding."""
+    """Return the scores of each question, without padding."""
     if output.scores is not None or output.word_mass is not None:
-        of_all = output.word_mass if output.scores is None else output.scores
-        counts = [len(one.options) if len(one.options) > 1 else len(one.candidates) for one in questions]
+        scores = output.word_mass if output.scores is None else output.scores
+        counts = [
+            len(question.options) if len(question.options) > 1 else len(question.candidates) for question in questions
+        ]
         if output.scores is None:
-            counts = [len(set(one.passage)) for one in questions]
-        return [scores[:count] for scores, count in zip(of_all, counts, strict=True)]
-    lengths = [2 + len(one.passage) for one in questions]
+            counts = [len(set(question.passage)) for question in questions]
+        return [row[:count] for row, count in zip(scores, counts, strict=True)]
+    lengths = [2 + len(question.passage) for question in questions]
     return [torch.stack([s[:n], e[:n]]) for s, e, n in zip(output.start, output.end, lengths, strict=True)]
 
 
 def decisions(output, questions):
-    """The options or words, or the starts and ends, that a reader takes."""
-    return [one.argmax(-1).tolist() for one in answers(output, questions)]
+    """Return the option or word, or the start and end, that a reader takes for each question."""
+    return [scores.argmax(-1).tolist() for scores in answers(output, questions)]
 
 
 @also_of_words
@@ -144,10 +145,10 @@ def test_it_returns_scores_of_options_or_words_or_of_starts_and_ends(case, task,
         assert output.scores is None
     else:
         assert output.start is output.end is None
-        none = batch.option_index < 0 if task == "options" else batch.candidates == -2
+        padding = batch.option_index < 0 if task == "options" else batch.candidates == -2
         assert (output.scores is None) == (case[3].get("choose") == "document")
         if output.scores is not None:
-            assert torch.equal(output.scores == -torch.inf, none)
+            assert torch.equal(output.scores == -torch.inf, padding)
     if case[2] == "word":
         assert output.word_mass.shape == batch.word_groups.shape
         assert output.word_mass.sum(1).max() < 1 + 1e-9
@@ -162,19 +163,19 @@ def test_without_answers_there_is_no_loss(reader, questions, task):
 
 def test_a_batch_of_one_is_a_batch_of_many(reader, questions, task):
     together = answers(reader(tiny.batch(questions, task=task)), questions)
-    for one, many in zip(questions, together, strict=True):
-        (alone,) = answers(reader(tiny.batch([one], task=task)), [one])
-        torch.testing.assert_close(alone, many, rtol=0, atol=1e-9)
+    for question, expected in zip(questions, together, strict=True):
+        (alone,) = answers(reader(tiny.batch([question], task=task)), [question])
+        torch.testing.assert_close(alone, expected, rtol=0, atol=1e-9)
 
 
 def test_padding_changes_nothing(reader, questions, task):
     tight, loose = (reader(tiny.batch(questions, padding=padding, task=task)) for padding in (0, 5))
-    for one, other in zip(answers(tight, questions), answers(loose, questions), strict=True):
-        torch.testing.assert_close(one, other, rtol=0, atol=1e-9)
+    for unpadded, padded in zip(answers(tight, questions), answers(loose, questions), strict=True):
+        torch.testing.assert_close(unpadded, padded, rtol=0, atol=1e-9)
     torch.testing.assert_close(tight.loss, loose.loss, rtol=0, atol=1e-9)
 
 
-def trained(reader, batch):
+def train_on(reader, batch):
     torch.manual_seed(0)  # Some parts learn only from what is drawn in training.
     return reader.train()(batch)
 
@@ -183,32 +184,23 @@ def trained(reader, batch):
 def test_every_parameter_learns_but_for_shifts_that_change_no_answer(case, task):
     options = (3, 5, 4) if task == "options" else (5,)
     batch = tiny.batch([tiny.question(n, passage=3 + n, options=options) for n in range(12)], task=task)
-    # Several places, as a maxout is flat where one of its values wins for every token.
-    places = [tiny.scatter(build(case), seed=seed, deviation=0.2 + seed / 2) for seed in range(3)]
-    quiet = set()
-    for reader in places:
-        trained(reader, batch).loss.backward()
-        learning = {name: one for name, one in reader.named_parameters() if one.requires_grad}
-        assert all(one.grad is not None for one in learning.values())
-        silent = {name for name, one in learning.items() if one.grad.abs().max() <= 1e-12}
-        quiet = silent if reader is places[0] else quiet & silent
-    frozen = {name for name, one in places[0].named_parameters() if not one.requires_grad}
+    # Several points, as a maxout is flat where one of its values wins for every token.
+    points = [tiny.scatter(build(case), seed=seed, deviation=0.2 + seed / 2) for seed in range(3)]
+    without_gradient = set()
+    for reader in points:
+        train_on(reader, batch).loss.backward()
+        learning = {name: parameter for name, parameter in reader.named_parameters() if parameter.requires_grad}
+        assert all(parameter.grad is not None for parameter in learning.values())
+        silent = {name for name, parameter in learning.items() if parameter.grad.abs().max() <= 1e-12}
+        without_gradient = silent if reader is points[0] else without_gradient & silent
+    frozen = {name for name, parameter in points[0].named_parameters() if not parameter.requires_grad}
     assert all(name.startswith("encoder.context.") for name in frozen)
-    assert all(name.endswith(tuple(SHIFT_INVARIANT)) for name in quiet), quiet
-    for name in quiet:
-        before = trained(places[0], batch).loss
+    assert all(name.endswith(tuple(SHIFT_INVARIANT)) for name in without_gradient), without_gradient
+    for name in without_gradient:
+        before = train_on(points[0], batch).loss
         with torch.no_grad():
-            places[0].get_parameter(name).add_(1e-5)
-        torch.testing.assert_close(trained(places[0], batch).loss, before, rtol=0, atol=1e-9)
-
-
-def test_unknown_options_are_refused_with_those_that_exist(case):
-    _, _, _, options = case
-    with pytest.raises(CoattendError) as raised:
-        build(case, tag_embeding=True)
-    assert "'tag_embeding'" in str(raised.value)
-    assert "Did you mean 'tag_embedding'?" in str(raised.value)
-    assert all(option in str(raised.value) for option in options)
+            points[0].get_parameter(name).add_(1e-5)
+        torch.testing.assert_close(train_on(points[0], batch).loss, before, rtol=0, atol=1e-9)
 
 
 @also_of_words
@@ -219,10 +211,10 @@ def test_it_loads_as_it_was_saved(case, questions, task, tmp_path):
     assert sorted(path.name for path in (tmp_path / "reader").iterdir()) == ["model.safetensors", "reader.json"]
     assert loaded.config == reader.config
     assert loaded.state_dict().keys() == reader.state_dict().keys()
-    assert all(torch.equal(one, loaded.state_dict()[name]) for name, one in reader.state_dict().items())
+    assert all(torch.equal(tensor, loaded.state_dict()[name]) for name, tensor in reader.state_dict().items())
     batch = tiny.batch(questions, task=task)
-    for one, other in zip(answers(reader(batch), questions), answers(loaded(batch), questions), strict=True):
-        assert torch.equal(one, other)
+    for expected, scores in zip(answers(reader(batch), questions), answers(loaded(batch), questions), strict=True):
+        assert torch.equal(expected, scores)
 
 
 def test_float32_answers_are_those_of_float64_whatever_the_batch(case, reader, questions, task):
@@ -230,9 +222,9 @@ def test_float32_answers_are_those_of_float64_whatever_the_batch(case, reader, q
     single.load_state_dict({name: value.float() for name, value in reader.state_dict().items()})
     exact = answers(reader(tiny.batch(questions, task=task)), questions)
     together = answers(single(tiny.batch(questions, task=task)), questions)
-    for one, expected, many in zip(questions, exact, together, strict=True):
-        (alone,) = answers(single(tiny.batch([one], task=task)), [one])
-        torch.testing.assert_close(alone, many, rtol=1e-5, atol=1e-5)
+    for question, expected, scores in zip(questions, exact, together, strict=True):
+        (alone,) = answers(single(tiny.batch([question], task=task)), [question])
+        torch.testing.assert_close(alone, scores, rtol=1e-5, atol=1e-5)
         torch.testing.assert_close(alone.double(), expected, rtol=1e-4, atol=1e-4)
 
 
@@ -241,54 +233,70 @@ def test_bf16_autocast_gives_float32_answers(case, questions, task):
     with torch.autocast("cpu", torch.bfloat16):
         output = single(tiny.batch(questions, task=task))
     assert output.loss.dtype == torch.float32
-    given = answers(output, questions)
-    assert all(one.dtype == torch.float32 for one in given)
-    values = torch.cat([one[one.isfinite()] for one in given])
+    scores = answers(output, questions)
+    assert all(row.dtype == torch.float32 for row in scores)
+    values = torch.cat([row[row.isfinite()] for row in scores])
     assert (values != values.bfloat16().float()).any(), "answers that differ in float32 would tie"
 
 
-def easy(seed, task):
-    """A question whose right option or word, or whose answer in the passage, is a token that stands nowhere else.
+def easy_question(seed, task):
+    """Draw a question whose correct option or word, or whose answer in the passage, is a unique token.
 
-    Where it stood twice, the reader would choose between two places that hardly differ.
+    If it occurred twice, the reader would choose between two tokens that hardly differ.
     """
-    made = tiny.question(seed, passage=9 + seed % 7, options=(3, 5, 4) if task == "options" else (4,))
-    place = seed % len(made.passage)
-    for tokens in (made.passage, *made.options):
+    question = tiny.question(seed, passage=9 + seed % 7, options=(3, 5, 4) if task == "options" else (4,))
+    position = seed % len(question.passage)
+    for tokens in (question.passage, *question.options):
         tokens[:] = [(max(token, TELLTALE[0] + 1), tag) for token, tag in tokens]
     if task == "options":
-        made.options[made.label][0] = TELLTALE
-        return made
-    others = [token for token in made.candidates[:-1] if token != TELLTALE[0]]
-    made.passage[place] = TELLTALE
-    candidates = [*others[: seed % 3], TELLTALE[0], *others[seed % 3 :]]
-    return replace(made, span=(place, place), candidates=tuple(candidates), word=candidates.index(TELLTALE[0]))
+        question.options[question.label][0] = TELLTALE
+        return question
+    wrong = [token for token in question.candidates[:-1] if token != TELLTALE[0]]
+    question.passage[position] = TELLTALE
+    candidates = [*wrong[: seed % 3], TELLTALE[0], *wrong[seed % 3 :]]
+    gold = candidates.index(TELLTALE[0])
+    return replace(question, span=(position, position), candidates=tuple(candidates), word=gold)
 
 
-LEARNT = [(families(name)[0], name, head, {}) for name in readers.names() for head in readers.heads_of(name)]
+TRAINED_BY_DEFAULT = [
+    ("poi_net", "options"),
+    ("duma", "span"),
+    ("aoa_reader", "word"),
+    ("dcn", "dynamic_span"),
+    ("stanford_reader", "vocabulary"),
+]
+"""A reader with each head."""
+
+TRAINED = [case for case in with_family(0, NAMED) if case[1:3] not in TRAINED_BY_DEFAULT]
 
 
-@pytest.mark.parametrize("case", params(LEARNT), indirect=True)
+@pytest.mark.parametrize(
+    "case",
+    params(with_family(0, [(*case, {}) for case in TRAINED_BY_DEFAULT])) + params(TRAINED, pytest.mark.slow),
+    indirect=True,
+)
 def test_bf16_decides_as_float32_does_once_something_is_learned(case, task):
-    taught = build(case).train()
-    optimizer = torch.optim.Adam(taught.parameters(), lr=1e-2)
+    reader = build(case).train()
+    optimizer = torch.optim.Adam(reader.parameters(), lr=1e-2)
     size = 8 if task == "span" else 16
     for step in range(100):
         optimizer.zero_grad()
-        batch = tiny.batch([easy(seed, task) for seed in range(size * step, size * step + size)], task=task)
-        taught(batch).loss.backward()
+        batch = tiny.batch([easy_question(seed, task) for seed in range(size * step, size * step + size)], task=task)
+        reader(batch).loss.backward()
         optimizer.step()
-    taught.eval()
-    many = [easy(seed, task) for seed in range(2000, 2300)]
-    batch = tiny.batch(many, task=task)
+    reader.eval()
+    questions = [easy_question(seed, task) for seed in range(2000, 2300)]
+    batch = tiny.batch(questions, task=task)
     with torch.inference_mode():
-        exact = decisions(taught(batch), many)
+        exact = decisions(reader(batch), questions)
         with torch.autocast("cpu", torch.bfloat16):
-            rounded = decisions(taught(batch), many)
-    right = {
-        "options": lambda one: one.label,
-        "word": lambda one: one.word,
-        "span": lambda one: [one.span[0] + 1] * 2,
+            rounded = decisions(reader(batch), questions)
+    gold = {
+        "options": lambda question: question.label,
+        "word": lambda question: question.word,
+        "span": lambda question: [question.span[0] + 1] * 2,
     }[task]
-    assert sum(one == right(true) for one, true in zip(exact, many, strict=True)) > 0.5 * len(many)
-    assert sum(one == other for one, other in zip(exact, rounded, strict=True)) >= 0.99 * len(many)
+    correct = sum(decision == gold(question) for decision, question in zip(exact, questions, strict=True))
+    assert correct > 0.5 * len(questions)
+    agreement = sum(decision == coarse for decision, coarse in zip(exact, rounded, strict=True))
+    assert agreement >= 0.99 * len(questions)

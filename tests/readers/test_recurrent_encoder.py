@@ -7,8 +7,8 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import oracle
 import pytest
-import slow
 import tiny
 import torch
 import transformers
@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 from coattend import readers
 from coattend.errors import CoattendError
-from coattend.readers.encoders.context import OF_NO_WORD, PADDING, ContextVectors
-from coattend.readers.encoders.ngrams import NGrams
+from coattend.readers.encoders.char_ngrams import NGrams
+from coattend.readers.encoders.contextual import OF_NO_WORD, PADDING, ContextVectors
 from coattend.readers.encoders.pretrained import encoder_folder
 from coattend.readers.encoders.recurrent import RecurrentEncoder
-from coattend.readers.encoders.words import BOUNDARY, PAD, UNKNOWN, Words, mean_of_pieces, read_vectors
+from coattend.readers.encoders.word_embeddings import BOUNDARY, PAD, UNKNOWN, Words, mean_of_subwords, read_vectors
 from coattend.readers.reader import Reader
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "word", "##s", *(f"##{digit}" for digit in range(10))]
@@ -64,10 +64,10 @@ LENGTHS = ((7, 3), (1, 5), (4, 1))
 
 
 def words_read(encoder, batch):
-    """What the layers read: passages and questions [S, L, D], in the order in which they are read."""
+    """The inputs of the layers: passages and questions [S, L, D], in the order in which they are read."""
     read, hooks = [], []
     for layer in dict.fromkeys(encoder.layers):
-        hooks.append(layer.register_forward_pre_hook(lambda _, given_: read.append(given_[0])))
+        hooks.append(layer.register_forward_pre_hook(lambda _, inputs: read.append(inputs[0])))
     encoder(batch)
     for hook in hooks:
         hook.remove()
@@ -85,8 +85,8 @@ def test_a_words_vector_is_the_mean_of_the_embedded_encoders_input_rows_of_its_p
     encoder = RecurrentEncoder(
         RecurrentEncoder.Config(hidden=2, vector_spread=0.5), Words(words=words, encoder="embedded")
     )
-    found = encoder.vectors.weight[BOUNDARY + 1 :].double()
-    assert found.square().mean().sqrt().item() == pytest.approx(0.5, abs=1e-6)
+    vectors = encoder.vectors.weight[BOUNDARY + 1 :].double()
+    assert vectors.square().mean().sqrt().item() == pytest.approx(0.5, abs=1e-6)
     pieces = [tokenizer.tokenize(word) for word in words]
     assert [len(of_word) > 1 for of_word in pieces] == [False, True, True, True, False, True]
     expected = torch.zeros(len(words), 384, dtype=torch.float64)
@@ -95,7 +95,7 @@ def test_a_words_vector_is_the_mean_of_the_embedded_encoders_input_rows_of_its_p
             expected[word] += rows[tokenizer.convert_tokens_to_ids(piece)].double() / len(of_word)
     numbers = [number for row in expected.tolist() for number in row]
     size = math.sqrt(sum(number * number for number in numbers) / len(numbers))
-    torch.testing.assert_close(found, expected * (0.5 / size), rtol=0, atol=1e-6)
+    torch.testing.assert_close(vectors, expected * (0.5 / size), rtol=0, atol=1e-6)
     assert encoder.vectors.weight[[PAD, UNKNOWN, BOUNDARY]].abs().max() == 0
     assert encoder.words == words
 
@@ -182,7 +182,7 @@ def test_random_vectors_have_the_width_and_spread_asked_for():
 # What stands beside them.
 
 
-def slow_buckets(word):
+def buckets_of(word):
     """Hashes of a word's n-grams, with its ends marked."""
     marked = f"#{word}#"
     grams = {marked[k : k + n] for n in (2, 3, 4) for k in range(len(marked)) if k + n <= len(marked)}
@@ -193,16 +193,16 @@ def slow_buckets(word):
 @given(words=st.lists(st.text(max_size=7), min_size=1, max_size=6), seed=st.integers(0, 99))
 def test_a_words_n_gram_vector_is_the_mean_over_its_distinct_n_grams(words, seed):
     module = tiny.scatter(NGrams(words, 3))
-    buckets = sorted(set().union(*map(slow_buckets, words)))
+    buckets = sorted(set().union(*map(buckets_of, words)))
     rows = module.vectors.weight.tolist()
     assert len(rows) == len(buckets)
     ids = torch.randint(len(words), (2, 5), generator=torch.Generator().manual_seed(seed))
     expected = []
     for word in words:
-        own = [rows[buckets.index(one)] for one in slow_buckets(word)]
-        expected.append([math.fsum(column) / len(own) for column in zip(*own, strict=True)])
+        rows_of_word = [rows[buckets.index(bucket)] for bucket in buckets_of(word)]
+        expected.append([math.fsum(column) / len(rows_of_word) for column in zip(*rows_of_word, strict=True)])
     for row in range(2):
-        slow.same(module(ids)[row], [expected[word] for word in ids[row].tolist()])
+        oracle.same(module(ids)[row], [expected[word] for word in ids[row].tolist()])
 
 
 def cut(batch, side, seed):
@@ -223,15 +223,19 @@ def cut(batch, side, seed):
     }
 
 
-def slow_context(model, text, length):
+def context_oracle(model, text, length):
     """For each word the mean of its pieces' last hidden states, of a text that is read alone; zero beyond its reach."""
     ids, words = (part[:REACH] for part in text)
     states = model(torch.tensor([ids])).last_hidden_state[0].tolist()
-    made = []
+    context = []
     for word in range(length):
-        own = [state for state, of_word in zip(states, words, strict=True) if of_word == word]
-        made.append([sum(column) / len(own) for column in zip(*own, strict=True)] if own else [0.0] * len(states[0]))
-    return made
+        states_of_word = [state for state, of_word in zip(states, words, strict=True) if of_word == word]
+        context.append(
+            [sum(column) / len(states_of_word) for column in zip(*states_of_word, strict=True)]
+            if states_of_word
+            else [0.0] * len(states[0])
+        )
+    return context
 
 
 def test_a_word_is_its_vector_its_n_grams_its_tag_and_its_context(pretrained):
@@ -246,24 +250,27 @@ def test_a_word_is_its_vector_its_n_grams_its_tag_and_its_context(pretrained):
     model = transformers.AutoModel.from_pretrained(pretrained).double().eval()
     spellings = ["<pad>", "<unknown>", "<boundary>", *tiny.WORDS]
     grams = encoder.ngrams(torch.arange(len(spellings)))
-    rows = mean_of_pieces(str(pretrained), tiny.WORDS)
+    rows = mean_of_subwords(str(pretrained), tiny.WORDS)
     rows = rows * (1.0 / rows.square().mean().sqrt())
     vectors = torch.cat([torch.zeros(3, 8), rows]).tolist()
     tags = encoder.tags.weight.tolist()
     read = words_read(encoder, batch)
-    for side, texts, found in zip(("passage", "question"), (passages, questions), read, strict=True):
+    for side, texts, word_vectors in zip(("passage", "question"), (passages, questions), read, strict=True):
         for row, text in enumerate(texts):
-            places = range(int(getattr(batch, f"{side}_mask")[row].sum()))
+            positions = range(int(getattr(batch, f"{side}_mask")[row].sum()))
             if side == "question":
-                places = batch.question_index[row][batch.question_mask[row]].tolist()
-            context = slow_context(model, text, len(places))
+                positions = batch.question_index[row][batch.question_mask[row]].tolist()
+            context = context_oracle(model, text, len(positions))
             expected = [
                 [*vectors[word], *grams[word].tolist(), *tags[tag], *of_context]
                 for word, tag, of_context in zip(
-                    batch.input_ids[row, places].tolist(), batch.tag_ids[row, places].tolist(), context, strict=True
+                    batch.input_ids[row, positions].tolist(),
+                    batch.tag_ids[row, positions].tolist(),
+                    context,
+                    strict=True,
                 )
             ]
-            slow.same(found[row], expected)
+            oracle.same(word_vectors[row], expected)
     assert read[0][0, -1, -8:].abs().max() == 0
     assert encoder.tags.weight[0].abs().max() == 0
 
@@ -280,9 +287,9 @@ def test_pieces_that_are_read_like_words_are_their_own_context(pretrained):
     passages, questions = words_read(encoder, batch)
     for row in range(2):
         ids = batch.input_ids[row][: int(batch.passage_mask[row].sum())]
-        slow.same(passages[row, :, 8:], model(ids[None]).last_hidden_state[0].tolist())
+        oracle.same(passages[row, :, 8:], model(ids[None]).last_hidden_state[0].tolist())
         ids = batch.input_ids[row][batch.question_index[row][batch.question_mask[row]]]
-        slow.same(questions[row, :, 8:], model(ids[None]).last_hidden_state[0].tolist())
+        oracle.same(questions[row, :, 8:], model(ids[None]).last_hidden_state[0].tolist())
         torch.testing.assert_close(questions[row, : len(ids), :8], table[ids] * scale, rtol=1e-6, atol=0)
 
 
@@ -291,15 +298,15 @@ def test_the_context_does_not_learn_and_is_the_same_in_training(pretrained):
     pieces, words = torch.randint(5, len(PIECES), (2, 9)), torch.arange(9).expand(2, -1)
     evaluated = module(pieces, words, 9)
     assert not evaluated.requires_grad
-    assert not any(one.requires_grad for one in module.parameters())
+    assert not any(parameter.requires_grad for parameter in module.parameters())
     assert torch.equal(module.train()(pieces, words, 9), evaluated)
     assert not module.requires_grad_(True)(pieces, words, 9).requires_grad  # Not even where all is told to learn.
     encoder = build(Words(words=tiny.WORDS, encoder=str(pretrained)), context=True)
     batch = batch_of(*LENGTHS)
     batch.input_ids %= len(PIECES)
     encoder(batch).passage.sum().backward()
-    assert all(one.grad is None for one in encoder.context.parameters())
-    assert all(one.grad is not None for one in encoder.layers[0].parameters())
+    assert all(parameter.grad is None for parameter in encoder.context.parameters())
+    assert all(parameter.grad is not None for parameter in encoder.layers[0].parameters())
 
 
 def test_word_dropout_takes_whole_words_of_passages_in_training_only():
@@ -310,12 +317,12 @@ def test_word_dropout_takes_whole_words_of_passages_in_training_only():
     encoder.train()
     torch.manual_seed(1)
     dropped, kept_questions = words_read(encoder, batch)
-    gone = dropped.abs().amax(-1) == 0
-    assert torch.equal(dropped[~gone], passages[~gone])
+    hidden = dropped.abs().amax(-1) == 0
+    assert torch.equal(dropped[~hidden], passages[~hidden])
     assert torch.equal(kept_questions, questions)
-    share = (gone & real).sum() / real.sum()
+    share = (hidden & real).sum() / real.sum()
     assert 0.2 < share < 0.4
-    assert len({tuple(row.tolist()) for row in gone}) == 4
+    assert len({tuple(row.tolist()) for row in hidden}) == 4
     assert all(
         torch.equal(*pair) for pair in zip(words_read(encoder.eval(), batch), (passages, questions), strict=True)
     )
@@ -336,7 +343,7 @@ def test_what_is_read_of_questions_is_handed_over_as_their_words(shared):
     batch = batch_of(*LENGTHS)
     encoder = build(shared=shared, tag_embedding=True, character_width=2, dropout=0.5).train()
     read = []
-    encoder.layers[-1].register_forward_pre_hook(lambda _, given_: read.append(given_[0]))
+    encoder.layers[-1].register_forward_pre_hook(lambda _, inputs: read.append(inputs[0]))
     words = encoder(batch).question_words
     assert torch.equal(words, read[-1])
     assert words.shape == (*batch.question_mask.shape, encoder.shape.word_width)
@@ -361,11 +368,11 @@ def test_each_side_is_read_by_its_layer_or_both_by_one(cell, directions, shared)
     for row in range(len(LENGTHS)):
         ids = batch.input_ids[row].tolist()
         passage = [table[word] for word in ids[: int(batch.passage_mask[row].sum())]]
-        question = [table[ids[place]] for place in batch.question_index[row][batch.question_mask[row]].tolist()]
-        slow.same(encoded.passage[row], slow.recurrence(passage, encoder.layers[0]))
-        states = slow.recurrence(question, encoder.layers[0 if shared else 1])
-        slow.same(encoded.question[row], states)
-        slow.same(encoded.question_state[row], [*states[-1][:3], *states[0][3:]])
+        question = [table[ids[index]] for index in batch.question_index[row][batch.question_mask[row]].tolist()]
+        oracle.same(encoded.passage[row], oracle.recurrence(passage, encoder.layers[0]))
+        states = oracle.recurrence(question, encoder.layers[0 if shared else 1])
+        oracle.same(encoded.question[row], states)
+        oracle.same(encoded.question_state[row], [*states[-1][:3], *states[0][3:]])
 
 
 @pytest.mark.parametrize("cell", ["gru", "lstm"])
@@ -377,10 +384,10 @@ def test_a_side_without_words_gives_numbers(cell, directions, pretrained):
     batch.input_ids %= len(PIECES)
     batch.passage_mask[0], batch.question_mask[1] = False, False
     encoded = encoder(batch)
-    found = encoded.passage, encoded.question, encoded.question_state
-    sum(one.sum() for one in found).backward()
-    assert all(one.isfinite().all() for one in found)
-    assert all(one.grad.isfinite().all() for one in encoder.layers.parameters())
+    outputs = encoded.passage, encoded.question, encoded.question_state
+    sum(output.sum() for output in outputs).backward()
+    assert all(output.isfinite().all() for output in outputs)
+    assert all(parameter.grad.isfinite().all() for parameter in encoder.layers.parameters())
     assert encoded.passage_mask[0].nonzero().flatten().tolist() == [0]
     assert encoded.question_mask[1].nonzero().flatten().tolist() == [0]
     assert torch.equal(encoded.passage_mask[1:], batch.passage_mask[1:])
@@ -389,15 +396,17 @@ def test_a_side_without_words_gives_numbers(cell, directions, pretrained):
 # Saving.
 
 
-@pytest.mark.parametrize("kind", ["file", "encoder", "random"])
+@pytest.mark.parametrize("vectors_from", ["file", "encoder", "random"])
 @pytest.mark.parametrize("context", [False, True])
-def test_it_loads_without_the_files_that_it_was_built_from(kind, context, pretrained, vectors, tmp_path):
+def test_it_loads_without_the_files_that_it_was_built_from(vectors_from, context, pretrained, vectors, tmp_path):
     folder = shutil.copytree(pretrained, tmp_path / "encoder")
     words = Words(words=("rose", "is", "thorn", *tiny.WORDS), encoder=str(folder))
     torch.manual_seed(0)
-    file = {"vectors_file": str(vectors)} if kind == "file" else {}
+    file = {"vectors_file": str(vectors)} if vectors_from == "file" else {}
     features = {"character_width": 2, "tag_embedding": True, "lowercase": False}
-    reader = readers.build("as_reader", encoder=words, hidden=3, vectors=kind, context=context, **features, **file)
+    reader = readers.build(
+        "as_reader", encoder=words, hidden=3, vectors=vectors_from, context=context, **features, **file
+    )
     batch = batch_of(*LENGTHS)
     for side in ("passage", "question"):
         batch = replace(batch, **cut(batch, side, 2)[1])
@@ -411,8 +420,8 @@ def test_it_loads_without_the_files_that_it_was_built_from(kind, context, pretra
     assert loaded.encoder.words == words.words
     assert loaded.encoder.lowercase is False
     assert (loaded.encoder.context is not None) == context
-    assert {name for name, one in loaded.named_parameters() if one.requires_grad} == {
-        name for name, one in reader.named_parameters() if one.requires_grad
+    assert {name for name, parameter in loaded.named_parameters() if parameter.requires_grad} == {
+        name for name, parameter in reader.named_parameters() if parameter.requires_grad
     }
     loaded.save(tmp_path / "again")
     assert (tmp_path / "again" / "reader.json").read_bytes() == (tmp_path / "saved" / "reader.json").read_bytes()

@@ -11,8 +11,8 @@ import transformers
 
 from coattend import readers
 from coattend.errors import CoattendError
-from coattend.readers.encoders.transformer import encoder_folder
-from coattend.readers.encoders.words import Words
+from coattend.readers.encoders.pretrained import encoder_folder
+from coattend.readers.encoders.word_embeddings import Words
 
 FAMILIES = ["bert", "albert", "roberta", "electra", "deberta", "modernbert"]
 
@@ -108,7 +108,7 @@ WIDE = 2 * 768 * 3072 + 3072 + 768
 
 
 def of_bert_base(name, *, tables=0, **options):
-    """How many parameters a reader on BERT-base has beyond its encoder's and a scorer of one stream."""
+    """Count the parameters of a reader on BERT-base beyond its encoder's and a scorer of one stream."""
     with torch.device("meta"):
         reader = build(transformers.BertConfig(), name, **options)
     embeddings = (30_522 + 512 + 2) * 768 + 2 * 768
@@ -263,7 +263,7 @@ def test_with_co_attention_a_token_sees_the_other_side_alone(family):
         ids[:, position] = (ids[:, position] + 7) % tiny.VOCABULARY
         after = reader.encoder(replace(batch, input_ids=ids))
         pairs = ((after.passage, before.passage), (after.question, before.question))
-        passage, question = ((one - other).abs().amax(-1) > 1e-9 for one, other in pairs)
+        passage, question = ((changed_stream - stream).abs().amax(-1) > 1e-9 for changed_stream, stream in pairs)
         return passage & batch.passage_mask, question & batch.question_mask
 
     passage, question = changed(2)

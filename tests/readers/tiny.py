@@ -7,7 +7,7 @@ import torch
 import transformers
 
 from coattend.readers.batch import Batch, Reward
-from coattend.readers.encoders.words import Words
+from coattend.readers.encoders.word_embeddings import Words
 
 CLS, SEP, FIRST_WORD, VOCABULARY, TAGS = 2, 3, 5, 61, 39
 
@@ -27,7 +27,7 @@ _SPECIAL = {"pad_token_id": 0, "cls_token_id": CLS, "bos_token_id": CLS, "sep_to
 def encoder(family: str = "bert", *, layers: int = 2) -> transformers.PretrainedConfig | Words:
     """A configuration with two layers and 16 dimensions, or as many words."""
     sizes = _SIZES | {"num_hidden_layers": layers}
-    made = {
+    sources = {
         "words": lambda: Words(words=WORDS, encoder=transformers.BertConfig(**sizes), width=12),
         "bert": lambda: transformers.BertConfig(**sizes),
         "albert": lambda: transformers.AlbertConfig(embedding_size=8, **sizes),
@@ -36,7 +36,7 @@ def encoder(family: str = "bert", *, layers: int = 2) -> transformers.Pretrained
         "deberta": lambda: transformers.DebertaV2Config(**sizes, **_DEBERTA),
         "modernbert": lambda: transformers.ModernBertConfig(**sizes, **_SPECIAL),
     }
-    return made[family]()
+    return sources[family]()
 
 
 def reaching(config: transformers.PretrainedConfig, length: int) -> transformers.PretrainedConfig:
@@ -90,55 +90,55 @@ def overlap(first: torch.Tensor, last: torch.Tensor) -> Reward:
 
 def batch(questions: list[Question], *, padding: int = 0, pad_id: int = 0, task: str = "options") -> Batch:
     """Put questions into one batch, with more padding than there need be."""
-    rows = [(one, option) for one in questions for option in one.options]
-    passage = 2 + max(len(one.passage) for one in questions) + padding
-    asked = 1 + max(len(option) for _, option in rows) + padding
+    rows = [(question, option) for question in questions for option in question.options]
+    passage = 2 + max(len(question.passage) for question in questions) + padding
+    question_length = 1 + max(len(option) for _, option in rows) + padding
     length, count = max(passage, max(3 + len(q.passage) + len(o) for q, o in rows) + padding), len(rows)
-    most = max(len(one.options) for one in questions)
-    made = Batch(
+    option_count = max(len(question.options) for question in questions)
+    padded = Batch(
         input_ids=torch.full((count, length), pad_id),
         attention_mask=torch.zeros(count, length, dtype=torch.bool),
         token_type_ids=torch.zeros(count, length, dtype=torch.long),
         tag_ids=torch.zeros(count, length, dtype=torch.long),
         passage_mask=torch.zeros(count, passage, dtype=torch.bool),
-        question_index=torch.zeros(count, asked, dtype=torch.long),
-        question_mask=torch.zeros(count, asked, dtype=torch.bool),
-        option_index=torch.full((len(questions), most), -1),
-        label=torch.tensor([one.word if task == "word" else one.label for one in questions]),
+        question_index=torch.zeros(count, question_length, dtype=torch.long),
+        question_mask=torch.zeros(count, question_length, dtype=torch.bool),
+        option_index=torch.full((len(questions), option_count), -1),
+        label=torch.tensor([question.word if task == "word" else question.label for question in questions]),
         answer_mask=torch.zeros(count, passage, dtype=torch.bool),
         start=torch.zeros(count, dtype=torch.long),
         end=torch.zeros(count, dtype=torch.long),
         word_groups=torch.full((count, passage), -1),
-        candidates=torch.full((len(questions), max(len(one.candidates) for one in questions)), -2),
-        candidate_ids=torch.full((len(questions), max(len(one.candidates) for one in questions), 1), -1),
-        blank_mask=torch.zeros(count, asked, dtype=torch.bool),
+        candidates=torch.full((len(questions), max(len(question.candidates) for question in questions)), -2),
+        candidate_ids=torch.full((len(questions), max(len(question.candidates) for question in questions), 1), -1),
+        blank_mask=torch.zeros(count, question_length, dtype=torch.bool),
     )
-    made.reward = overlap(made.start, made.end)
-    for row, (one, option) in enumerate(rows):
-        tokens = [(CLS, 1), *one.passage, (SEP, 1), *option, (SEP, 1)]
-        split, end = 2 + len(one.passage), len(tokens)
-        made.input_ids[row, :end], made.tag_ids[row, :end] = torch.tensor(tokens).unbind(1)
-        made.attention_mask[row, :end] = True
-        made.token_type_ids[row, split:end] = 1
-        made.passage_mask[row, :split] = True
-        made.question_index[row, : end - split] = torch.arange(split, end)
-        made.question_mask[row, : end - split] = True
-        made.answer_mask[row, 1 : split - 1] = True
-        if one.blank is not None:
-            made.blank_mask[row, one.blank] = True
-        if one.span is not None:
-            made.start[row], made.end[row] = one.span[0] + 1, one.span[1] + 1
+    padded.reward = overlap(padded.start, padded.end)
+    for row, (question, option) in enumerate(rows):
+        tokens = [(CLS, 1), *question.passage, (SEP, 1), *option, (SEP, 1)]
+        split, end = 2 + len(question.passage), len(tokens)
+        padded.input_ids[row, :end], padded.tag_ids[row, :end] = torch.tensor(tokens).unbind(1)
+        padded.attention_mask[row, :end] = True
+        padded.token_type_ids[row, split:end] = 1
+        padded.passage_mask[row, :split] = True
+        padded.question_index[row, : end - split] = torch.arange(split, end)
+        padded.question_mask[row, : end - split] = True
+        padded.answer_mask[row, 1 : split - 1] = True
+        if question.blank is not None:
+            padded.blank_mask[row, question.blank] = True
+        if question.span is not None:
+            padded.start[row], padded.end[row] = question.span[0] + 1, question.span[1] + 1
     row = 0
-    for place, one in enumerate(questions):
-        made.option_index[place, : len(one.options)] = torch.arange(row, row + len(one.options))
-        row += len(one.options)
-        words = list(dict.fromkeys(token for token, _ in one.passage))
-        groups = torch.tensor([words.index(token) for token, _ in one.passage])
-        made.word_groups[row - len(one.options) : row, 1 : len(groups) + 1] = groups
-        for number, token in enumerate(one.candidates):
-            made.candidates[place, number] = words.index(token) if token in words else -1
-            made.candidate_ids[place, number, 0] = token
-    return made
+    for index, question in enumerate(questions):
+        padded.option_index[index, : len(question.options)] = torch.arange(row, row + len(question.options))
+        row += len(question.options)
+        words = list(dict.fromkeys(token for token, _ in question.passage))
+        groups = torch.tensor([words.index(token) for token, _ in question.passage])
+        padded.word_groups[row - len(question.options) : row, 1 : len(groups) + 1] = groups
+        for number, token in enumerate(question.candidates):
+            padded.candidates[index, number] = words.index(token) if token in words else -1
+            padded.candidate_ids[index, number, 0] = token
+    return padded
 
 
 def scatter(module: torch.nn.Module, *, seed: int = 0, deviation: float = 0.2) -> torch.nn.Module:

@@ -15,9 +15,9 @@ from typing import Any
 
 
 def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
 
 
 @contextmanager
@@ -27,13 +27,13 @@ def running(command: list[str], port: int, project: Path) -> Iterator[tuple[str,
     options = {"env": environment, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     with subprocess.Popen(command, cwd=project, **options) as server:
         try:
-            told = []
+            output = []
             for line in server.stdout:
-                told.append(line)
+                output.append(line)
                 if "Uvicorn running on" in line:
                     break
             else:
-                raise AssertionError(f"no server: {''.join(told)[-3000:]}")
+                raise AssertionError(f"no server: {''.join(output)[-3000:]}")
             threading.Thread(target=server.stdout.read, daemon=True).start()  # A full pipe would stop the server.
             yield f"http://127.0.0.1:{port}", server
         finally:

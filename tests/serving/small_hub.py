@@ -28,7 +28,7 @@ class Hub(ThreadingHTTPServer):
 
 
 class Endpoints(BaseHTTPRequestHandler):
-    """What the library asks, in the order in which it does."""
+    """Endpoints that the Hub's client library calls, in the order of its calls."""
 
     server: Hub
     protocol_version = "HTTP/1.1"
@@ -41,21 +41,21 @@ class Endpoints(BaseHTTPRequestHandler):
         if self.headers.get("Authorization") != f"Bearer {TOKEN}":
             self.answer(401, {"error": "Invalid credentials"})
         elif self.path == "/api/repos/create":
-            asked = json.loads(body)
-            name = "/".join(part for part in (asked.get("organization"), asked["name"]) if part)
-            self.server.private.setdefault(name, asked.get("private", asked.get("visibility") == "private"))
+            request = json.loads(body)
+            name = "/".join(part for part in (request.get("organization"), request["name"]) if part)
+            self.server.private.setdefault(name, request.get("private", request.get("visibility") == "private"))
             self.answer(200, {"url": f"{self.server.address}/{name}"})
         elif self.path == "/api/validate-yaml":
             self.answer(200, {"errors": [], "warnings": []})
         elif "/preupload/" in self.path:
-            names = [one["path"] for one in json.loads(body)["files"]]
+            names = [file["path"] for file in json.loads(body)["files"]]
             modes = {name: "lfs" if name.endswith(LARGE) else "regular" for name in names}
-            told = [{"path": name, "uploadMode": mode, "shouldIgnore": False} for name, mode in modes.items()]
-            self.answer(200, {"files": told})
+            uploads = [{"path": name, "uploadMode": mode, "shouldIgnore": False} for name, mode in modes.items()]
+            self.answer(200, {"files": uploads})
         elif self.path.endswith("/info/lfs/objects/batch"):
             objects = [
-                one | {"actions": {"upload": {"href": f"{self.server.address}/large/{one['oid']}"}}}
-                for one in json.loads(body)["objects"]
+                blob | {"actions": {"upload": {"href": f"{self.server.address}/large/{blob['oid']}"}}}
+                for blob in json.loads(body)["objects"]
             ]
             self.answer(200, {"transfer": "basic", "objects": objects})
         else:
@@ -71,19 +71,21 @@ class Endpoints(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if self.path.startswith("/api/models/"):
             user, name, *rest = self.path.removeprefix("/api/models/").partition("?")[0].split("/")
-            kept = self.server.files.get(f"{user}/{name}")
-            if kept is None:
+            files = self.server.files.get(f"{user}/{name}")
+            if files is None:
                 self.answer(404, {"error": "Repository not found"}, {"X-Error-Code": "RepoNotFound"})
             elif rest[:1] == ["tree"]:
-                self.answer(200, [{"type": "file", "path": path, "oid": "0", "size": len(kept[path])} for path in kept])
+                self.answer(
+                    200, [{"type": "file", "path": path, "oid": "0", "size": len(files[path])} for path in files]
+                )
             else:
-                siblings = [{"rfilename": path} for path in kept]
+                siblings = [{"rfilename": path} for path in files]
                 self.answer(200, {"id": f"{user}/{name}", "sha": COMMIT, "siblings": siblings})
         elif "/resolve/" not in self.path:
             self.answer(404, {"error": "Not found"})
         else:
-            repository, _, place = self.path.lstrip("/").partition("/resolve/")
-            content = self.server.files[repository][place.partition("/")[2]]
+            repository, _, revision_path = self.path.lstrip("/").partition("/resolve/")
+            content = self.server.files[repository][revision_path.partition("/")[2]]
             headers = {"X-Repo-Commit": COMMIT, "ETag": f'"{hashlib.sha256(content).hexdigest()}"'}
             self.answer(200, content, headers)
 
@@ -92,11 +94,11 @@ class Endpoints(BaseHTTPRequestHandler):
     def commit(self, repository: str, body: bytes) -> None:
         files = self.server.files.setdefault(repository, {})
         for line in body.splitlines():
-            one = json.loads(line)
-            if one["key"] == "file":
-                files[one["value"]["path"]] = base64.b64decode(one["value"]["content"])
-            elif one["key"] == "lfsFile":
-                files[one["value"]["path"]] = self.server.large[one["value"]["oid"]]
+            entry = json.loads(line)
+            if entry["key"] == "file":
+                files[entry["value"]["path"]] = base64.b64decode(entry["value"]["content"])
+            elif entry["key"] == "lfsFile":
+                files[entry["value"]["path"]] = self.server.large[entry["value"]["oid"]]
         address = f"{self.server.address}/{repository}/commit/{COMMIT}"
         self.answer(200, {"commitUrl": address, "commitOid": COMMIT})
 

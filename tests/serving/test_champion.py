@@ -10,11 +10,10 @@ import pytest
 from mlflow import MlflowClient
 from sampled import trial_of
 
-from coattend.answering.found import find
-from coattend.answering.runs import answers_of_run
 from coattend.errors import CoattendError
-from coattend.serving.champion import crown, name_of
-from coattend.tracking.trials import attach_predictions
+from coattend.serving.champion import registered_name, update_champion
+from coattend.serving.model_lookup import attached_predictions, resolve_model
+from coattend.tracking.runs import attach_predictions
 
 NAME = "coattend-sample-options"
 
@@ -28,10 +27,12 @@ def client(trained_sample, run_trained, tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def asked(trained_sample):
+def dev_ids(trained_sample):
     table = pq.read_table(trained_sample / "data/test/02_intermediate/sample/questions.parquet")
-    own = pc.and_(pc.equal(table["task"].cast("string"), "options"), pc.equal(table["split"].cast("string"), "dev"))
-    return table.filter(own)["question_id"]
+    is_dev_option = pc.and_(
+        pc.equal(table["task"].cast("string"), "options"), pc.equal(table["split"].cast("string"), "dev")
+    )
+    return table.filter(is_dev_option)["question_id"]
 
 
 @pytest.fixture
@@ -40,13 +41,13 @@ def add(client, runs, tmp_path):
 
     def add(name, correct, **tags):
         like = client.get_run(runs["poi_net"])
-        kept = {key: like.data.tags[key] for key in ("kind", "benchmark", "selection")}
-        own = {"reader": name, "seed": "0", "trial_id": name}
-        run = client.create_run(like.info.experiment_id, tags=kept | own | tags).info.run_id
-        table = answers_of_run(client.tracking_uri, runs["poi_net"])
-        marks = [correct(one) for one in table["question_id"].to_pylist()]
-        place = table.schema.get_field_index("correct")
-        attach_predictions(client, run, table.set_column(place, "correct", [marks]))
+        shared_tags = {key: like.data.tags[key] for key in ("kind", "benchmark", "selection")}
+        trial_tags = {"reader": name, "seed": "0", "trial_id": name}
+        run = client.create_run(like.info.experiment_id, tags=shared_tags | trial_tags | tags).info.run_id
+        table = attached_predictions(client.tracking_uri, runs["poi_net"])
+        marks = [correct(question_id) for question_id in table["question_id"].to_pylist()]
+        column = table.schema.get_field_index("correct")
+        attach_predictions(client, run, table.set_column(column, "correct", [marks]))
         client.set_terminated(run, "FINISHED")
         model = client.create_logged_model(like.info.experiment_id, "model", run)
         client.finalize_logged_model(model.model_id, "READY")
@@ -64,22 +65,22 @@ def test_each_task_has_a_champion_that_can_be_asked(client, run_trained, trained
     for _ in range(2):
         run_trained("champion", "sample")
     file = trained_sample / "data/test/08_reporting/sample/champion.json"
-    found = json.loads(file.read_text())
-    assert {task: one["champion"]["run"] for task, one in found.items()} == {
+    champions = json.loads(file.read_text())
+    assert {task: entry["champion"]["run"] for task, entry in champions.items()} == {
         "options": runs["poi_net"],
         "span": runs["plain_span"],
         "word": runs["aoa_reader"],
     }
     scored = client.get_run(runs["poi_net"]).data.metrics["dev.accuracy"]
-    assert found["options"]["champion"]["score"] == pytest.approx(scored, abs=1e-3)
+    assert champions["options"]["champion"]["score"] == pytest.approx(scored, abs=1e-3)
     assert client.get_run(runs["plain_span"]).data.metrics["dev.f1"] == pytest.approx(
-        found["span"]["champion"]["score"], abs=1e-3
+        champions["span"]["champion"]["score"], abs=1e-3
     )
-    assert (versions(client), found["options"]["replaced"]) == (1, None)
+    assert (versions(client), champions["options"]["replaced"]) == (1, None)
     assert f"models:/{NAME}@champion is poi_net, seed 0" in caplog.text
     trials = trained_sample / "data/test/06_models/trials"
-    folder = find(f"models:/{NAME}@champion", trials, client.tracking_uri)
-    assert json.loads((folder / "recipe.json").read_text())["trial_id"] == trial_of(trained_sample, "poi_net").name
+    folder = resolve_model(f"models:/{NAME}@champion", trials, client.tracking_uri)
+    assert json.loads((folder / "run_spec.json").read_text())["trial_id"] == trial_of(trained_sample, "poi_net").name
 
 
 def test_a_better_one_takes_its_place_and_is_told_beside_it(client, run_trained, runs, add, caplog):
@@ -98,21 +99,21 @@ def test_a_better_one_takes_its_place_and_is_told_beside_it(client, run_trained,
     assert versions(client) == 2
 
 
-def test_neither_another_split_nor_those_who_chose_by_dev_count(client, runs, asked, add):
-    add("good_elsewhere", lambda one: False)
+def test_neither_another_split_nor_those_who_chose_by_dev_count(client, runs, dev_ids, add):
+    add("good_elsewhere", lambda question_id: False)
     add("too_good", lambda _: True, selection="dev")
-    one = crown(client, "sample", NAME, "options", asked)
-    assert one["champion"]["run"] == runs["poi_net"]
-    assert one["of"] == 2
+    entry = update_champion(client, "sample", NAME, "options", dev_ids)
+    assert entry["champion"]["run"] == runs["poi_net"]
+    assert entry["of"] == 2
 
 
-def test_questions_that_a_trial_was_not_asked_count_as_wrong(client, runs, asked, add):
-    some = add("all_right", lambda _: True)
-    one = crown(client, "sample", NAME, "options", asked)
-    assert (one["champion"]["run"], one["champion"]["score"]) == (some, 100.0)
-    more = pa.array([*asked.to_pylist(), *(f"new {n}" for n in range(len(asked)))])
-    one = crown(client, "sample", NAME, "options", more)
-    assert one["champion"]["score"] == 50.0
+def test_questions_that_a_trial_was_not_asked_count_as_wrong(client, runs, dev_ids, add):
+    perfect_run = add("all_right", lambda _: True)
+    entry = update_champion(client, "sample", NAME, "options", dev_ids)
+    assert (entry["champion"]["run"], entry["champion"]["score"]) == (perfect_run, 100.0)
+    more_ids = pa.array([*dev_ids.to_pylist(), *(f"new {n}" for n in range(len(dev_ids)))])
+    entry = update_champion(client, "sample", NAME, "options", more_ids)
+    assert entry["champion"]["score"] == 50.0
 
 
 def test_a_benchmark_without_scored_readers_has_none(client, run_trained, trained_sample, tmp_path, monkeypatch):
@@ -123,4 +124,4 @@ def test_a_benchmark_without_scored_readers_has_none(client, run_trained, traine
 
 
 def test_a_benchmark_that_asks_for_one_thing_has_one_name():
-    assert name_of("dream", "options", ("options",)) == "coattend-dream"
+    assert registered_name("dream", "options", ("options",)) == "coattend-dream"

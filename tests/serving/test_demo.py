@@ -46,46 +46,50 @@ def test_it_answers_as_the_pipeline_does(options_demo, span_demo, predict, runs)
     ):
         (expected,) = predict(runs[reader], [row], f"demo_{reader}")
         for body in ({"inputs": row}, {"dataframe_records": [row]}):
-            status, told = post(address, body)
+            status, response = post(address, body)
             assert status == 200
-            assert told["predictions"] == [{name: expected[name] for name in told["predictions"][0]}]
+            assert response["predictions"] == [{name: expected[name] for name in response["predictions"][0]}]
 
 
 def test_it_listens_on_this_machine_alone_and_answers_to_its_names(options_demo):
     address, server = options_demo
-    listening = {one.laddr.ip for one in psutil.Process(server.pid).net_connections("tcp") if one.status == "LISTEN"}
+    listening = {
+        connection.laddr.ip
+        for connection in psutil.Process(server.pid).net_connections("tcp")
+        if connection.status == "LISTEN"
+    }
     assert listening == {"127.0.0.1"}
     assert post(address, {"inputs": ROW | {"options": OPTIONS}}, Host="example.org")[0] == 400
 
 
 def test_what_is_too_much_is_a_clear_4xx(options_demo):
     address, _ = options_demo
-    whole = ROW | {"options": OPTIONS}
+    complete = ROW | {"options": OPTIONS}
     for row, message in (
-        (whole | {"passage": "a " * 10_001}, "the passage has 20,002 characters, more than 20,000"),
-        (whole | {"question": "a " * 501}, "the question has 1,002 characters, more than 1,000"),
-        (whole | {"options": ["a"] * 21}, "has 21 options, more than 20"),
+        (complete | {"passage": "a " * 10_001}, "the passage has 20,002 characters, more than 20,000"),
+        (complete | {"question": "a " * 501}, "the question has 1,002 characters, more than 1,000"),
+        (complete | {"options": ["a"] * 21}, "has 21 options, more than 20"),
         (ROW, "has no options"),
     ):
-        status, told = post(address, {"dataframe_records": [row]})
+        status, response = post(address, {"dataframe_records": [row]})
         assert status == 400
-        assert message in told["message"]
-    status, told = post(address, b'{"inputs": "' + b"a" * 1_000_000 + b'"}')
+        assert message in response["message"]
+    status, response = post(address, b'{"inputs": "' + b"a" * 1_000_000 + b'"}')
     assert status == 413
-    assert "more than 1,000,000 bytes" in told["message"]
+    assert "more than 1,000,000 bytes" in response["message"]
 
 
 def test_a_person_sees_the_answer_and_the_evidence(options_demo, dumped, predict, runs):
     (expected,) = predict(runs["poi_net"], [ROW | {"options": OPTIONS}], "shown")
-    page = dumped(f"{options_demo[0]}/?{urlencode([*ROW.items(), *(('option', one) for one in OPTIONS)])}")
+    page = dumped(f"{options_demo[0]}/?{urlencode([*ROW.items(), *(('option', option) for option in OPTIONS)])}")
     result = page.partition('<section id="result"')[2].partition("</section>")[0]
     assert "hidden" not in result[:60]
     escaped = expected["answer"].replace("<", "&lt;").replace(">", "&gt;")
     assert f'<p id="answer">{escaped}</p>' in result
     assert result.count("<mark") == len(expected["evidence"])
     heaviest = expected["evidence"][0]
-    shown = heaviest["text"].replace("<", "&lt;").replace(">", "&gt;")
-    assert f'title="{100 * heaviest["weight"]:.1f} %" style="--share: 70%;">{shown}</mark>' in result
+    text = heaviest["text"].replace("<", "&lt;").replace(">", "&gt;")
+    assert f'title="{100 * heaviest["weight"]:.1f} %" style="--share: 70%;">{text}</mark>' in result
     for share in expected["probabilities"]:
         assert f"{100 * share:.1f} %" in result
     # What was typed stands there as text, and runs nowhere.
@@ -98,8 +102,8 @@ def test_a_person_sees_the_answer_and_the_evidence(options_demo, dumped, predict
 @contextmanager
 def with_somebody_at(address, **texts):
     """The page with somebody who fills its fields and clicks its button; the demonstration answers behind it."""
-    with urllib.request.urlopen(address) as told:
-        page = re.sub(r"<meta http-equiv[^>]*>", "", told.read().decode())
+    with urllib.request.urlopen(address) as response:
+        page = re.sub(r"<meta http-equiv[^>]*>", "", response.read().decode())
     fill = "".join(f"document.getElementById({name!r}).value = {json.dumps(text)};" for name, text in texts.items())
     click = "document.querySelector('button').click();"
     page = page.replace("</body>", f"<script>{fill} {click}</script></body>")
@@ -112,9 +116,9 @@ def with_somebody_at(address, **texts):
             status, answer = post(address, self.rfile.read(int(self.headers["Content-Length"])))
             self._send(status, "application/json", json.dumps(answer))
 
-        def _send(self, status, kind, content):
+        def _send(self, status, content_type, content):
             self.send_response(status)
-            self.send_header("Content-Type", f"{kind}; charset=utf-8")
+            self.send_header("Content-Type", f"{content_type}; charset=utf-8")
             self.end_headers()
             self.wfile.write(content.encode())
 
@@ -131,10 +135,10 @@ def test_a_person_types_a_question_and_clicks(options_demo, dumped, predict, run
     row = {"passage": "John sold his boat. Mary slept.", "question": "Who slept?", "options": ["John", "Mary", "Sue"]}
     (expected,) = predict(runs["poi_net"], [row], "typed")
     with with_somebody_at(options_demo[0], **row | {"options": "John\n Mary \n\nSue\n"}) as address:
-        shown = dumped(address)
-    assert f'<p id="answer">{expected["answer"]}</p>' in shown
+        page = dumped(address)
+    assert f'<p id="answer">{expected["answer"]}</p>' in page
     for share in expected["probabilities"]:
-        assert f"{100 * share:.1f} %" in shown
+        assert f"{100 * share:.1f} %" in page
 
 
 def test_a_person_is_told_what_is_wrong(span_demo, dumped):
@@ -153,7 +157,7 @@ def test_a_person_is_told_what_is_wrong(span_demo, dumped):
 )
 def test_what_cannot_be_shown_is_told_in_one_line(project, options, message):
     command = [sys.executable, "-m", "coattend.serving", "--env", "test", *options]
-    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, timeout=200)
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
-    assert message in " ".join(done.stderr.split())
+    completed = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, timeout=200)
+    assert completed.returncode == 1
+    assert "Traceback" not in completed.stderr
+    assert message in " ".join(completed.stderr.split())

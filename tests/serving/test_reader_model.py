@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from fuzz.untrained import answerer
 from mlflow.exceptions import MlflowException
+from untrained import answerer
 
-from coattend.parameters import Limits
+from coattend.config import Limits
 from coattend.serving.reader_model import ReaderModel
 
 
@@ -15,9 +15,9 @@ def test_a_reader_that_fails_is_a_500_without_a_traceback(caplog):
     model = ReaderModel()
     model.answerer = replace(answerer("word", Limits()), processing=None)
     row = {"passage": "John sold his boat.", "question": "John sold his _ ."}
-    with pytest.raises(MlflowException, match="the reader failed: see the server's log") as told:
+    with pytest.raises(MlflowException, match="the reader failed: see the server's log") as raised:
         model.predict(None, pd.DataFrame([row]))
-    assert told.value.get_http_status_code() == 500
-    assert "Traceback" not in told.value.serialize_as_json()
-    assert "stack_trace" not in told.value.serialize_as_json()
+    assert raised.value.get_http_status_code() == 500
+    assert "Traceback" not in raised.value.serialize_as_json()
+    assert "stack_trace" not in raised.value.serialize_as_json()
     assert "AttributeError" in caplog.text

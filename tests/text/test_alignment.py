@@ -3,26 +3,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import texts
 
-from coattend.parameters import TaggingParameters, TokenizerParameters
-from coattend.text.alignment import tags_of, word_index
-from coattend.text.spans import Spans, offsets_of
-from coattend.text.subwords import load_tokenizer
-from coattend.text.tagging import resolve
+from coattend.config import TaggingParameters, TokenizerParameters
+from coattend.text.alignment import Spans, offsets_of, subword_tags, word_index
+from coattend.text.tagging import load_tagger
 from coattend.text.tagset import ERR
+from coattend.text.tokenizer import load_tokenizer
 
 
 def spans(lists):
-    flat = [span for one in lists for span in one]
-    places = np.array(flat, np.int32).reshape(-1, 2)
-    return Spans(places[:, 0], places[:, 1], offsets_of([len(one) for one in lists]))
+    flat = [span for list_spans in lists for span in list_spans]
+    bounds = np.array(flat, np.int32).reshape(-1, 2)
+    return Spans(bounds[:, 0], bounds[:, 1], offsets_of([len(list_spans) for list_spans in lists]))
 
 
 def character_by_character(subwords, words):
     """For each subword, the word that owns most of its characters."""
-    owner = {place: index for index, (start, end) in enumerate(words) for place in range(start, end)}
+    owner = {position: index for index, (start, end) in enumerate(words) for position in range(start, end)}
     result = []
     for start, end in subwords:
-        owners = [owner[place] for place in range(start, end) if place in owner]
+        owners = [owner[position] for position in range(start, end) if position in owner]
         result.append(max(sorted(set(owners)), key=owners.count) if owners else -1)
     return result
 
@@ -40,8 +39,8 @@ subword_spans = st.lists(
 
 @given(st.lists(st.tuples(subword_spans, word_spans()), max_size=5))
 def test_each_subword_lies_in_the_word_that_it_shares_most_characters_with(cases):
-    subwords, words = [one for one, _ in cases], [one for _, one in cases]
-    expected = [index for one, other in cases for index in character_by_character(one, other)]
+    subwords, words = [pieces for pieces, _ in cases], [pieces for _, pieces in cases]
+    expected = [index for pieces, forms in cases for index in character_by_character(pieces, forms)]
     assert word_index(spans(subwords), spans(words)).tolist() == expected
 
 
@@ -61,7 +60,7 @@ def test_tags_come_from_the_words_of_the_same_text():
     words, subwords = spans([[(0, 2)], [], [(0, 2), (3, 4)]]), spans([[(0, 2)], [(0, 2)], [(3, 4), (2, 3)]])
     index = word_index(subwords, words)
     assert index.tolist() == [0, -1, 1, -1]
-    tags = tags_of(index, subwords, words, np.array([5, 6, 7], np.int8))
+    tags = subword_tags(index, subwords, words, np.array([5, 6, 7], np.int8))
     assert tags.tolist() == [5, ERR, 7, ERR]
     assert tags.dtype == np.int8
 
@@ -69,28 +68,33 @@ def test_tags_come_from_the_words_of_the_same_text():
 def test_nothing_aligns_with_nothing():
     assert word_index(spans([]), spans([])).tolist() == []
     assert word_index(spans([[]]), spans([[(0, 1)]])).tolist() == []
-    found = word_index(spans([[(0, 1), (1, 2)]]), spans([[]]))
-    assert found.tolist() == [-1, -1]
-    assert found.dtype == np.int32
+    index = word_index(spans([[(0, 1), (1, 2)]]), spans([[]]))
+    assert index.tolist() == [-1, -1]
+    assert index.dtype == np.int32
 
 
-TAGGER, SUBWORDS = resolve(TaggingParameters(tagger="textblob")), load_tokenizer(TokenizerParameters())
+TAGGER, SUBWORDS = load_tagger(TaggingParameters(tagger="textblob")), load_tokenizer(TokenizerParameters())
 
 
 @settings(deadline=None, max_examples=150)
 @given(st.lists(texts, min_size=1, max_size=4))
-def test_any_texts_words_and_subwords_align(many):
-    tagged = [TAGGER(text) for text in many]
-    words = [list(zip(one.starts, one.ends, strict=True)) for one in tagged]
-    ids, places = SUBWORDS.encode(many, [False] * len(many))
+def test_any_texts_words_and_subwords_align(texts):
+    tagged = [TAGGER(text) for text in texts]
+    words = [list(zip(pieces.starts, pieces.ends, strict=True)) for pieces in tagged]
+    ids, offsets = SUBWORDS.encode(texts, [False] * len(texts))
     lists = [
-        [(int(places.starts[at]), int(places.ends[at])) for at in range(places.offsets[row], places.offsets[row + 1])]
-        for row in range(len(many))
+        [
+            (int(offsets.starts[at]), int(offsets.ends[at]))
+            for at in range(offsets.offsets[row], offsets.offsets[row + 1])
+        ]
+        for row in range(len(texts))
     ]
-    index = word_index(places, spans(words))
+    index = word_index(offsets, spans(words))
     assert len(ids) == len(index)
     assert index.tolist() == [
-        place for one, other in zip(lists, words, strict=True) for place in character_by_character(one, other)
+        position
+        for pieces, forms in zip(lists, words, strict=True)
+        for position in character_by_character(pieces, forms)
     ]
-    for text, one in zip(many, lists, strict=True):
-        assert all(0 <= start <= end <= len(text) for start, end in one)
+    for text, pieces in zip(texts, lists, strict=True):
+        assert all(0 <= start <= end <= len(text) for start, end in pieces)

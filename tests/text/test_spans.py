@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from coattend.text.spans import Spans, offsets_of
+from coattend.text.alignment import Spans, offsets_of
 
 
 def test_each_list_begins_where_those_before_it_end():

@@ -5,11 +5,12 @@ from itertools import islice
 import nltk
 import pytest
 
-from coattend.benchmarks import dream, race, squad
-from coattend.benchmarks.archives import members
-from coattend.parameters import TaggingParameters
-from coattend.text import nltk_data, treebank
-from coattend.text.tagging import resolve
+from coattend.config import TaggingParameters
+from coattend.data.archives import members
+from coattend.data.formats import dream, race, squad
+from coattend.text import nltk as nltk_data
+from coattend.text import word_tokenizer
+from coattend.text.tagging import load_tagger
 
 
 def nltks(text: str, names: dict[str, int]) -> list[tuple[str, int]]:
@@ -23,20 +24,20 @@ def nltks(text: str, names: dict[str, int]) -> list[tuple[str, int]]:
 
 
 def texts_of(records) -> list[str]:
-    found = {}
+    texts = {}
     for record in records:
-        found[record.text] = None
+        texts[record.text] = None
         for question in record.questions:
-            found |= dict.fromkeys((question.question, *(question.options or ())))
-    return list(found)
+            texts |= dict.fromkeys((question.question, *(question.options or ())))
+    return list(texts)
 
 
 def compare(texts: list[str]) -> int:
-    """How many words were compared; every difference is a failure."""
-    tagger = resolve(TaggingParameters(tagger="nltk", tagset="extended"))
+    """Compare the tags, fail at any difference, and return the number of words compared."""
+    tagger = load_tagger(TaggingParameters(tagger="nltk", tagset="extended"))
     names = {name: number for number, name in enumerate(tagger.tagset.names)}
     words = 0
-    for text, ours in zip(texts, tagger.many(texts), strict=True):
+    for text, ours in zip(texts, tagger.tag_all(texts), strict=True):
         forms = [text[start:end] for start, end in zip(ours.starts, ours.ends, strict=True)]
         plain = ['"' if form in ("``", "''", '"') else form for form in forms]
         assert list(zip(plain, ours.tag_ids, strict=True)) == nltks(text, names)
@@ -46,7 +47,7 @@ def compare(texts: list[str]) -> int:
 
 @pytest.fixture(autouse=True)
 def nltk_finds_its_data(raw, monkeypatch):
-    folders = [str(nltk_data.find(package)) for package in nltk_data.PACKAGES]
+    folders = [str(nltk_data.find_package(package)) for package in nltk_data.PACKAGES]
     monkeypatch.setattr(nltk.data, "path", [*nltk.data.path, *folders])
 
 
@@ -87,8 +88,12 @@ def first_records(raw, benchmark: str):
 
 @pytest.mark.parametrize("benchmark", ["race", "dream", "squad"])
 def test_words_of_some_thousand_sentences(raw, benchmark):
-    theirs = nltk.tokenize.NLTKWordTokenizer()
+    nltk_tokenizer = nltk.tokenize.NLTKWordTokenizer()
     texts = texts_of(islice(first_records(raw, benchmark), 150))
     sentences = {sentence for text in texts for line in text.splitlines() for sentence in nltk.sent_tokenize(line)}
     assert len(sentences) > 1_000
-    assert [one for one in sentences if treebank.forms(one) != theirs.tokenize(one)] == []
+    assert [
+        sentence
+        for sentence in sentences
+        if word_tokenizer.treebank_words(sentence) != nltk_tokenizer.tokenize(sentence)
+    ] == []

@@ -1,4 +1,4 @@
-"""When a training stops, what it costs, and which checkpoints count."""
+"""Callbacks of a training: early stopping, costs and the choice of checkpoints."""
 
 from pathlib import Path
 
@@ -9,13 +9,13 @@ from transformers import TrainerControl, TrainerState
 
 from coattend import readers
 from coattend.errors import CoattendError
-from coattend.readers.encoders.words import Words
+from coattend.readers.encoders.word_embeddings import Words
 from coattend.training import events
-from coattend.training.callbacks import Patience, Shrink
-from coattend.training.devices import PeakMemory
-from coattend.training.fit import Work, train_all
+from coattend.training.callbacks import EmbeddingL2, Patience
+from coattend.training.run_trial import TrialRunner, train_all
 from coattend.training.trainer import COMPLETE, last_checkpoint, remove_checkpoint
-from coattend.training.trial import digest_of_files
+from coattend.trials.device import PeakMemory
+from coattend.trials.trial import digest_of_files
 
 
 def stops(scores, patience):
@@ -75,8 +75,8 @@ def test_peak_memory_is_what_was_held_in_between():
     assert PeakMemory("cpu").mib < before + 100
 
 
-def test_a_last_step_that_leaves_no_numbers_is_a_failure(plan_for, tmp_path):
-    once = plan_for(learning_rate=1e39, warmup=0.0, tokens_per_batch=8192, precision="fp32")
+def test_a_last_step_that_leaves_no_numbers_is_a_failure(experiment_for, tmp_path):
+    once = experiment_for(learning_rate=1e39, warmup=0.0, tokens_per_batch=8192, precision="fp32")
     with pytest.raises(CoattendError, match=r"weights are no finite numbers after the last step. Lower training"):
         train_all(once, tmp_path)
 
@@ -87,18 +87,20 @@ def test_word_vectors_shrink_by_the_gradient_of_their_squares():
     vectors = reader.encoder.vectors.weight
     (expected,) = torch.autograd.grad(1e-2 * vectors.square().sum(), vectors)
     vectors.grad = torch.ones_like(vectors)
-    Shrink(1e-2).on_pre_optimizer_step(None, None, None, model=reader)
+    EmbeddingL2(1e-2).on_pre_optimizer_step(None, None, None, model=reader)
     torch.testing.assert_close(vectors.grad, 1 + expected)
-    assert {name for name, one in reader.named_parameters() if one.grad is not None} == {"encoder.vectors.weight"}
+    assert {name for name, parameter in reader.named_parameters() if parameter.grad is not None} == {
+        "encoder.vectors.weight"
+    }
 
 
-def test_a_reader_without_trained_word_vectors_has_none_to_shrink(plan_for, tmp_path):
+def test_a_reader_without_trained_word_vectors_has_none_to_shrink(experiment_for, tmp_path):
     with pytest.raises(CoattendError, match=r"training\.embedding_l2: there are no word vectors that are trained"):
-        train_all(plan_for(embedding_l2=1e-4), tmp_path / "trials")
+        train_all(experiment_for(embedding_l2=1e-4), tmp_path / "trials")
 
 
-def test_trials_whose_vectors_do_not_shrink_are_those_from_before(plan_for, tmp_path):
-    without, shrunk = (Work.of(plan_for(embedding_l2=factor), tmp_path).trial(3) for factor in (0.0, 1e-4))
+def test_trials_whose_vectors_do_not_shrink_are_those_from_before(experiment_for, tmp_path):
+    without, shrunk = (TrialRunner.of(experiment_for(embedding_l2=factor), tmp_path).trial(3) for factor in (0.0, 1e-4))
     assert "embedding_l2" not in without.content["training"]
     assert shrunk.content["training"] == without.content["training"] | {"embedding_l2": 1e-4}
     assert shrunk.id != without.id
@@ -122,18 +124,20 @@ class CutOff:
         pass
 
 
-def test_a_frozen_training_that_was_cut_off_goes_on_with_what_is_learned_alone(plan_for, tmp_path, monkeypatch, caplog):
+def test_a_frozen_training_that_was_cut_off_goes_on_with_what_is_learned_alone(
+    experiment_for, tmp_path, monkeypatch, caplog
+):
     caplog.set_level("INFO")
-    plan = plan_for("duma", frozen=True, epochs=2, evaluations=4, tokens_per_batch=256, precision="fp32")
-    cut, whole = (Work.of(plan, tmp_path / name) for name in ("cut", "whole"))
+    experiment = experiment_for("duma", frozen=True, epochs=2, evaluations=4, tokens_per_batch=256, precision="fp32")
+    cut, uncut = (TrialRunner.of(experiment, tmp_path / name) for name in ("cut", "whole"))
     with monkeypatch.context() as until, pytest.raises(KeyboardInterrupt):
         until.setattr(events, "listeners", [CutOff()])
         cut.attempt(3)
-    kept = load_file(Path(last_checkpoint(cut.trial(3).checkpoints), "model.safetensors"))
-    assert kept and not [name for name in kept if name.startswith("encoder.model.")]
-    (resumed, _), (never, _) = (work.attempt(3) for work in (cut, whole))
+    weights = load_file(Path(last_checkpoint(cut.trial(3).checkpoints), "model.safetensors"))
+    assert weights and not [name for name in weights if name.startswith("encoder.model.")]
+    (resumed, _), (never, _) = (work.attempt(3) for work in (cut, uncut))
     assert "goes on from checkpoint-" in caplog.text and "missing" not in caplog.text
     assert (resumed["held_out"], resumed["best_step"]) == (never["held_out"], never["best_step"])
-    ended, expected = (load_file(work.trial(3).model / "model.safetensors") for work in (cut, whole))
+    ended, expected = (load_file(work.trial(3).model / "model.safetensors") for work in (cut, uncut))
     assert ended.keys() == expected.keys() and "encoder.model.embeddings.word_embeddings.weight" in ended
     assert all(torch.equal(weight, expected[name]) for name, weight in ended.items())

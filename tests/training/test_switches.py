@@ -1,4 +1,4 @@
-"""What makes training faster changes nothing of what is learned: step by step the same loss, in float32."""
+"""Switches that speed up training leave the loss of every step unchanged in float32."""
 
 import pytest
 import torch
@@ -6,21 +6,22 @@ from perf.prepared import Prepared
 from transformers import BertConfig
 
 from coattend import readers
+from coattend.batches.sampler import LengthBuckets
 from coattend.readers.batch import Batch
-from coattend.training.batching import LengthBuckets
-from coattend.training.freed_memory import keep_freed_memory
+from coattend.trials.build import build_collator
+from coattend.trials.device import disable_malloc_trim
 
 STEPS = 6
 TINY = BertConfig(hidden_size=48, num_hidden_layers=2, num_attention_heads=4, intermediate_size=96)
 
 
 @pytest.fixture(scope="module")
-def asked(shared_project):
+def workload(shared_project):
     """The sample's questions with options, and how they become batches."""
-    plan = Prepared(shared_project, "test", ("sample",)).plan("sample", "poi_net")
-    train, _ = plan.training_questions()
+    experiment = Prepared(shared_project, "test", ("sample",)).experiment("sample", "poi_net")
+    train, _ = experiment.training_questions()
     reader = fresh()
-    collator = plan.collator(reader, train)
+    collator = build_collator(experiment, reader, train)
     lengths = [collator.sequence_length(example) for example in train.examples]
     sequences = [len(example.sequences) for example in train.examples]
     return train.examples, collator, list(LengthBuckets(lengths, sequences, tokens_per_batch=1024))[:STEPS]
@@ -38,9 +39,13 @@ def learn(reader, examples, collator, batches, *, optimizer="fused", parts=1):
         optimizer: Which kind of AdamW: ``fused``, ``foreach``, or one weight after the other.
         parts: In how many parts each batch is read, whose gradients are added.
     """
-    kinds = {"fused": {"fused": True}, "foreach": {"foreach": True}, "plain": {"foreach": False, "fused": False}}
-    adamw = torch.optim.AdamW(reader.parameters(), lr=1e-3, **kinds[optimizer])
-    found = []
+    implementations = {
+        "fused": {"fused": True},
+        "foreach": {"foreach": True},
+        "plain": {"foreach": False, "fused": False},
+    }
+    adamw = torch.optim.AdamW(reader.parameters(), lr=1e-3, **implementations[optimizer])
+    history = []
     for batch in batches:
         size = -(-len(batch) // parts)
         losses = []
@@ -51,13 +56,13 @@ def learn(reader, examples, collator, batches, *, optimizer="fused", parts=1):
         torch.nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
         adamw.step()
         adamw.zero_grad()
-        found.append(sum(losses))
-    return found
+        history.append(sum(losses))
+    return history
 
 
 @pytest.fixture(scope="module")
-def expected(asked):
-    losses = learn(fresh(), *asked)
+def expected(workload):
+    losses = learn(fresh(), *workload)
     assert len(losses) == STEPS and len({round(loss, 4) for loss in losses}) == STEPS, "it learns"
     return losses
 
@@ -67,43 +72,43 @@ def same(losses):
 
 
 @pytest.mark.parametrize("multiple", [1, 64, 512])
-def test_padding(asked, expected, multiple):
-    examples, collator, batches = asked
+def test_padding(workload, expected, multiple):
+    examples, collator, batches = workload
     assert learn(fresh(), examples, collator.padded_to(multiple), batches) == same(expected)
 
 
-def test_the_order_of_questions_in_a_batch(asked, expected):
-    examples, collator, batches = asked
+def test_the_order_of_questions_in_a_batch(workload, expected):
+    examples, collator, batches = workload
     assert learn(fresh(), examples, collator, [batch[::-1] for batch in batches]) == same(expected)
 
 
 @pytest.mark.parametrize("parts", [2, 100])
-def test_questions_that_are_read_together(asked, expected, parts):
-    assert learn(fresh(), *asked, parts=parts) == same(expected)
+def test_questions_that_are_read_together(workload, expected, parts):
+    assert learn(fresh(), *workload, parts=parts) == same(expected)
 
 
 @pytest.mark.parametrize("optimizer", ["foreach", "plain"])
-def test_the_optimizer_in_one_pass(asked, expected, optimizer):
-    assert learn(fresh(), *asked, optimizer=optimizer) == same(expected)
+def test_the_optimizer_in_one_pass(workload, expected, optimizer):
+    assert learn(fresh(), *workload, optimizer=optimizer) == same(expected)
 
 
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
-def test_attention(asked, expected, attention):
+def test_attention(workload, expected, attention):
     reader = fresh()
     assert reader.encoder.model.config._attn_implementation == "coattend"
     reader.encoder.model.set_attn_implementation(attention)
-    assert learn(reader, *asked) == same(expected)
+    assert learn(reader, *workload) == same(expected)
 
 
-def test_memory_that_is_kept(asked, expected):
-    keep_freed_memory()
-    assert learn(fresh(), *asked) == same(expected)
+def test_memory_that_is_kept(workload, expected):
+    disable_malloc_trim()
+    assert learn(fresh(), *workload) == same(expected)
 
 
-def test_the_number_of_threads(asked, expected):
+def test_the_number_of_threads(workload, expected):
     threads = torch.get_num_threads()
     torch.set_num_threads(2 if threads == 1 else 1)
     try:
-        assert learn(fresh(), *asked) == same(expected)
+        assert learn(fresh(), *workload) == same(expected)
     finally:
         torch.set_num_threads(threads)

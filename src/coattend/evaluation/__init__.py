@@ -1,4 +1,4 @@
-"""How good answers are, how sure that is, and whether one reader is better than another. Knows numpy and pyarrow."""
+"""Metrics, intervals, significance tests and error analysis over predictions tables; numpy and pyarrow only."""
 
 from coattend.evaluation import squad
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from coattend.evaluation import groups
-from coattend.evaluation.answer_pos import NO_ANSWER, OTHER, PARTS
+from coattend.evaluation.parts_of_speech import NO_ANSWER, OTHER, PARTS
 
 COLUMNS = [*groups.COLUMNS, "question", "options"]
 """The columns of questions that are read."""
@@ -25,8 +25,8 @@ Groups = dict[str, np.ndarray]
 
 def by_question_type(questions: pa.Table, passages: Mapping[str, str]) -> Groups:
     """By the first question word: who (whom, whose), what, when, where, why, how, which; other where there is none."""
-    found = [_ASKING.search(text) for text in questions["question"].to_pylist()]
-    words = np.array([match[1].lower() if match else "other" for match in found])
+    matches = [_ASKING.search(text) for text in questions["question"].to_pylist()]
+    words = np.array([match[1].lower() if match else "other" for match in matches])
     return {word: words == word for word in (*ASKED, "other") if (words == word).any()}
 
 
@@ -57,14 +57,14 @@ def by_answer_frequency(questions: pa.Table, passages: Mapping[str, str]) -> Gro
         words = passages[name].split()
         counts = [words.count(option) for option in options or ()]
         ranks.append(1 + sum(count > counts[label] for count in counts) if counts else 0)
-    found = np.array(ranks)
-    return {f"rank {rank}": found == rank for rank in np.unique(found).tolist() if rank}
+    rank_of = np.array(ranks)
+    return {f"rank {rank}": rank_of == rank for rank in np.unique(rank_of).tolist() if rank}
 
 
 def by_answer_pos(questions: pa.Table, passages: Mapping[str, str]) -> Groups:
-    """By the part of speech of the right answer, as `coattend.evaluation.answer_pos` has it, in the column `POS`."""
-    found = np.array(questions[POS].to_pylist())
-    return {part: found == part for part in (*PARTS, OTHER, NO_ANSWER) if (found == part).any()}
+    """By the part of speech of the right answer, read from the column `POS`."""
+    part_of = np.array(questions[POS].to_pylist())
+    return {part: part_of == part for part in (*PARTS, OTHER, NO_ANSWER) if (part_of == part).any()}
 
 
 def by_annotation(questions: pa.Table, passages: Mapping[str, str]) -> Groups:
@@ -102,10 +102,10 @@ BREAKDOWNS: dict[str, Callable[[pa.Table, Mapping[str, str]], Groups]] = {
 def _by_length(lengths: np.ndarray) -> Groups:
     """At most five groups of about equally many questions; equal lengths stay together."""
     edges = np.unique(np.quantile(lengths, np.linspace(0, 1, _MOST_GROUPS + 1)[1:-1], method="lower"))
-    places = np.searchsorted(edges, lengths)
-    found = {}
-    for place in np.unique(places).tolist():
-        rows = places == place
+    bins = np.searchsorted(edges, lengths)
+    masks = {}
+    for bin_index in np.unique(bins).tolist():
+        rows = bins == bin_index
         low, high = int(lengths[rows].min()), int(lengths[rows].max())
-        found[f"{low}" if low == high else f"{low} to {high}"] = rows
-    return found
+        masks[f"{low}" if low == high else f"{low} to {high}"] = rows
+    return masks

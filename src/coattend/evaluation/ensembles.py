@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from coattend.evaluation import squad
-from coattend.evaluation.answers import Answers
-from coattend.evaluation.probabilities import probabilities
+from coattend.evaluation.alignment import Answers
+from coattend.evaluation.calibration import probabilities
 
 SHARE = 0.7
 """The best share of trials, by held-out score, as the AS Reader's average takes it."""
@@ -46,14 +46,14 @@ def ensembles(joint: Joint, held_out: Sequence[float], chosen_on: np.ndarray | N
         held_out: Each trial's score on questions held out of training [trials].
         chosen_on: The questions that the greedy search is judged by [questions], bool; None: there is no such search.
     """
-    ranked = sorted(range(len(held_out)), key=lambda place: -held_out[place])
+    ranked = sorted(range(len(held_out)), key=lambda trial: -held_out[trial])
     groups = {"average": ranked}
     share = math.ceil(SHARE * len(ranked))
     if share < len(ranked):
         groups["best share"] = ranked[:share]
     if chosen_on is not None:
         groups["greedy"] = _greedy(ranked, lambda members: float(joint(members)[1][chosen_on].sum()))
-    return [Ensemble(how, tuple(members), *joint(members)) for how, members in groups.items()]
+    return [Ensemble(method, tuple(members), *joint(members)) for method, members in groups.items()]
 
 
 def by_probability(probabilities: np.ndarray, gold: np.ndarray) -> Joint:
@@ -84,16 +84,16 @@ def by_vote(
         answers: Their marks.
         alike: What of a text counts; by default as SQuAD's marking compares.
     """
-    given = [[None if text is None else alike(text) for text in texts] for texts in predictions]
+    normalised = [[None if text is None else alike(text) for text in texts] for texts in predictions]
 
     def together(members: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         chosen = []
         for question in range(answers.f1.shape[1]):
-            texts = [given[place][question] for place in members]
+            texts = [normalised[trial][question] for trial in members]
             votes = [-1 if text is None else texts.count(text) for text in texts]
             chosen.append(members[int(np.argmax(votes))])
-        places = np.array(chosen), np.arange(answers.f1.shape[1])
-        return answers.correct[places], answers.f1[places]
+        positions = np.array(chosen), np.arange(answers.f1.shape[1])
+        return answers.correct[positions], answers.f1[positions]
 
     return together
 
@@ -107,22 +107,24 @@ def of_options(predictions: pa.Table, question_ids: Sequence[str], trials: Seque
         trials: Ids of the trials.
         head: What gave the scores.
     """
-    places = {name: place for place, name in enumerate(question_ids)}
+    column_of = {name: column for column, name in enumerate(question_ids)}
     rows = {trial: row for row, trial in enumerate(trials)}
     scores = predictions["scores"].to_pylist()
-    found = np.zeros((len(rows), len(places), max((len(one) for one in scores), default=1)))
+    probabilities_of = np.zeros((len(rows), len(column_of), max((len(options) for options in scores), default=1)))
     keys = zip(predictions["trial_id"].to_pylist(), predictions["question_id"].to_pylist(), scores, strict=True)
-    for trial, question, given in keys:
-        if question in places:
-            found[rows[trial], places[question], : len(given)] = probabilities(given, head)
-    return found
+    for trial, question, option_scores in keys:
+        if question in column_of:
+            probabilities_of[rows[trial], column_of[question], : len(option_scores)] = probabilities(
+                option_scores, head
+            )
+    return probabilities_of
 
 
 def _greedy(ranked: Sequence[int], score: Callable[[Sequence[int]], float]) -> list[int]:
     members = [ranked[0]]
     best = score(members)
-    for place in ranked[1:]:
-        found = score([*members, place])
-        if found > best:
-            members, best = [*members, place], found
+    for trial in ranked[1:]:
+        candidate_score = score([*members, trial])
+        if candidate_score > best:
+            members, best = [*members, trial], candidate_score
     return members

@@ -1,4 +1,4 @@
-"""Which questions are scored, and the groups that they are scored in."""
+"""Select the questions that are scored, and divide them into splits, subsets and question types."""
 
 from collections.abc import Iterator
 
@@ -11,30 +11,30 @@ EVERYTHING = "all"
 """Name of the group that holds all questions of a split; its subsets stand beside it."""
 
 COLUMNS = ["question_id", "passage_id", "split", "subset", "task", "label", "answers", "answerable", "question_types"]
-"""The columns of questions that are read."""
+"""Columns of a questions table that scoring reads."""
 
 
 def scored_questions(questions: pa.Table, task: str) -> tuple[pa.Table, pa.Table]:
-    """The questions of a task that are not trained on.
+    """Select the questions of a task outside of the training split.
 
     Args:
         questions: The columns `COLUMNS` of a questions table.
         task: ``options``, ``word`` or ``span``.
 
     Returns:
-        Those whose answer is known, and those whose answer is not.
+        The questions with a gold answer, and those without one.
     """
-    own = pc.and_(
+    in_scope = pc.and_(
         pc.equal(questions["task"].cast(pa.string()), task),
         pc.not_equal(questions["split"].cast(pa.string()), TRAINING_SPLIT),
     )
-    held = questions.filter(own)
-    labelled = pc.is_valid(held["answers" if task == "span" else "label"])
-    return held.filter(labelled), held.filter(pc.invert(labelled))
+    questions_of_task = questions.filter(in_scope)
+    labelled = pc.is_valid(questions_of_task["answers" if task == "span" else "label"])
+    return questions_of_task.filter(labelled), questions_of_task.filter(pc.invert(labelled))
 
 
 def members(names: pa.ChunkedArray) -> dict[str, np.ndarray]:
-    """For each distinct value of a column, in alphabetical order, a mask of the rows that have it [questions]."""
+    """Return a mask of rows for each distinct value of a column, in alphabetical order [questions]."""
     values = names.cast(pa.string())
     return {
         name: pc.fill_null(pc.equal(values, name), False).to_numpy()
@@ -43,17 +43,17 @@ def members(names: pa.ChunkedArray) -> dict[str, np.ndarray]:
 
 
 def subsets(questions: pa.Table, whole: str = EVERYTHING) -> dict[str, np.ndarray]:
-    """All questions and each subset, as masks [questions].
+    """Return masks of all questions and of each subset [questions].
 
     Args:
         questions: With the column ``subset``.
-        whole: What all of them are called.
+        whole: Name of the group of all questions.
     """
     return {whole: np.ones(len(questions), dtype=bool)} | members(questions["subset"])
 
 
 def types(questions: pa.Table) -> dict[str, np.ndarray]:
-    """Each question type as a mask [questions]; a question of several types is in each of them."""
+    """Return a mask for each question type [questions]; a question of several types is in each of them."""
     column = questions["question_types"].combine_chunks()
     parents = pc.list_parent_indices(column).to_numpy()
     masks = {}
@@ -64,13 +64,13 @@ def types(questions: pa.Table) -> dict[str, np.ndarray]:
 
 
 def within(split: np.ndarray, groups: dict[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
-    """The groups' rows inside a split, without groups that have none there."""
+    """Yield the part of each group inside a split; skip groups without questions there."""
     for name, group in groups.items():
         if np.any(split & group):
             yield name, split & group
 
 
 def passage_numbers(questions: pa.Table) -> np.ndarray:
-    """A number for each question's passage [questions]."""
+    """Number the passages; return the number of each question's passage [questions]."""
     numbers: np.ndarray = questions["passage_id"].combine_chunks().dictionary_encode().indices.to_numpy()
     return numbers

@@ -1,19 +1,21 @@
-"""What the trials of one variant answered on one benchmark."""
+"""Trials of one variant on one benchmark, with their predictions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from coattend.evaluation import answers, groups
+from coattend.evaluation import alignment, groups
+
+Trial = TypeVar("Trial", bound=Mapping[str, Any])
 
 
-def finished(trials: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Those that did not fail."""
-    return [one for one in trials if not one.get("failure")]
+def finished(trials: Iterable[Trial]) -> list[Trial]:
+    """Return the trials that did not fail."""
+    return [trial for trial in trials if not trial.get("failure")]
 
 
 def head_of(outcome: Mapping[str, Any]) -> str:
@@ -21,7 +23,7 @@ def head_of(outcome: Mapping[str, Any]) -> str:
 
     Records of early trials do not say it: theirs is called as its task.
     """
-    head: str = next((one["head"] for one in finished(outcome["trials"]) if "head" in one), outcome["task"])
+    head: str = next((trial["head"] for trial in finished(outcome["trials"]) if "head" in trial), outcome["task"])
     return head
 
 
@@ -33,22 +35,22 @@ def home_of(benchmark: str, outcomes: Iterable[Mapping[str, Any]]) -> tuple[str,
 
 def shared_subsets(benchmark: str, train_on: Iterable[Mapping[str, str | Sequence[str]]]) -> tuple[str, ...]:
     """The same, of what trainings name."""
-    given = (named.get(benchmark, ()) for named in train_on)
-    named = {(subsets,) if isinstance(subsets, str) else tuple(subsets) for subsets in given}
-    return named.pop() if len(named) == 1 else ()
+    subsets_by_training = (distinct.get(benchmark, ()) for distinct in train_on)
+    distinct = {(subsets,) if isinstance(subsets, str) else tuple(subsets) for subsets in subsets_by_training}
+    return distinct.pop() if len(distinct) == 1 else ()
 
 
-def asked_groups(asks: Sequence[str], home: Sequence[str]) -> tuple[str, ...]:
+def asked_groups(requested: Sequence[str], trained_on: Sequence[str]) -> tuple[str, ...]:
     """The groups of a benchmark's questions that a study asks about, each a question of its own.
 
     Args:
-        asks: The subsets that the study names.
-        home: Those that all of its variants were trained on, which it asks about where it names none and that is one.
+        requested: The subsets that the study names.
+        trained_on: The subsets that all of its variants were trained on; used if it names none and this is one.
 
     Returns:
         These subsets, or the group of all questions.
     """
-    return tuple(asks) or (tuple(home) if len(home) == 1 else (groups.EVERYTHING,))
+    return tuple(requested) or (tuple(trained_on) if len(trained_on) == 1 else (groups.EVERYTHING,))
 
 
 def side_by_side(findings: Mapping[str, Any], benchmark: str) -> dict[str, Mapping[str, Any]]:
@@ -62,9 +64,9 @@ def side_by_side(findings: Mapping[str, Any], benchmark: str) -> dict[str, Mappi
         Variant to trial; fewer than two where others have none that read whole questions.
     """
     first = {
-        name: whole[0]
+        name: complete[0]
         for name, trials in findings["trials"][benchmark].items()
-        if (whole := [one for one in finished(trials) if one["training"].get("reads", "all") == "all"])
+        if (complete := [trial for trial in finished(trials) if trial["training"].get("reads", "all") == "all"])
     }
     others = [name for name in first if name != findings["baseline"]]
     return {name: first[name] for name in (findings["baseline"], *others[-1:]) if name in first}
@@ -79,7 +81,7 @@ class Run:
         task: What it answers.
         head: What gives its scores.
         trials: What its finished trials came to.
-        asked: The benchmark's questions of this task that are scored.
+        questions: The benchmark's questions of this task that are scored.
         predictions: What the trials answered to them.
         group: What these questions are called: ``all``, or the subsets that alone are looked at.
     """
@@ -88,7 +90,7 @@ class Run:
     task: str
     head: str
     trials: Sequence[Mapping[str, Any]]
-    asked: pa.Table
+    questions: pa.Table
     predictions: pa.Table
     group: str = groups.EVERYTHING
 
@@ -107,22 +109,22 @@ class Run:
         trials = finished(outcome["trials"])
         if not trials:
             return None
-        asked, _ = groups.scored_questions(questions, outcome["task"])
+        scored, _ = groups.scored_questions(questions, outcome["task"])
         if subsets:
-            asked = asked.filter(pc.is_in(asked["subset"].cast(pa.string()), pa.array(subsets)))
+            scored = scored.filter(pc.is_in(scored["subset"].cast(pa.string()), pa.array(subsets)))
         group = ", ".join(subsets) or groups.EVERYTHING
-        about = (outcome["variant"], outcome["task"], head_of(outcome), trials)
-        return cls(*about, asked, predictions, group) if len(asked) else None
+        description = (outcome["variant"], outcome["task"], head_of(outcome), trials)
+        return cls(*description, scored, predictions, group) if len(scored) else None
 
     @property
     def ids(self) -> list[str]:
         """The ids of its trials."""
-        return [one["trial_id"] for one in self.trials]
+        return [trial["trial_id"] for trial in self.trials]
 
     @property
     def seeds(self) -> list[int]:
         """The seeds of its trials."""
-        return [one["seed"] for one in self.trials]
+        return [trial["seed"] for trial in self.trials]
 
     @property
     def seed_of(self) -> dict[str, int]:
@@ -130,20 +132,20 @@ class Run:
         return dict(zip(self.ids, self.seeds, strict=True))
 
     @cached_property
-    def marks(self) -> answers.Answers:
-        """The marks of its trials, as the questions stand in `asked`."""
-        return answers.align(self.predictions.select(answers.COLUMNS), self.asked["question_id"], self.ids)
+    def marks(self) -> alignment.Answers:
+        """The marks of its trials, as the questions stand in `questions`."""
+        return alignment.align(self.predictions.select(alignment.COLUMNS), self.questions["question_id"], self.ids)
 
-    def marks_by_seed(self) -> dict[int, answers.Answers]:
+    def marks_by_seed(self) -> dict[int, alignment.Answers]:
         """The same for each seed alone."""
         return {
-            seed: answers.Answers(**{name: values[place : place + 1] for name, values in vars(self.marks).items()})
-            for place, seed in enumerate(self.seeds)
+            seed: alignment.Answers(**{name: values[row : row + 1] for name, values in vars(self.marks).items()})
+            for row, seed in enumerate(self.seeds)
         }
 
     def texts(self) -> list[list[str | None]]:
-        """What each trial answered to each question [trials, questions], None where it did not."""
+        """Return each trial's answer to each question [trials, questions], None if it has none."""
         keys = (self.predictions[name].to_pylist() for name in ("trial_id", "question_id", "prediction"))
-        given = {(trial, question): text for trial, question, text in zip(*keys, strict=True)}
-        ids = self.asked["question_id"].to_pylist()
-        return [[given.get((trial, question)) for question in ids] for trial in self.ids]
+        text_of = {(trial, question): text for trial, question, text in zip(*keys, strict=True)}
+        ids = self.questions["question_id"].to_pylist()
+        return [[text_of.get((trial, question)) for question in ids] for trial in self.ids]

@@ -1,11 +1,11 @@
-"""Whether one reader is better than another on the same questions."""
+"""Significance tests for two readers on the same questions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from coattend.evaluation.intervals import LEVEL, resampled_means
+from coattend.evaluation.bootstrap import LEVEL, resampled_means
 
 RESAMPLES = 10_000
 _ROUNDING = 1e-9  # A resample whose means differ by less has no difference: it counts on both sides.
@@ -13,7 +13,7 @@ _ROUNDING = 1e-9  # A resample whose means differ by less has no difference: it 
 
 @dataclass(frozen=True)
 class Difference:
-    """How much better the first reader is than the second.
+    """Difference of two readers, first minus second.
 
     Attributes:
         mean: First minus second.
@@ -81,20 +81,20 @@ def paired_bootstraps(
 
     Args:
         pairs: The numbers of a first and of a second reader, [seeds, questions] each.
-        passages: As for `paired_bootstrap`; likewise the others.
+        passages: Passage of each question [questions]; questions of one passage are resampled together.
         resamples: How many times to draw.
         seed: Of the drawing.
     """
-    found = [Difference(float(first.mean() - second.mean()), None, None, None) for first, second in pairs]
+    estimates = [Difference(float(first.mean() - second.mean()), None, None, None) for first, second in pairs]
     if len(np.unique(passages)) < 2:
-        return found
+        return estimates
     for seeds in {(len(first), len(second)) for first, second in pairs}:
-        alike = [place for place, (first, second) in enumerate(pairs) if (len(first), len(second)) == seeds]
-        sides = [np.stack([pairs[place][side] for place in alike]) for side in (0, 1)]
+        alike = [index for index, (first, second) in enumerate(pairs) if (len(first), len(second)) == seeds]
+        sides = [np.stack([pairs[index][side] for index in alike]) for side in (0, 1)]
         better, worse = resampled_means(sides, passages, resamples=resamples, seed=seed)
-        for place, differences in zip(alike, better - worse, strict=True):
+        for index, differences in zip(alike, better - worse, strict=True):
             low, high = np.quantile(differences, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
             tail = 1 + min(np.sum(differences <= _ROUNDING), np.sum(differences >= -_ROUNDING))
             p = min(1.0, 2 * float(tail) / (resamples + 1))
-            found[place] = Difference(found[place].mean, float(low), float(high), p)
-    return found
+            estimates[index] = Difference(estimates[index].mean, float(low), float(high), p)
+    return estimates

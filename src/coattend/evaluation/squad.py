@@ -38,7 +38,7 @@ def normalise(text: str) -> str:
 
 
 def exact_match(prediction: str, gold: str) -> bool:
-    """Whether two answers are the same once normalised."""
+    """Return True if two answers are equal after normalisation."""
     return normalise(prediction) == normalise(gold)
 
 

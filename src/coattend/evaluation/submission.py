@@ -38,22 +38,22 @@ def files(
     """
     answers = {(row["seed"], row["question_id"]): row for row in predictions.to_pylist()}
     seeds = sorted({seed for seed, _ in answers})
-    for name, asked in _groups(questions):
+    for name, passage_of in _groups(questions):
         for seed in seeds:
-            given = {question: answers[seed, question] for question in asked if (seed, question) in answers}
-            if not given:
+            answer_of = {question: answers[seed, question] for question in passage_of if (seed, question) in answers}
+            if not answer_of:
                 continue
             if form == "recam":
-                _check_read(name, {source_of[passage] for passage in asked.values()}, rejected)
-                _check_answered(f"{name}, seed {seed}", asked, given)
-            text = _squad(asked, given) if form == "squad" else _recam(given)
+                _check_read(name, {source_of[passage] for passage in passage_of.values()}, rejected)
+                _check_answered(f"{name}, seed {seed}", passage_of, answer_of)
+            text = _squad(passage_of, answer_of) if form == "squad" else _recam(answer_of)
             yield f"{name}-seed{seed}.{'json' if form == 'squad' else 'csv'}", text
 
 
-def _check_answered(where: str, asked: Collection[str], given: Mapping[str, Answer]) -> None:
-    lacking = [question for question in asked if question not in given]
+def _check_answered(where: str, questions: Collection[str], answer_of: Mapping[str, Answer]) -> None:
+    lacking = [question for question in questions if question not in answer_of]
     if lacking:
-        problem = f"{len(lacking)} of {len(asked)} questions have no answer, the first is {lacking[0]}"
+        problem = f"{len(lacking)} of {len(questions)} questions have no answer, the first is {lacking[0]}"
         raise CoattendError(problem, where=where, cure="See the reader's rejected_questions")
 
 
@@ -77,15 +77,15 @@ def _groups(questions: pa.Table) -> Iterator[tuple[str, dict[str, str]]]:
     yield from groups.items()
 
 
-def _squad(asked: Collection[str], given: Mapping[str, Answer]) -> str:
+def _squad(questions: Collection[str], answer_of: Mapping[str, Answer]) -> str:
     # A question that is missing would leave the total of SQuAD 2.0's scorer: it counts as unanswered instead.
-    texts = {question: given[question]["prediction"] if question in given else "" for question in asked}
+    texts = {question: answer_of[question]["prediction"] if question in answer_of else "" for question in questions}
     return json.dumps(texts, ensure_ascii=False, indent=1) + "\n"
 
 
-def _recam(given: Mapping[str, Answer]) -> str:
+def _recam(answer_of: Mapping[str, Answer]) -> str:
     file = io.StringIO(newline="")
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["id", "label"])
-    writer.writerows((number, answer["label"]) for number, answer in enumerate(given.values()))
+    writer.writerows((number, answer["label"]) for number, answer in enumerate(answer_of.values()))
     return file.getvalue()

@@ -1,21 +1,20 @@
-"""Readers: an encoder, an interaction and a head. Nothing here imports torch before a reader is resolved or built."""
+"""Readers: an encoder, an interaction and a head. Nothing here imports torch before a reader is built."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coattend.readers.assembly import resolve
-from coattend.readers.capability import Capability, capabilities
+from coattend.readers.compatibility import Capability, capabilities
+from coattend.readers.composition import check_option, completed, default_of, option_names, resolve
 from coattend.readers.drawing import architecture
-from coattend.readers.options import check_option, completed, default_of, option_names
-from coattend.readers.parameter_table import parameter_table
-from coattend.readers.registry import NamedReader, encoder_of, fits, head_for, heads_of, names, task_of
-from coattend.readers.source_files import sources
+from coattend.readers.interfaces import NamedReader
+from coattend.readers.registry import encoder_of, fits, head_for, heads_of, names, task_of
+from coattend.readers.source_code import code_digest, sources
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
 
-    from coattend.readers.encoders.words import Words
+    from coattend.readers.encoders.word_embeddings import Words
     from coattend.readers.reader import Reader
 
 __all__ = [
@@ -25,6 +24,7 @@ __all__ = [
     "build",
     "capabilities",
     "check_option",
+    "code_digest",
     "completed",
     "default_of",
     "encoder_of",
@@ -33,7 +33,6 @@ __all__ = [
     "heads_of",
     "names",
     "option_names",
-    "parameter_table",
     "resolve",
     "sources",
     "task_of",
@@ -52,13 +51,13 @@ def build(
     Args:
         name: A name out of `names`, or an encoder and an interaction, such as ``"recurrent+coattention"``.
         encoder: ``"embedded"`` (MiniLM), a folder, a Hugging Face name, or, for random weights, a configuration of
-            ``transformers`` or what its ``to_dict`` returned. A recurrent reader takes its `Words`; given one of the
-            others, it reads that encoder's word pieces, with its input embeddings as their vectors.
-        head: ``"options"``, ``"span"`` ...; None takes the reader's own.
+            ``transformers`` or the result of its ``to_dict``. A recurrent reader takes `Words`; with one of the others
+            it reads that encoder's subwords, with its input embeddings as their vectors.
+        head: ``"options"``, ``"span"`` ...; None takes the reader's default.
         overrides: Options that differ from the reader's defaults.
 
     Raises:
-        CoattendError: If a name or a value is wrong, the parts do not fit together, or the encoder cannot be had.
+        CoattendError: If a name or a value is wrong, the parts do not fit together, or the encoder is not available.
     """
     from coattend.readers.reader import Reader
 

@@ -1,11 +1,11 @@
-"""A reader's architecture as a picture."""
+"""A reader's architecture as a Mermaid flowchart."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from coattend.readers import registry
-from coattend.readers.assembly import Assembly, fitting, resolve
-from coattend.readers.parts import Configs, PartConfig
+from coattend.readers.composition import Composition, Configs, compose_fitting, resolve
+from coattend.readers.interfaces import PartConfig
 
 _FEATURES = {
     "character_width": "character n-grams",
@@ -13,15 +13,15 @@ _FEATURES = {
     "hidden_tag_embedding": "POS tags",
     "context": "context vectors",
 }
-"""Options of encoders that ask for more of a token than what it is."""
+"""Options of encoders that add features to a token."""
 
 
 def architecture(name: str, head: str | None = None, **overrides: Any) -> str:
-    """Draw a reader, from what its parts fill and need.
+    """Draw a reader, from the fields that its parts fill and need.
 
     Args:
         name: A name out of `coattend.readers.names`.
-        head: None takes the reader's own.
+        head: None takes the reader's default.
         overrides: Options that differ from the reader's defaults.
 
     Returns:
@@ -30,42 +30,43 @@ def architecture(name: str, head: str | None = None, **overrides: Any) -> str:
     Raises:
         CoattendError: If a name or a value is wrong, or the parts do not fit together.
     """
-    parts = fitting(name, head, resolve(name, head, **overrides))
-    return "\n".join(["flowchart TD", *(f"    {line}" for line in _lines(parts))])
+    composition = compose_fitting(name, head, resolve(name, head, **overrides))
+    return "\n".join(["flowchart TD", *(f"    {line}" for line in _lines(composition))])
 
 
-def _lines(parts: Assembly) -> Iterator[str]:
-    encoded = parts.configs.encoder.fills()
-    task = registry.task_of(parts.head)
-    yield f'tokens(["{_read(parts)}"]) --> encoder'
-    for role, part, config in zip(Configs._fields, parts.classes, parts.configs, strict=True):
-        yield f'{role}["{_label(part, config)}"]'
+def _lines(composition: Composition) -> Iterator[str]:
+    encoder_fields = composition.configs.encoder.fills()
+    task = registry.task_of(composition.head)
+    # Nodes: tokens, the three parts with their options, and the answer.
+    yield f'tokens(["{_input_label(composition)}"]) --> encoder'
+    for role, part, config in zip(Configs._fields, composition.classes, composition.configs, strict=True):
+        yield f'{role}["{_part_label(part, config)}"]'
     yield f'answer(["{task}"])'
-    # What an interaction passes on as it is comes from the encoder, through it.
-    for stream in sorted(encoded & ({"passage", "question"} | parts.needed)):
-        yield f"encoder -->|{stream}| interaction"
-    for field in sorted(parts.needed):
+    # Edges: fields that an interaction passes on unchanged come from the encoder, through it.
+    for field in sorted(encoder_fields & ({"passage", "question"} | composition.required_fields)):
+        yield f"encoder -->|{field}| interaction"
+    for field in sorted(composition.required_fields):
         yield f"interaction -->|{field}| head"
     yield "head --> answer"
 
 
-def _read(parts: Assembly) -> str:
-    """What the encoder is given of a text."""
-    config = parts.configs.encoder.model_dump()
-    asked_for = [what for option, what in _FEATURES.items() if config.get(option)]
-    tokens = "words" if registry.encoder_of(parts.reader) == "recurrent" else "subword tokens"
-    return ", ".join(dict.fromkeys([tokens, *asked_for]))
+def _input_label(composition: Composition) -> str:
+    """List the features that the encoder reads."""
+    options = composition.configs.encoder.model_dump()
+    features = [feature for option, feature in _FEATURES.items() if options.get(option)]
+    tokens = "words" if registry.encoder_of(composition.reader) == "recurrent" else "subword tokens"
+    return ", ".join(dict.fromkeys([tokens, *features]))
 
 
-def _label(part: type, config: PartConfig) -> str:
+def _part_label(part: type, config: PartConfig) -> str:
     options = config.model_dump(exclude_none=True).items()
-    shown = (f"{name.replace('_', ' ')}: {_shown(value)}" for name, value in options)
-    return "<br/>".join([_words(part.__name__), *shown])
+    lines = (f"{name.replace('_', ' ')}: {_format(value)}" for name, value in options)
+    return "<br/>".join([_spaced(part.__name__), *lines])
 
 
-def _words(name: str) -> str:
-    return "".join(f" {letter}" if letter.isupper() else letter for letter in name).strip()
+def _spaced(class_name: str) -> str:
+    return "".join(f" {letter}" if letter.isupper() else letter for letter in class_name).strip()
 
 
-def _shown(value: Any) -> str:
+def _format(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,7 +1,7 @@
-"""How the maps of each interaction are read: whose tokens their numbers lie on, and who looks.
+"""Legend of the interactions' attention maps: which tokens attend, and to which tokens their numbers refer.
 
-It stands apart from the interactions because their code is part of every trial's id, and what a page says about a map
-is no reason to train again. An interaction of another package says the same in its own attribute ``legend``.
+It is separate from the interactions because their code is part of every trial's id, and the description of a map on a
+page is no reason to train again. An interaction of another package describes its maps in its own attribute ``legend``.
 """
 
 from collections.abc import Mapping
@@ -15,14 +15,14 @@ STREAMS = ("passage", "question", "asked", "option")
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How a map is read.
+class MapSpec:
+    """Layout of a map.
 
     Attributes:
-        axes: What its axes behind S are: at most one that is counted, such as turns or heads, and one or two streams.
-        on: The stream whose tokens are looked at; None: the last axis.
-        kind: ``share``: what is seen of that stream adds up to one. ``score``: each token has one of its own, from 0 to
-            1. ``product``: any number, of which a softmax over that stream makes shares.
+        axes: Its axes behind S: at most one that is counted, such as turns or heads, and one or two streams.
+        on: The stream whose tokens are attended to; None: the last axis.
+        kind: ``share``: the numbers over that stream sum to one. ``score``: each token has a score of its own, from 0
+            to 1. ``product``: any number; a softmax over that stream turns them into shares.
     """
 
     axes: tuple[str, ...]
@@ -31,75 +31,76 @@ class Reading:
 
     @property
     def seen(self) -> str:
-        """The stream whose tokens have the numbers."""
+        """The stream whose tokens are attended to."""
         return self.on or self.axes[-1]
 
     @property
     def by(self) -> str | None:
-        """The stream whose tokens look; None where it is none of them in particular."""
+        """The stream whose tokens attend; None if the map has no axis for them."""
         return next((axis for axis in self.axes if axis in STREAMS and axis != self.seen), None)
 
     @property
     def level(self) -> str | None:
-        """What there are several of: turns, heads, layers or hops."""
+        """The counted axis: turns, heads, layers or hops; None without one."""
         return next((axis for axis in self.axes if axis not in STREAMS), None)
 
 
-Legend = Mapping[str, Reading]
+Legend = Mapping[str, MapSpec]
 
 _BOTH_WAYS = {
-    "passage_attention": Reading(("head", "passage", "question")),
-    "question_attention": Reading(("head", "question", "passage")),
+    "passage_attention": MapSpec(("head", "passage", "question")),
+    "question_attention": MapSpec(("head", "question", "passage")),
 }
-_OF_TOKENS = {"attention": Reading(("passage",))}
+_OF_TOKENS = {"attention": MapSpec(("passage",))}
 _SIDES = {"passage": "passage", "question": "asked", "option": "option"}
-_MASS = {"token_mass": Reading(("passage",))}
+_MASS = {"token_mass": MapSpec(("passage",))}
 
 LEGENDS: dict[str, Legend] = {
     "iterative_co_attention": {
-        "passage_scores": Reading(("turn", "passage"), kind="score"),
-        "question_scores": Reading(("turn", "question"), kind="score"),
-        "passage_attention": Reading(("passage",), kind="score"),
-        "question_attention": Reading(("question",), kind="score"),
+        "passage_scores": MapSpec(("turn", "passage"), kind="score"),
+        "question_scores": MapSpec(("turn", "question"), kind="score"),
+        "passage_attention": MapSpec(("passage",), kind="score"),
+        "question_attention": MapSpec(("question",), kind="score"),
     },
     "dual_multi_head": _BOTH_WAYS,
     "multi_head_block": _BOTH_WAYS,
     "sequential_multi_head": _BOTH_WAYS,
-    "soft_attention": {"question_attention": Reading(("question", "passage"))},
+    "soft_attention": {"question_attention": MapSpec(("question", "passage"))},
     "bidaf": {
-        "passage_attention": Reading(("passage", "question")),
-        "question_attention": Reading(("whole", "passage")),
+        "passage_attention": MapSpec(("passage", "question")),
+        "question_attention": MapSpec(("whole", "passage")),
     },
     "dcmn": {
-        f"{one}_{other}_attention": Reading((_SIDES[one], _SIDES[other])) for one, other in permutations(_SIDES, 2)
+        f"{source}_{target}_attention": MapSpec((_SIDES[source], _SIDES[target]))
+        for source, target in permutations(_SIDES, 2)
     },
     "attention_sum": _OF_TOKENS,
     "attentive": _OF_TOKENS,
     "bilinear": _OF_TOKENS,
-    "consensus_attention": _MASS | {"attention": Reading(("passage", "question"), on="passage")},
+    "consensus_attention": _MASS | {"attention": MapSpec(("passage", "question"), on="passage")},
     "attention_over_attention": _MASS
     | {
-        "matching": Reading(("passage", "question"), on="passage", kind="product"),
-        "question_worth": Reading(("question",)),
+        "matching": MapSpec(("passage", "question"), on="passage", kind="product"),
+        "question_worth": MapSpec(("question",)),
     },
-    "gated": _MASS | {"attention": Reading(("hop", "passage", "question"))},
+    "gated": _MASS | {"attention": MapSpec(("hop", "passage", "question"))},
     "coattention": {
-        "sees_question": Reading(("passage", "question")),
-        "sees_passage": Reading(("passage", "question"), on="passage"),
+        "sees_question": MapSpec(("passage", "question")),
+        "sees_passage": MapSpec(("passage", "question"), on="passage"),
     },
     "deep_residual_coattention": {
-        "sees_question": Reading(("layer", "passage", "question")),
-        "sees_passage": Reading(("layer", "passage", "question"), on="passage"),
+        "sees_question": MapSpec(("layer", "passage", "question")),
+        "sees_passage": MapSpec(("layer", "passage", "question"), on="passage"),
     },
 }
-"""Name of an interaction to how its maps are read; ``token_mass`` is the field of `Attended` of that name."""
+"""Maps of each interaction; ``token_mass`` is the field of `Attended` of that name."""
 
 
 def legend_of(interaction: nn.Module) -> Legend:
-    """How an interaction's maps are read; empty where nobody says.
+    """Return the legend of an interaction's maps; empty if there is none.
 
     Args:
-        interaction: That of a reader.
+        interaction: The interaction of a reader.
     """
-    own = type(interaction).__module__.rpartition(".")[2]
-    return getattr(interaction, "legend", None) or LEGENDS.get(own, {})
+    module = type(interaction).__module__.rpartition(".")[2]
+    return getattr(interaction, "legend", None) or LEGENDS.get(module, {})

@@ -1,4 +1,4 @@
-"""A reader: an encoder, an interaction and a head."""
+"""A reader as a torch module: an encoder, an interaction and a head."""
 
 import json
 from collections.abc import Mapping
@@ -11,29 +11,29 @@ from safetensors.torch import load_model, save_model
 from torch import Tensor, nn
 
 from coattend.errors import CoattendError
-from coattend.readers.assembly import fitting
-from coattend.readers.attended import Attended
 from coattend.readers.batch import Batch
-from coattend.readers.parts import Encoder, Head, Interaction
+from coattend.readers.composition import compose_fitting
+from coattend.readers.interfaces import Attended, Encoder, Head, Interaction
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
 
-    from coattend.readers.encoders.words import Words
+    from coattend.readers.encoders.word_embeddings import Words
 
 WEIGHTS, DESCRIPTION = "model.safetensors", "reader.json"
+"""Files of a saved reader."""
 
 
 @dataclass(kw_only=True)
 class ReaderOutput:
-    """What a reader returns.
+    """Output of a reader.
 
     Attributes:
-        attended: What its interaction made of passage and question.
+        attended: Output of its interaction.
         loss: Mean over the batch, a scalar; None if the batch has no answers.
         scores: Score of each option or candidate [B, C]; -inf where a question has fewer.
-        start: Score of each token as the first of the answer [S, P]; position 0 (CLS) stands for no answer, other
-            places where no answer may lie are -inf.
+        start: Score of each token as the first of the answer [S, P]; position 0 (CLS) stands for "no answer", other
+            tokens that no answer may contain are -inf.
         end: Score of each token as the last of the answer [S, P], likewise.
         word_mass: Probability of each distinct word of the passage [B, P], by its number in the batch's word groups.
     """
@@ -48,7 +48,7 @@ class ReaderOutput:
 
 @dataclass  # Not frozen: transformers.Trainer notes its own settings on a model's `config`.
 class ReaderConfig:
-    """What a reader is, but for its weights.
+    """Description of a reader, from which it can be built without its weights.
 
     Attributes:
         reader: Name in the registry.
@@ -63,18 +63,18 @@ class ReaderConfig:
     encoder: dict[str, Any]
 
     def describe(self) -> dict[str, Any]:
-        """The same as JSON values."""
+        """Return its fields as JSON values."""
         return asdict(self)
 
 
 class Reader(nn.Module):
-    """Reads questions about passages; usually made by `coattend.readers.build`.
+    """A model that answers questions about passages; usually built by `coattend.readers.build`.
 
     Args:
         encoder: From a batch to `Encoded`.
         interaction: From `Encoded` to `Attended`.
         head: From `Attended` and the batch to the output.
-        config: What it is.
+        config: Its description.
     """
 
     def __init__(self, *, encoder: Encoder, interaction: Interaction, head: Head, config: ReaderConfig) -> None:
@@ -92,15 +92,18 @@ class Reader(nn.Module):
         **overrides: Any,
     ) -> "Reader":
         """Build a reader as `coattend.readers.build` does."""
-        parts = fitting(name, head, overrides)
-        classes, configs = parts.classes, parts.configs
-        encoding = classes.encoder(configs.encoder, encoder, summary=parts.encoder_sums_up)
-        attended = replace(encoding.shape, hidden_size=configs.interaction.width(encoding.shape))
+        # Names, values and fit are checked before any weight is allocated.
+        composition = compose_fitting(name, head, overrides)
+        classes, configs = composition.classes, composition.configs
+        encoder_module = classes.encoder(configs.encoder, encoder, summary=composition.encoder_summarises)
+        encoder_shape = encoder_module.shape
+        # The head sees the width of the interaction's output instead of the encoder's.
+        head_shape = replace(encoder_shape, hidden_size=configs.interaction.width(encoder_shape))
         return cls(
-            encoder=encoding,
-            interaction=classes.interaction(configs.interaction, encoding.shape),
-            head=classes.head(configs.head, attended, parts.given),
-            config=ReaderConfig(name, parts.head, parts.options, encoding.describe()),
+            encoder=encoder_module,
+            interaction=classes.interaction(configs.interaction, encoder_shape),
+            head=classes.head(configs.head, head_shape, composition.provided_fields),
+            config=ReaderConfig(name, composition.head, composition.options, encoder_module.describe()),
         ).eval()
 
     def forward(self, batch: Batch) -> ReaderOutput:
@@ -119,24 +122,24 @@ class Reader(nn.Module):
         """
         return self.head(self.interaction(self.encoder(batch)), batch)
 
-    def readings(self) -> dict[str, float]:
-        """What its head has learned that a curve should show, by name; the uncertainties of the mixed objective."""
-        readings: dict[str, float] = getattr(self.head, "readings", dict)()
-        return readings
+    def extra_metrics(self) -> dict[str, float]:
+        """Return values of its head for training curves, by name; the uncertainties of the mixed objective."""
+        metrics: dict[str, float] = getattr(self.head, "extra_metrics", dict)()
+        return metrics
 
     def keep_maps(self, keep: bool = True) -> None:
-        """Ask for attention maps, which are not held otherwise: find them in ``output.attended.maps``.
+        """Keep attention maps, which are not stored otherwise, in ``output.attended.maps``.
 
-        Which there are, the docstring of the reader's interaction says. There are none where no attention is computed:
-        with the interaction ``none``, with no turn, or with one of your own that does not heed its ``keep_maps``.
+        The docstring of the reader's interaction lists them. There are none if no attention is computed: with the
+        interaction ``none``, without turns, or with an interaction that ignores its ``keep_maps``.
 
         Args:
-            keep: Whether they are wanted from now on.
+            keep: Whether maps are kept from now on.
         """
         self.interaction.keep_maps = keep
 
     def save(self, folder: Path | str) -> None:
-        """Write ``model.safetensors`` and ``reader.json``. Weights that are shared are written once."""
+        """Write ``model.safetensors`` and ``reader.json``. Shared weights are written once."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         save_model(self, str(folder / WEIGHTS))
@@ -144,18 +147,19 @@ class Reader(nn.Module):
 
     @classmethod
     def load(cls, folder: Path | str) -> "Reader":
-        """Read what `save` wrote. Nothing else is needed: neither the encoder's own files nor a network.
+        """Load a saved reader from its folder alone: neither the encoder's own files nor a network are needed.
 
         Raises:
-            CoattendError: If the folder holds no reader, or one that this version cannot build.
+            CoattendError: If the folder contains no reader, or a reader that this version cannot build.
         """
         folder = Path(folder)
+        # First the architecture with random weights, then the saved ones.
         try:
-            described = ReaderConfig(**json.loads((folder / DESCRIPTION).read_text()))
+            config = ReaderConfig(**json.loads((folder / DESCRIPTION).read_text()))
         except (OSError, ValueError, TypeError) as error:
             problem = f"holds no reader ({error})" if folder.is_dir() else "there is no such folder"
             raise CoattendError(problem, where=str(folder)) from None
-        reader = cls.build(described.reader, encoder=described.encoder, head=described.head, **described.options)
+        reader = cls.build(config.reader, encoder=config.encoder, head=config.head, **config.options)
         try:
             load_model(reader, str(folder / WEIGHTS))
         except (OSError, RuntimeError, SafetensorError) as error:

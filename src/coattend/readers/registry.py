@@ -1,196 +1,179 @@
-"""Readers and their parts by name, known from files alone.
+"""Readers and their parts by name.
 
-Beside the named readers there is one for every encoder and interaction, ``recurrent+coattention``, with every head.
+Besides the named readers of the zoo and of other packages there is a reader for every encoder and interaction,
+``recurrent+coattention``, with every head. Names, heads and options are known without torch. Exceptions are readers of
+other packages, and a new file of ``readers/interactions`` that ``configs.py`` does not list yet and that declares a
+``READER`` of its own: their names are known at once, and their modules are imported when more is needed.
 """
 
 import importlib
-import importlib.util
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from coattend.errors import CoattendError, did_you_mean
-from coattend.readers import declared
+from coattend.readers.encoders.configs import CONFIGS as ENCODERS
+from coattend.readers.heads.configs import CONFIGS as HEADS
+from coattend.readers.interactions.configs import CONFIGS as INTERACTIONS
+from coattend.readers.interfaces import HeadConfig, NamedReader, PartConfig
+from coattend.readers.zoo import ZOO
+
+__all__ = ["JOIN", "NamedReader", "names"]
 
 ENTRY_POINTS = "coattend.readers"
 """Group in which other packages name modules with readers."""
 
 JOIN = "+"
-"""Stands between encoder and interaction in the name of a reader that has no other."""
+"""Joins encoder and interaction in the name of a reader that has no name of its own."""
 
+Role = Literal["encoder", "interaction", "head"]
+
+_CONFIGS: Mapping[Role, Mapping[str, type[PartConfig]]] = {
+    "encoder": ENCODERS,
+    "interaction": INTERACTIONS,
+    "head": HEADS,
+}
 _FOLDER = Path(__file__).parent
 
 
-@dataclass(frozen=True, kw_only=True)
-class NamedReader:
-    """A reader that has a name: which parts it is made of and how they are set.
-
-    A module in ``readers/named``, or one that an entry point of the group ``coattend.readers`` names, assigns it to
-    ``READER``.
-
-    Attributes:
-        title: Name as the literature writes it.
-        paper: Where it comes from.
-        encoder: Module of ``readers/encoders``.
-        interaction: Module of ``readers/interactions``, or a class like those there, defined beside the reader.
-        heads: Modules of ``readers/heads`` that it may be built with, its own first. Written out, not computed, as it
-            is read without running the module.
-        defaults: Options that differ from the parts' own defaults.
-    """
-
-    title: str
-    paper: str = ""
-    encoder: str = "transformer"
-    interaction: str | type = "none"
-    heads: tuple[str, ...] = ("options",)
-    defaults: Mapping[str, Any] = field(default_factory=dict)
-
-
 def names() -> list[str]:
-    """Names of all readers, sorted."""
-    return sorted(_modules())
+    """Return the names of all readers, sorted."""
+    return sorted({*ZOO, *_declaring_modules()})
 
 
 def find(name: str) -> NamedReader:
-    """A reader's declaration; this imports its module.
+    """Return a reader's declaration; a module that declares a single reader is imported.
 
     Raises:
-        CoattendError: If there is no such reader, or its module declares none.
+        CoattendError: If there is no such reader, or its module cannot be imported or declares none.
     """
+    # A joined name may take any head; whether it fits is checked when the reader is composed.
     if JOIN in name:
-        encoder, interaction = _joined(name)
+        encoder, interaction = _split(name)
         return NamedReader(title=name, encoder=encoder, interaction=interaction, heads=tuple(heads()))
-    module = _module(name)
-    reader = getattr(importlib.import_module(module), "READER", None)
+    if name in ZOO:
+        return ZOO[name]
+    module = _declaring_module(name)
+    reader = getattr(_import(module), "READER", None)
     if not isinstance(reader, NamedReader):
-        raise CoattendError("assigns no NamedReader to READER", where=module)
+        raise CoattendError(
+            "assigns no NamedReader to READER",
+            where=module,
+            cure="End the module with READER = NamedReader(...), or list an interaction's options in configs.py",
+        )
     return reader
 
 
+def module_of(name: str) -> str:
+    """Return the name of the module that declares a reader: the zoo, an interaction, or a module of another package.
+
+    Raises:
+        CoattendError: If there is no such reader.
+    """
+    if JOIN in name:
+        return f"{__package__}.interactions.{_split(name)[1]}"
+    return f"{__package__}.zoo" if name in ZOO else _declaring_module(name)
+
+
 def file_of(name: str) -> Path:
-    """The file that declares a reader.
+    """Return the file that declares a reader.
 
     Raises:
         CoattendError: If there is no such reader, or its module is missing.
     """
-    if JOIN in name:
-        return _FOLDER / "interactions" / f"{_joined(name)[1]}.py"
-    module = _module(name)
-    file = _file_of_module(module)
-    if file is None:
-        raise CoattendError(f"the reader {name!r} names a module that is missing", where=module)
-    return file
-
-
-@cache
-def _file_of_module(module: str) -> Path | None:
+    module = module_of(name)
     try:
-        found = importlib.util.find_spec(module)
+        spec = find_spec(module)
     except ModuleNotFoundError:
-        return None
-    return None if found is None or found.origin is None else Path(found.origin)
+        spec = None
+    if spec is None or spec.origin is None:
+        raise CoattendError(f"the reader {name!r} names a module that is missing", where=module)
+    return Path(spec.origin)
 
 
 def encoders() -> list[str]:
-    """Names of all encoders, sorted."""
-    return list(_parts("encoders"))
+    """Return the names of all encoders, sorted."""
+    return sorted(ENCODERS)
 
 
 def interactions() -> list[str]:
-    """Names of all interactions, sorted."""
-    return list(_parts("interactions"))
+    """Return the names of all interactions, sorted."""
+    return sorted({*INTERACTIONS, *_unlisted_interactions()})
 
 
 def heads() -> list[str]:
-    """Names of all heads, sorted."""
-    return list(_parts("heads"))
+    """Return the names of all heads, sorted."""
+    return sorted(HEADS)
 
 
 def heads_of(name: str) -> tuple[str, ...]:
-    """The heads that a reader may be built with, its own first.
+    """Return the heads that a reader may be built with, the default first.
 
     Raises:
         CoattendError: If there is no such reader.
     """
-    if JOIN in name:
-        _joined(name)
-        return tuple(heads())
-    return tuple(declared.keyword(file_of(name), "READER", "heads") or NamedReader.heads)
+    return tuple(find(name).heads)
 
 
 def encoder_of(name: str) -> str:
-    """The encoder that a reader has: a module of ``readers/encoders``.
+    """Return the encoder of a reader: a module of ``readers/encoders``.
 
     Raises:
         CoattendError: If there is no such reader.
     """
-    if JOIN in name:
-        return _joined(name)[0]
-    encoder: str = declared.keyword(file_of(name), "READER", "encoder") or NamedReader.encoder
-    return encoder
-
-
-def part_files(name: str, heads: Sequence[str]) -> list[Path]:
-    """The files that define a reader's encoder, its interaction, which may stand beside the reader, and some heads.
-
-    Raises:
-        CoattendError: If there is no such reader.
-    """
-    encoder, interaction = _FOLDER / "encoders" / f"{encoder_of(name)}.py", _interaction_file(name)
-    return [encoder, interaction, *(_FOLDER / "heads" / f"{head}.py" for head in heads)]
+    return find(name).encoder
 
 
 def task_of(head: str) -> str:
-    """The task that a head answers: ``options``, ``span`` or ``word``.
+    """Return the task that a head answers: ``options``, ``span`` or ``word``.
 
     Raises:
         CoattendError: If there is no such head.
     """
-    if head not in heads():
-        raise CoattendError(f"there is no head {head!r}", cure=suggest(head, heads()))
-    task: str = declared.constant(_FOLDER / "heads" / f"{head}.py", "TASK")
-    return task
+    config = part_config("head", head)
+    assert issubclass(config, HeadConfig)
+    return config.task
 
 
-def own_head(name: str, head: str | None = None) -> str:
-    """The head asked for, or the reader's first.
+def select_head(name: str, head: str | None = None) -> str:
+    """Return the requested head, or the reader's default.
 
     Raises:
         CoattendError: If there is no such reader, or it cannot be built with that head.
     """
-    known = heads_of(name)
+    candidates = heads_of(name)
     if head is None:
-        return known[0]
-    if head not in known:
-        raise CoattendError(f"the reader {name!r} has no head {head!r}", cure=suggest(head, known))
+        return candidates[0]
+    if head not in candidates:
+        raise CoattendError(f"the reader {name!r} has no head {head!r}", cure=suggest(head, candidates))
     return head
 
 
 def fits(name: str, tasks: Sequence[str], head: str | None = None) -> bool:
-    """Whether a reader can answer one of the tasks, with the given head or with any of its own.
+    """Tell whether a reader can answer one of the tasks, with the requested head or with any of its own.
 
     Raises:
         CoattendError: If there is no such reader, or it cannot be built with that head.
     """
-    candidates = heads_of(name) if head is None else (own_head(name, head),)
+    candidates = heads_of(name) if head is None else (select_head(name, head),)
     return any(task_of(candidate) in tasks for candidate in candidates)
 
 
 def head_for(name: str, tasks: Sequence[str], head: str | None = None) -> str:
-    """The head with which a reader answers a benchmark.
+    """Return the head with which a reader answers a benchmark.
 
     Args:
         name: The reader.
-        tasks: What the benchmark asks for.
-        head: The head to take; None takes the reader's first that answers one of the tasks.
+        tasks: The benchmark's tasks.
+        head: The requested head; None takes the reader's first that answers one of the tasks.
 
     Raises:
         CoattendError: If there is none.
     """
-    candidates = heads_of(name) if head is None else (own_head(name, head),)
+    candidates = heads_of(name) if head is None else (select_head(name, head),)
     for candidate in candidates:
         if task_of(candidate) in tasks:
             return candidate
@@ -200,48 +183,90 @@ def head_for(name: str, tasks: Sequence[str], head: str | None = None) -> str:
     )
 
 
-def suggest(word: str, known: Sequence[str]) -> str:
-    """The nearest known name and all of them, as the cure of an error."""
-    nearest, everything = did_you_mean(word, list(known)), f"Known: {', '.join(sorted(known))}"
+def part_config(role: Role, part: str | type) -> type[PartConfig]:
+    """Return the class of a part's options; torch is imported only for parts that ``configs.py`` does not list.
+
+    Args:
+        role: Which part of a reader.
+        part: Its name, class, or reference ``"package.module:Class"``.
+
+    Raises:
+        CoattendError: If there is no such part.
+    """
+    if isinstance(part, str) and part in _CONFIGS[role]:
+        return _CONFIGS[role][part]
+    config: type[PartConfig] = part_class(role, part).Config
+    return config
+
+
+def part_class(role: Role, part: str | type) -> Any:
+    """Import the class of a part.
+
+    Args:
+        role: Which part of a reader.
+        part: Its name, class, or reference ``"package.module:Class"``.
+
+    Raises:
+        CoattendError: If there is no such part.
+    """
+    if isinstance(part, type):
+        return part
+    # Only a declaration in code refers to an interaction of another package: `head` may come from a user's file.
+    module, _, class_name = part.partition(":") if role == "interaction" else (part, "", "")
+    if not class_name:
+        choices = {"encoder": encoders(), "interaction": interactions(), "head": heads()}[role]
+        if part not in choices:
+            raise CoattendError(f"there is no {role} {part!r}", cure=suggest(part, choices))
+        module = f"{__package__}.{role}s.{part}"
+        if role == "interaction" and part not in INTERACTIONS:
+            return part_class(role, find(part).interaction)
+        class_name = "PART"
+    part_type = getattr(_import(module), class_name, None)
+    if part_type is None:
+        raise CoattendError(f"defines no {class_name}", where=module)
+    return part_type
+
+
+def suggest(word: str, choices: Sequence[str]) -> str:
+    """Return the nearest right name and all right names, as the cure of an error."""
+    nearest, everything = did_you_mean(word, list(choices)), f"Known: {', '.join(sorted(choices))}"
     return everything if nearest == everything else f"{nearest} {everything}"
 
 
-def _interaction_file(name: str) -> Path:
-    """The file that defines a reader's interaction: a part's, or the reader's own where it stands beside it."""
-    file = file_of(name)
-    if JOIN in name or declared.is_named(file, "READER", "interaction"):
-        return file
-    interaction = declared.keyword(file, "READER", "interaction") or NamedReader.interaction
-    return _FOLDER / "interactions" / f"{interaction}.py"
-
-
-def _joined(name: str) -> tuple[str, str]:
-    """Encoder and interaction of a reader that is named by them."""
+def _split(name: str) -> tuple[str, str]:
+    """Split a joined name into encoder and interaction."""
     encoder, _, interaction = name.partition(JOIN)
-    for kind, part, known in (("encoder", encoder, encoders()), ("interaction", interaction, interactions())):
-        if part not in known:
-            raise CoattendError(f"there is no {kind} {part!r}", where=f"reader {name!r}", cure=suggest(part, known))
+    for role, part, choices in (("encoder", encoder, encoders()), ("interaction", interaction, interactions())):
+        if part not in choices:
+            raise CoattendError(f"there is no {role} {part!r}", where=f"reader {name!r}", cure=suggest(part, choices))
     return encoder, interaction
 
 
 @cache
-def _parts(kind: str) -> tuple[str, ...]:
-    return tuple(sorted(path.stem for path in (_FOLDER / kind).glob("*.py") if declared.assigns(path, "PART")))
-
-
-def _module(name: str) -> str:
-    modules = _modules()
-    if name not in modules:
-        raise CoattendError(f"there is no reader {name!r}", cure=suggest(name, list(modules)))
-    return modules[name]
+def _unlisted_interactions() -> frozenset[str]:
+    """Return the files of ``readers/interactions`` that its ``configs.py`` does not list."""
+    files = {path.stem for path in (_FOLDER / "interactions").glob("*.py")}
+    return frozenset(files - INTERACTIONS.keys() - {"__init__", "configs"})
 
 
 @cache
-def _modules() -> dict[str, str]:
-    own = (path.stem for path in (_FOLDER / "named").glob("*.py") if not path.stem.startswith("_"))
-    return {**_of_other_packages(), **{name: f"{__package__}.named.{name}" for name in own}}
+def _declaring_modules() -> dict[str, str]:
+    """Return the modules that declare one reader each; a reader of this package takes precedence over another's."""
+    # Entry points are read from the packages' metadata: nothing is imported here.
+    plugins = {entry.name: entry.module for entry in entry_points(group=ENTRY_POINTS)}
+    return plugins | {name: f"{__package__}.interactions.{name}" for name in _unlisted_interactions()}
 
 
-@cache
-def _of_other_packages() -> dict[str, str]:
-    return {entry.name: entry.module for entry in entry_points(group=ENTRY_POINTS)}
+def _declaring_module(name: str) -> str:
+    if name not in _declaring_modules():
+        raise CoattendError(f"there is no reader {name!r}", cure=suggest(name, names()))
+    return _declaring_modules()[name]
+
+
+def _import(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except SyntaxError as error:
+        raise CoattendError(f"is no Python: {error}", where=module) from None
+    except ImportError as error:
+        raise CoattendError(f"cannot be imported: {error}", where=module) from error

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 from pydantic import ValidationError
 
+from coattend.config import DemoParameters
 from coattend.errors import CoattendError
-from coattend.parameters import DemoParameters
 
 
 @click.command()
@@ -21,11 +21,12 @@ def main(model: str | None, env: str | None, host: str | None, port: int | None)
 
     folder = Path.cwd()
     bootstrap_project(folder)
-    with KedroSession.create(project_path=folder, env=env) as session:
+    session = KedroSession.create(project_path=folder, env=env)
+    with session:
         context = session.load_context()
-        given = {name: value for name, value in {"host": host, "port": port}.items() if value is not None}
+        address = {name: value for name, value in {"host": host, "port": port}.items() if value is not None}
         try:
-            demo = DemoParameters.model_validate(context.params["demo"] | given)
+            demo = DemoParameters.model_validate(context.params["demo"] | address)
         except ValidationError as error:
             raise CoattendError(str(error), where="demo", cure="See conf/base/parameters/demo.yml") from None
         trials, store = (context.catalog.load(name) for name in ("trials", "mlflow_store"))
@@ -36,15 +37,15 @@ def serve(model: str | None, trials: Path, store: str, demo: DemoParameters) -> 
     """Load a reader and answer until interrupted."""
     import uvicorn
 
-    from coattend.answering.answerer import Answerer
-    from coattend.answering.found import find, logged_models
     from coattend.serving.demo import application
+    from coattend.serving.model_lookup import logged_models, resolve_model
+    from coattend.serving.predictor import Predictor
 
-    known = logged_models(store) if model is None else []
-    chosen = model or (f"models:/{known[0].model_id}" if known else None)
-    answerer = Answerer.load(find(chosen, trials, store, where="--model"), limits=demo.limits)
-    recipe = answerer.recipe
-    click.echo(f"{recipe.name}, trained on {recipe.title} (trial {recipe.trial_id}): http://{demo.host}:{demo.port}")
+    models = logged_models(store) if model is None else []
+    name = model or (f"models:/{models[0].model_id}" if models else None)
+    answerer = Predictor.load(resolve_model(name, trials, store, where="--model"), limits=demo.limits)
+    spec = answerer.spec
+    click.echo(f"{spec.name}, trained on {spec.title} (trial {spec.trial_id}): http://{demo.host}:{demo.port}")
     uvicorn.run(application(answerer, demo), host=demo.host, port=demo.port, access_log=False)
 
 

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from coattend.answering.runs import MISSING, answers_of_run
-from coattend.evaluation.scoring import METRICS
-from coattend.serving.logged import logged_model
+from coattend.evaluation.summary import METRICS
+from coattend.serving.mlflow_model import logged_model
+from coattend.serving.model_lookup import NOT_FOUND, attached_predictions
+from coattend.serving.records import ChampionRecord, ScoredModel, TrialModel
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -30,63 +31,84 @@ class Candidate:
     Attributes:
         run: Its run.
         model: Id of the model.
-        score: What it has on today's dev questions, in percent.
+        score: Score on the present dev questions, in percent.
     """
 
     run: "Run"
     model: str
     score: float
 
-    def about(self) -> dict[str, Any]:
-        """Who it is, as JSON."""
-        named = {name: self.run.data.tags[name] for name in ("reader", "seed", "trial_id")}
-        return named | {"run": self.run.info.run_id, "model": self.model, "score": self.score}
+    def about(self) -> ScoredModel:
+        """Return the candidate as JSON."""
+        tags = self.run.data.tags
+        return {
+            "reader": tags["reader"],
+            "seed": tags["seed"],
+            "trial_id": tags["trial_id"],
+            "run": self.run.info.run_id,
+            "model": self.model,
+            "score": self.score,
+        }
 
 
-def name_of(benchmark: str, task: str, tasks: tuple[str, ...]) -> str:
-    """What a champion is registered as; a benchmark that asks for several things has one for each.
+def registered_name(benchmark: str, task: str, tasks: tuple[str, ...]) -> str:
+    """Return the name of a benchmark's registered model; with several tasks there is one for each.
 
     Args:
         benchmark: Name of the benchmark.
-        task: What the champion answers.
-        tasks: All that the benchmark asks for.
+        task: Task of the champion.
+        tasks: All tasks of the benchmark.
     """
     return f"coattend-{benchmark}" + (f"-{task}" if len(tasks) > 1 else "")
 
 
-def crown(
-    client: "MlflowClient", benchmark: str, name: str, task: str, asked: pa.ChunkedArray
-) -> dict[str, Any] | None:
-    """Give the trial that is best on dev the alias, unless it has it; of equals, to the one that has it or began first.
+def update_champion(
+    client: "MlflowClient", benchmark: str, name: str, task: str, question_ids: pa.ChunkedArray
+) -> ChampionRecord | None:
+    """Give the alias to the trial that is best on dev; of equals, to the present champion or the earliest.
 
     Args:
         client: The MLflow store.
         benchmark: Name of the benchmark.
-        name: What its champion is registered as.
-        task: What it answers.
-        asked: Ids of the dev questions of that task. A trial that was not asked one of them has it wrong.
+        name: Name of the registered model.
+        task: Its task.
+        question_ids: Ids of the dev questions of that task; unanswered ones count as wrong.
 
     Returns:
-        The champion, the metric, and whom it replaced, as JSON; None if there is no candidate.
+        The champion, the metric, and the champion that it replaced, as JSON; None without a candidate.
     """
     metric = METRICS[task][-1]
-    found = list(_candidates(client, benchmark, COLUMNS[metric], asked))
-    if not found:
+    candidates = list(_candidates(client, benchmark, COLUMNS[metric], question_ids))
+    if not candidates:
         return None
     before = _champion(client, name)
-    best = max(found, key=lambda one: (one.score, before is not None and one.run.info.run_id == before["run"]))
-    told = {"name": name, "alias": ALIAS, "metric": f"{DEV}.{metric}", "of": len(found), "champion": best.about()}
+    best = max(
+        candidates,
+        key=lambda candidate: (candidate.score, before is not None and candidate.run.info.run_id == before["run"]),
+    )
+    record: ChampionRecord = {
+        "name": name,
+        "alias": ALIAS,
+        "metric": f"{DEV}.{metric}",
+        "of": len(candidates),
+        "champion": best.about(),
+        "replaced": None,
+    }
     if before is not None and before["run"] == best.run.info.run_id:
-        return told | {"replaced": None}
+        return record
     client.set_registered_model_alias(name, ALIAS, _version(client, name, best))
-    now = {one.run.info.run_id: one.score for one in found}
-    return told | {"replaced": before and before | {"score": now.get(before["run"])}}
+    scores = {candidate.run.info.run_id: candidate.score for candidate in candidates}
+    if before is not None:
+        record["replaced"] = {**before, "score": scores.get(before["run"] or "")}
+    return record
 
 
-def _candidates(client: "MlflowClient", benchmark: str, column: str, asked: pa.ChunkedArray) -> Iterator[Candidate]:
-    """Scored trials whose readers are logged, the first that began first.
+def _candidates(
+    client: "MlflowClient", benchmark: str, column: str, question_ids: pa.ChunkedArray
+) -> Iterator[Candidate]:
+    """Yield scored trials whose readers are logged, the earliest first.
 
-    Those that chose their checkpoint by dev are too good there, and are none.
+    Trials that chose their checkpoint on dev are left out: their dev scores are too good.
     """
     experiment = client.get_experiment_by_name(benchmark)
     if experiment is None:
@@ -98,30 +120,36 @@ def _candidates(client: "MlflowClient", benchmark: str, column: str, asked: pa.C
         model = None if run.data.tags.get("selection") == DEV else logged_model(client, run)
         if model is None:
             continue
-        answers = answers_of_run(client.tracking_uri, run.info.run_id)
-        own = answers.filter(pc.is_in(answers["question_id"], asked))
-        if len(own):
-            marks = pc.sum(own[column].cast(pa.float64())).as_py()
-            yield Candidate(run, model.model_id, round(100 * marks / len(asked), 4))
+        answers = attached_predictions(client.tracking_uri, run.info.run_id)
+        answers_on_dev = answers.filter(pc.is_in(answers["question_id"], question_ids))
+        if len(answers_on_dev):
+            marks = pc.sum(answers_on_dev[column].cast(pa.float64())).as_py()
+            yield Candidate(run, model.model_id, round(100 * marks / len(question_ids), 4))
 
 
-def _champion(client: "MlflowClient", name: str) -> dict[str, Any] | None:
-    """Who has the alias."""
+def _champion(client: "MlflowClient", name: str) -> TrialModel | None:
+    """Return the present champion; None if nobody has the alias."""
     from mlflow.exceptions import MlflowException
 
     try:
         version = client.get_model_version_by_alias(name, ALIAS)
     except MlflowException as error:
         # MLflow calls the alias of a registered model that does not have it an invalid parameter.
-        if error.error_code not in (MISSING, "INVALID_PARAMETER_VALUE"):
+        if error.error_code not in (NOT_FOUND, "INVALID_PARAMETER_VALUE"):
             raise
         return None
-    named = {key: version.tags.get(key, "") for key in ("reader", "seed", "trial_id")}
-    return named | {"run": version.run_id, "model": version.model_id}
+    tags = version.tags
+    return {
+        "reader": tags.get("reader", ""),
+        "seed": tags.get("seed", ""),
+        "trial_id": tags.get("trial_id", ""),
+        "run": version.run_id,
+        "model": version.model_id,
+    }
 
 
 def _version(client: "MlflowClient", name: str, best: Candidate) -> str:
-    """The version of a registered model that is this candidate's, made where there is none."""
+    """Return the candidate's version of a registered model, created if needed."""
     if not client.search_registered_models(f"name = '{name}'"):
         client.create_registered_model(name, description=f"The best by its {DEV} questions has the alias {ALIAS}.")
     run = best.run.info.run_id

@@ -4,7 +4,6 @@ import math
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any
 
 import pandas as pd
 from mlflow.environment_variables import MLFLOW_SCORING_SERVER_REQUEST_TIMEOUT
@@ -15,17 +14,17 @@ from mlflow.pyfunc import PyFuncModel, scoring_server
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import HTMLResponse
 
-from coattend.answering.answerer import Answerer
-from coattend.parameters import DemoParameters
+from coattend.config import DemoParameters
 from coattend.serving import page
-from coattend.serving.guard import Application, Guard
+from coattend.serving.predictor import PredictedAnswer, Predictor
 from coattend.serving.reader_model import ReaderModel
+from coattend.serving.request_limits import Guard
 from coattend.serving.signature import input_example, signature
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 
 
-def application(answerer: Answerer, demo: DemoParameters) -> Application:
+def application(answerer: Predictor, demo: DemoParameters) -> Guard:
     """The application.
 
     Args:
@@ -36,15 +35,15 @@ def application(answerer: Answerer, demo: DemoParameters) -> Application:
     # MLflow's own server gives up after a minute, with 504: that the time is over is the guard's to say.
     MLFLOW_SCORING_SERVER_REQUEST_TIMEOUT.set(math.ceil(demo.seconds) + 1)
     inner = scoring_server.init(_pyfunc(answerer, demo.seconds))
-    example = input_example(answerer.recipe).to_dict("records")[0]
-    text = page.render(answerer.recipe, example, demo.limits)
+    example = input_example(answerer.spec).to_dict("records")[0]
+    text = page.render(answerer.spec, example, demo.limits)
     inner.get("/", response_class=HTMLResponse)(lambda: HTMLResponse(text, headers=page.HEADERS))
     if demo.host in LOOPBACK:
         inner.add_middleware(TrustedHostMiddleware, allowed_hosts=list(LOOPBACK))
     return Guard(inner, most_bytes=demo.most_bytes, seconds=demo.seconds, most_at_once=demo.most_at_once)
 
 
-def _pyfunc(answerer: Answerer, seconds: float) -> PyFuncModel:
+def _pyfunc(answerer: Predictor, seconds: float) -> PyFuncModel:
     """The reader as MLflow serves it, without a folder of a model: nothing is run but this package."""
     about = Model(signature=signature(), flavors={"python_function": {"loader_module": __name__}})
     return PyFuncModel(about, _OneAtATime(answerer, seconds))
@@ -53,12 +52,12 @@ def _pyfunc(answerer: Answerer, seconds: float) -> PyFuncModel:
 class _OneAtATime:
     """Answers one request after the other, and gives up on what nobody waits for any more."""
 
-    def __init__(self, answerer: Answerer, seconds: float) -> None:
+    def __init__(self, answerer: Predictor, seconds: float) -> None:
         self._model = ReaderModel()
         self._model.answerer = answerer
         self._turn, self._seconds = threading.Lock(), seconds
 
-    def predict(self, model_input: pd.DataFrame, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+    def predict(self, model_input: pd.DataFrame, params: Mapping[str, object] | None = None) -> list[PredictedAnswer]:
         """Answer questions; see `ReaderModel.predict`."""
         until = time.monotonic() + self._seconds
         if not self._turn.acquire(timeout=self._seconds):

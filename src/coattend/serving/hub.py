@@ -1,19 +1,35 @@
-"""The Hugging Face Hub, where readers are given to others."""
+"""Export a trained reader as a folder for the Hugging Face Hub, and upload it."""
 
+import json
+import tempfile
+from importlib.metadata import version
 from pathlib import Path
 
+import pyarrow.compute as pc
+
+from coattend.config import BenchmarkParameters
 from coattend.errors import CoattendError
+from coattend.evaluation import alignment, groups, summary
+from coattend.evaluation.records import ScoredTrials
+from coattend.io.atomic import checksum_path
+from coattend.io.table_store import StoredTables
+from coattend.serving import model_card
+from coattend.serving.preprocessor import pack
+from coattend.serving.records import SharedReader
+from coattend.trials import run_spec
+from coattend.trials.run_spec import RunSpec
+from coattend.trials.store import FinishedTrial, answers_of
 
 LOG_IN = "Log in with `hf auth login`, or set HF_TOKEN, as a user who may write there"
 
 
 def upload(folder: Path, to: str, *, private: bool) -> str:
-    """Send a folder to the Hub, as whom its library is logged in.
+    """Upload a folder to the Hub, as the user who is logged in.
 
     Args:
         folder: The folder.
-        to: The repository, ``<user>/<name>``; made if it is not there.
-        private: Whether it is then seen by its owner alone.
+        to: The repository, ``<user>/<name>``; created if needed.
+        private: Create it as a private repository.
 
     Returns:
         The commit's address.
@@ -22,21 +38,23 @@ def upload(folder: Path, to: str, *, private: bool) -> str:
         CoattendError: If the Hub is out of reach, or refuses.
     """
     from huggingface_hub import HfApi
-    from huggingface_hub.errors import HfHubHTTPError, HTTPError
+    from huggingface_hub.errors import HfHubHTTPError, HTTPError  # type: ignore[attr-defined]  # Of its HTTP library.
 
     api = HfApi(library_name="coattend")
-    kept = f"The reader is written to {folder}; the same command sends it"
+    retry = f"The reader is written to {folder}; the same command sends it"
     try:
         api.create_repo(to, private=private, exist_ok=True)
         return api.upload_folder(repo_id=to, folder_path=folder, commit_message="Share a reader").commit_url
     except HfHubHTTPError as error:
-        refused = error.response is not None and error.response.status_code in (401, 403)
-        raise _failed(f"the Hub refuses ({_first_line(error)})", to, f"{LOG_IN}. {kept}" if refused else kept) from None
+        is_denied = error.response is not None and error.response.status_code in (401, 403)
+        raise _failed(
+            f"the Hub refuses ({_first_line(error)})", to, f"{LOG_IN}. {retry}" if is_denied else retry
+        ) from None
     except ValueError as error:
-        raise _failed(f"the Hub refuses ({_first_line(error)})", to, kept) from None
+        raise _failed(f"the Hub refuses ({_first_line(error)})", to, retry) from None
     except (HTTPError, OSError) as error:  # The first is what it raises where nobody answers.
         raise _failed(
-            f"the Hub is out of reach ({_first_line(error)})", to, f"{kept} where there is a network"
+            f"the Hub is out of reach ({_first_line(error)})", to, f"{retry} where there is a network"
         ) from None
 
 
@@ -46,3 +64,84 @@ def _failed(problem: str, to: str, cure: str) -> CoattendError:
 
 def _first_line(error: Exception) -> str:
     return (str(error) or type(error).__name__).splitlines()[0][:200]
+
+
+CONFIG = "config.json"
+
+
+def write_folder(
+    trial: FinishedTrial,
+    target: Path,
+    tables: StoredTables,
+    benchmark: BenchmarkParameters,
+    *,
+    to: str,
+    commit: str | None,
+) -> SharedReader:
+    """Export a trial's reader as a folder; an earlier folder is replaced once the new one is complete.
+
+    Args:
+        trial: The trial.
+        target: The folder.
+        tables: The tables of all benchmarks.
+        benchmark: Benchmark that it was trained on.
+        to: Its name on the Hub; empty: none yet.
+        commit: The commit of the project that trained it, if it is known.
+
+    Returns:
+        The files written, and the scores on the card.
+
+    Raises:
+        CoattendError: If the trial has no spec, or answered none of the benchmark's questions.
+    """
+    from coattend.serving.signature import input_example
+
+    spec = run_spec.read_servable(trial.folder).without_credentials()
+    metrics = trial_metrics(trial, spec, tables)
+    example = input_example(spec).to_dict("records")[0]
+    card = model_card.write(spec, metrics, trial.outcome, loading=model_card.loading(to, example), commit=commit)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".") as temporary:
+        folder = Path(temporary, target.name)
+        pack(trial.folder, folder)
+        for file in run_spec.weights_of(folder).iterdir():
+            file.rename(folder / file.name)
+        (folder / "model").rmdir()
+        # Its files lie elsewhere now, and the Hub has digests of its own.
+        (folder / run_spec.FILE).write_text(
+            spec.model_copy(update={"model_digest": None}).model_dump_json(indent=1) + "\n"
+        )
+        checksum_path(folder / run_spec.FILE).unlink(missing_ok=True)
+        (folder / CONFIG).write_text(json.dumps(_config(spec), indent=1) + "\n")
+        (folder / model_card.FILE).write_text(model_card.front_matter(spec, metrics, benchmark) + card)
+        replace_folder(folder, target)
+    files = sorted(path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file())
+    return {"trial": trial.id, "about": str(trial), "folder": target.name, "files": files, "scores": metrics["splits"]}
+
+
+def replace_folder(folder: Path, target: Path) -> None:
+    """Move a folder to the target; an earlier target moves beside the folder's old location.
+
+    Args:
+        folder: The new folder, on the same disk.
+        target: Path that it replaces.
+    """
+    if target.is_dir():
+        target.rename(folder.parent / "old")
+    folder.rename(target)
+
+
+def trial_metrics(trial: FinishedTrial, spec: RunSpec, tables: StoredTables) -> ScoredTrials:
+    """Score one trial on its own benchmark, by the predictions in its folder."""
+    questions = tables.open("questions", spec.benchmark).to_table(columns=groups.COLUMNS)
+    predictions = answers_of(trial, trial.id, questions["question_id"], spec.benchmark)
+    predictions = predictions.filter(pc.is_in(predictions["question_id"], questions["question_id"]))
+    seeds = {trial.id: trial.outcome["seed"]}
+    metrics = summary.summarise(predictions.select(alignment.COLUMNS), questions, task=spec.task, trials=seeds)
+    return {"benchmark": spec.benchmark, "reader": spec.name, "trials": [trial.outcome], **metrics}
+
+
+def _config(spec: RunSpec) -> dict[str, str]:
+    """Return the configuration file by which the Hub counts downloads."""
+    library = {"library_name": "coattend", "library_version": version("coattend")}
+    return library | {"reader": spec.reader, "head": spec.head, "trial_id": spec.trial_id}

@@ -1,4 +1,4 @@
-"""A trained reader as MLflow asks it."""
+"""Trained reader as an MLflow Python model."""
 
 import logging
 import math
@@ -10,14 +10,13 @@ from typing import Any
 import pandas as pd
 from mlflow.exceptions import MlflowException
 from mlflow.protos.databricks_pb2 import INTERNAL_ERROR, INVALID_PARAMETER_VALUE
-from mlflow.pyfunc import PythonModel, PythonModelContext
+from mlflow.pyfunc.model import PythonModel, PythonModelContext
 
-from coattend.answering.answerer import Answerer
-from coattend.answering.asked import Asked, Refused
-from coattend.answering.found import READER
-from coattend.answering.questions_file import asked_of
-from coattend.benchmarks.checks import Flaw
-from coattend.benchmarks.custom_rows import NEEDED
+from coattend.data.formats.base import InvalidRecord
+from coattend.data.formats.custom import REQUIRED_COLUMNS
+from coattend.serving.batch_prediction import parse_query
+from coattend.serving.model_lookup import READER_ARTIFACT
+from coattend.serving.predictor import InvalidQuery, PredictedAnswer, Predictor, Query
 
 logger = logging.getLogger(__name__)
 
@@ -27,11 +26,11 @@ class ReaderModel(PythonModel):
 
     def load_context(self, context: PythonModelContext) -> None:
         """Load the packed reader that the model carries."""
-        self.answerer = Answerer.load(Path(context.artifacts[READER]))
+        self.answerer = Predictor.load(Path(context.artifacts[READER_ARTIFACT]))
 
     def predict(
-        self, context: PythonModelContext | None, model_input: pd.DataFrame, params: Mapping[str, Any] | None = None
-    ) -> list[dict[str, Any]]:
+        self, context: PythonModelContext | None, model_input: pd.DataFrame, params: Mapping[str, object] | None = None
+    ) -> list[PredictedAnswer]:
         """Answer questions; one that cannot be answered stands for all, so that no answer is taken for another's.
 
         Args:
@@ -40,7 +39,7 @@ class ReaderModel(PythonModel):
             params: Not used.
 
         Returns:
-            For each row an answer; see `coattend.tables.ANSWERS`.
+            For each row an answer; see `coattend.schemas.ANSWERS`.
 
         Raises:
             MlflowException: If a question cannot be answered, with its number and why; servers make it a 400. If the
@@ -48,12 +47,12 @@ class ReaderModel(PythonModel):
         """
         return self.answers(model_input)
 
-    def answers(self, questions: pd.DataFrame, *, until: float = math.inf) -> list[dict[str, Any]]:
-        """The same, with an end to patience.
+    def answers(self, questions: pd.DataFrame, *, until: float = math.inf) -> list[PredictedAnswer]:
+        """Answer questions within a time limit.
 
         Args:
             questions: A row for each question.
-            until: When to give up, by `time.monotonic`.
+            until: Deadline, by `time.monotonic`.
         """
         try:
             return self._answers(questions, until)
@@ -64,35 +63,35 @@ class ReaderModel(PythonModel):
             logger.exception("The reader failed at a request of %s questions", len(questions))
             raise MlflowException("the reader failed: see the server's log", error_code=INTERNAL_ERROR) from None
 
-    def _answers(self, questions: pd.DataFrame, until: float) -> list[dict[str, Any]]:
+    def _answers(self, questions: pd.DataFrame, until: float) -> list[PredictedAnswer]:
         try:
-            asked = [_asked(row, place) for place, row in enumerate(questions.to_dict("records"), 1)]
-        except Flaw as flaw:
+            queries = [_parse_request_row(row, number) for number, row in enumerate(questions.to_dict("records"), 1)]
+        except InvalidRecord as flaw:
             raise refusal(str(flaw)) from None
-        answers = []
-        for place, one in enumerate(self.answerer.answers(asked), 1):
-            if isinstance(one, Refused):
-                raise refusal(f"question {place}: {one.message}")
-            answers.append(one)
+        answers: list[PredictedAnswer] = []
+        for number, answer in enumerate(self.answerer.answers(queries), 1):
+            if isinstance(answer, InvalidQuery):
+                raise refusal(f"question {number}: {answer.message}")
+            answers.append(answer)
             if time.monotonic() > until:
-                raise refusal(f"there was time for {place} of {len(asked)} questions only: ask fewer at once")
+                raise refusal(f"there was time for {number} of {len(queries)} questions only: ask fewer at once")
         return answers
 
 
-def _asked(row: Mapping[str, Any], place: int) -> Asked:
-    options = row.get("options")
+def _parse_request_row(row: Mapping[str, object], number: int) -> Query:
+    options: Any = row.get("options")
     # A table has NaN where a row has none, and an array where it has some; texts may be numpy's.
-    listed = None if options is None or isinstance(options, float) else [_plain(one) for one in options]
+    options_listed = None if options is None or isinstance(options, float) else [_plain(option) for option in options]
     try:
-        return asked_of({name: _plain(row.get(name)) for name in NEEDED} | {"options": listed})
-    except Flaw as flaw:
-        raise Flaw(f"question {place}: {flaw}") from None
+        return parse_query({name: _plain(row.get(name)) for name in REQUIRED_COLUMNS} | {"options": options_listed})
+    except InvalidRecord as flaw:
+        raise InvalidRecord(f"question {number}: {flaw}") from None
 
 
-def _plain(value: Any) -> Any:
-    return str(value) if isinstance(value, str) else value
+def _plain(cell: Any) -> Any:
+    return str(cell) if isinstance(cell, str) else cell
 
 
 def refusal(problem: str) -> MlflowException:
-    """What MLflow tells the caller, whose fault it is."""
+    """Return an error that servers report as the caller's, with status 400."""
     return MlflowException(problem, error_code=INVALID_PARAMETER_VALUE)

@@ -1,15 +1,29 @@
-"""What a logged reader takes and gives, and an example of it."""
+"""Signature and input example of a logged reader; it imports MLflow, so it is imported only where that is used."""
 
-from typing import Any
+from typing import NotRequired, TypedDict
 
 import pandas as pd
 from mlflow.models import ModelSignature
 from mlflow.types.schema import Array, ColSpec, DataType, Object, Property, Schema
 
-from coattend.answering.recipe import Recipe
+from coattend.trials.run_spec import RunSpec
+
+
+class ExampleQuestion(TypedDict):
+    """A question about `PASSAGE`."""
+
+    question: str
+    options: NotRequired[list[str]]
+
+
+class ExampleQuery(ExampleQuestion):
+    """A row that `input_example` returns."""
+
+    passage: str
+
 
 PASSAGE = "The lamp is in the hall . Mary carried the sofa to the attic , and John sold his boat ."
-QUESTIONS: dict[str, dict[str, Any]] = {
+QUESTIONS: dict[str, ExampleQuestion] = {
     "options": {"question": "Where is the sofa?", "options": ["In the hall.", "In the attic.", "At sea."]},
     "span": {"question": "Where is the sofa?"},
     "word": {"question": "John sold his _ .", "options": ["boat", "lamp", "sofa"]},
@@ -17,7 +31,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
 
 
 def signature() -> ModelSignature:
-    """A passage and a question, with options or without; the answer and what speaks for it."""
+    """Return the signature: passage, question and options; answer, probabilities and evidence."""
     token = [Property("text", DataType.string), Property("start", DataType.long), Property("end", DataType.long)]
     return ModelSignature(
         inputs=Schema(
@@ -42,6 +56,6 @@ def signature() -> ModelSignature:
     )
 
 
-def input_example(recipe: Recipe) -> pd.DataFrame:
-    """One question that a reader can answer."""
-    return pd.DataFrame([{"passage": PASSAGE} | QUESTIONS[recipe.task]])
+def input_example(spec: RunSpec) -> pd.DataFrame:
+    """Return a question that the reader can answer."""
+    return pd.DataFrame([{"passage": PASSAGE, **QUESTIONS[spec.task]}])

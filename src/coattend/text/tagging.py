@@ -1,4 +1,4 @@
-"""Which tagger tags, and what it makes of a text."""
+"""Taggers and their settings: words, offsets and tag ids of any text."""
 
 import hashlib
 import json
@@ -10,36 +10,35 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from coattend.config import TaggingParameters
 from coattend.errors import CoattendError
-from coattend.parameters import TaggingParameters
-from coattend.text import nltk_data
-from coattend.text.nltk_tagger import NltkTagger
+from coattend.text.nltk import PACKAGES, NltkTagger, download_packages, find_package, raw_data_folder
 from coattend.text.tagset import Tagset, tagset
-from coattend.text.textblob_tagger import TextblobTagger
-from coattend.text.words import Sentence, sentences
+from coattend.text.textblob import TextblobTagger
+from coattend.text.word_tokenizer import Sentence, split_sentences
 
 VERSION = 1
-"""Raised whenever this package's own code would give another word or tag to some text."""
+"""Increased if this package's own code gives another word or tag to some text."""
 
 
 class Tagger(Protocol):
-    """Finds sentences and tags their words.
+    """A splitter of sentences and tagger of their words.
 
     Attributes:
-        name: What a run names it.
+        name: Its name in logs and tables.
     """
 
     name: str
 
     @property
     def digest(self) -> str:
-        """Equal only where the same data would be used."""
+        """A hash of its data."""
 
     def sentence_spans(self, line: str) -> Iterable[tuple[int, int]]:
-        """Start and end of each sentence of one line."""
+        """Yield start and end of each sentence of one line."""
 
     def tag(self, sentences: Sequence[list[str]]) -> list[list[str]]:
-        """The tag of each word of each sentence."""
+        """Tag the words of each sentence."""
 
 
 class TaggedWords(NamedTuple):
@@ -61,9 +60,9 @@ class TextTagger:
     """A tagger with its settings, ready to use in any process.
 
     Attributes:
-        tagger: The tagger that was found.
-        tagset: Gives its tags their ids.
-        lowercase: Whether words are lower-cased before they are tagged.
+        tagger: The tagger.
+        tagset: Maps its tags to ids.
+        lowercase: Lower-case words before they are tagged.
     """
 
     tagger: Tagger
@@ -82,63 +81,62 @@ class TextTagger:
         return hashlib.sha256(json.dumps(settings).encode()).hexdigest()
 
     def __call__(self, text: str) -> TaggedWords:
-        """Tag any text, sentence by sentence."""
-        return self.many([text])[0]
+        """Tag a text, sentence by sentence."""
+        return self.tag_all([text])[0]
 
-    def many(self, texts: Sequence[str]) -> list[TaggedWords]:
-        """Tag each of some texts, faster than one after the other."""
-        found = [list(sentences(text, self.tagger.sentence_spans)) for text in texts]
-        forms = [sentence.forms for text in found for sentence in text]
+    def tag_all(self, texts: Sequence[str]) -> list[TaggedWords]:
+        """Tag several texts, faster than one after the other."""
+        sentences = [list(split_sentences(text, self.tagger.sentence_spans)) for text in texts]
+        forms = [sentence.forms for of_text in sentences for sentence in of_text]
         if self.lowercase:
-            forms = [[form.lower() for form in one] for one in forms]
+            forms = [[form.lower() for form in words] for words in forms]
         tags = iter(self.tagger.tag(forms))
-        return [self._joined(text, tags) for text in found]
+        return [self._join(of_text, tags) for of_text in sentences]
 
-    def _joined(self, found: list[Sentence], tags: Iterator[list[str]]) -> TaggedWords:
+    def _join(self, sentences: list[Sentence], tags: Iterator[list[str]]) -> TaggedWords:
         words = TaggedWords([], [], [])
-        for sentence in found:
+        for sentence in sentences:
             words.starts.extend(sentence.starts)
             words.ends.extend(sentence.ends)
             words.tag_ids.extend(self.tagset.ids(next(tags)))
         return words
 
 
-def resolve(tagging: TaggingParameters) -> TextTagger:
-    """Find the tagger of a profile, fetching NLTK's data if need be.
+def load_tagger(tagging: TaggingParameters) -> TextTagger:
+    """Load the tagger of a profile, and download NLTK's data if need be.
 
     Args:
-        tagging: The profile. ``auto`` takes NLTK's tagger, and textblob's with a warning where NLTK's data cannot be
-            had.
+        tagging: The profile. ``auto`` takes NLTK's tagger, or textblob's with a warning without its data.
 
     Raises:
-        CoattendError: If ``nltk`` is asked for and its data cannot be had.
+        CoattendError: If the profile requires ``nltk`` and its data is not available.
     """
-    tagger = TextblobTagger() if tagging.tagger == "textblob" else _nltk() or _instead(tagging.tagger)
+    tagger = TextblobTagger() if tagging.tagger == "textblob" else _nltk_tagger() or _fallback(tagging.tagger)
     return TextTagger(tagger, tagset(tagging.tagset), tagging.lowercase_before_tagging)
 
 
-def _nltk() -> NltkTagger | None:
-    if any(nltk_data.find(package) is None for package in nltk_data.PACKAGES) and not nltk_data.download():
+def _nltk_tagger() -> NltkTagger | None:
+    if any(find_package(package) is None for package in PACKAGES) and not download_packages():
         return None
-    punkt, tagger = (nltk_data.find(package) for package in nltk_data.PACKAGES)
+    punkt, tagger = map(find_package, PACKAGES)
     assert punkt is not None and tagger is not None
     return NltkTagger(punkt, tagger)
 
 
-def _instead(asked: str) -> TextblobTagger:
-    names = " ".join(Path(package).name for package in nltk_data.PACKAGES)
+def _fallback(requested: str) -> TextblobTagger:
+    names = " ".join(Path(package).name for package in PACKAGES)
     cure = (
         f"Run `python -m nltk.downloader {names}` where there is a network, "
-        f"or put {' and '.join(nltk_data.PACKAGES)} into {nltk_data.raw_folder()}"
+        f"or put {' and '.join(PACKAGES)} into {raw_data_folder()}"
     )
     problem = "NLTK's tagger needs data that is neither found nor downloadable"
-    if asked == "nltk":
+    if requested == "nltk":
         raise CoattendError(problem, where="tagger 'nltk'", cure=f"{cure}, or set `tagger: auto`")
-    _warn(f"{problem}; textblob's lexicon tags instead, less well. {cure}")
+    _warn_once(f"{problem}; textblob's lexicon tags instead, less well. {cure}")
     return TextblobTagger()
 
 
 @cache
-def _warn(message: str) -> None:
-    # Every benchmark asks again; once is enough.
+def _warn_once(message: str) -> None:
+    # Every benchmark loads the tagger again.
     logging.getLogger(__name__).warning(message)

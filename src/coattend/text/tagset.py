@@ -1,4 +1,4 @@
-"""The part-of-speech tags and their ids."""
+"""Part-of-speech tags and their ids."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -30,13 +30,12 @@ class Tagset:
 
     @cached_property
     def _ids(self) -> dict[str, int]:
-        # PAD and SPE are no words of a tagger: a tag of that name would be unknown.
-        return {name: number for number, name in enumerate(self.names) if number > ERR}
+        # Without PAD and SPE: a tagger's tag of that name would be unknown.
+        return {name: tag_id for tag_id, name in enumerate(self.names) if tag_id > ERR}
 
     def ids(self, tags: Iterable[str]) -> list[int]:
-        """The id of each tag, ERR where the tagset lacks it."""
-        known = self._ids
-        return [known.get(tag, ERR) for tag in tags]
+        """Return the id of each tag, ERR if the tagset lacks it."""
+        return [self._ids.get(tag, ERR) for tag in tags]
 
     def __len__(self) -> int:
         return len(self.names)
@@ -49,7 +48,7 @@ _TAGSETS = {
 
 
 def tagset(name: str) -> Tagset:
-    """The tagset of a name.
+    """Return a tagset by name.
 
     Args:
         name: ``penn``, the 39 entries of POI-Net (section 4.1), where punctuation is ERR; or ``extended``, where

@@ -9,20 +9,32 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.dataset as pads
-from kedro.framework.hooks import hook_impl
 from kedro.pipeline import Pipeline
+from kedro.pipeline.node import Node
 
-from coattend.datasets.mlflow_store import asking
+from coattend.config import TrackingParameters
+from coattend.config.project import project_hook
 from coattend.errors import CoattendError
+from coattend.evaluation.records import ReaderMetrics
 from coattend.evaluation.runs import finished
-from coattend.evaluation.scoring import by_name
+from coattend.evaluation.summary import by_name
+from coattend.io.mlflow_store import store_errors
 from coattend.masking import masked
-from coattend.parameters import TrackingParameters
-from coattend.tracking import studies, trials
-from coattend.tracking.data_hash import data_hash
-from coattend.tracking.processes import close_orphans
-from coattend.tracking.store import STUDY, address_of, client_of, common_tags, experiment_of, log_values, tag_of
+from coattend.pipelines.keys import NodeKey, entry_of, prefix_of
+from coattend.tracking import runs
+from coattend.tracking.runs import data_hash
+from coattend.tracking.store import (
+    close_orphans,
+    common_tags,
+    experiment_id,
+    experiment_tag,
+    log_values,
+    open_client,
+    tracking_uri,
+)
 from coattend.training import events
+from coattend.training.events import StartedTrial
+from coattend.trials.trial import TrialOutcome
 
 PARENTS = "COATTEND_MLFLOW_PARENTS"
 """Environment variable that tells worker processes the parent runs: benchmark to run id, as JSON."""
@@ -53,7 +65,8 @@ class Tracking:
 
     def __init__(self) -> None:
         self._project = Path.cwd()
-        self._open: dict[str, trials.TrialRun] = {}
+        self._open: dict[str, runs.TrialRun] = {}
+        self._parents: dict[str, str] = {}
         self._node = threading.local()
         self._sent_by = ""
 
@@ -70,69 +83,71 @@ class Tracking:
         """That of the node that this thread runs, since threads can run several at once, or that sent it here."""
         return getattr(self._node, "experiment", self._sent_by)
 
-    @hook_impl
+    @project_hook
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline) -> None:
         """Close what dead processes left open, then open a parent run for each benchmark."""
         names = sorted({_experiment(node) for node in pipeline.nodes if _is_tracked(node)})
+        if self._parents:
+            self.close("KILLED")  # Of a run of this process that was interrupted, as in a notebook.
         if not names:
             return
         self._project = Path(run_params["project_path"])
-        client = client_of(self._project)
-        with asking(address_of(self._project)):
+        client = open_client(self._project)
+        with store_errors(tracking_uri(self._project)):
             close_orphans(client)
-            parents = {name: self._open_parent(client, name, run_params) for name in names}
-        os.environ[PARENTS] = json.dumps(parents)
+            self._parents = {name: self._open_parent(client, name, run_params) for name in names}
+        os.environ[PARENTS] = json.dumps(self._parents)
 
-    @hook_impl
-    def before_node_run(self, node: Any) -> None:
+    @project_hook
+    def before_node_run(self, node: Node) -> None:
         """Listen to trials, in worker processes too."""
         if _parents() and _is_tracked(node):
             self._node.experiment = _experiment(node)
             if self not in events.listeners:
                 events.listeners.append(self)
 
-    @hook_impl
-    def after_node_run(self, catalog: Any, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
+    @project_hook
+    def after_node_run(self, node: Node, catalog: Any, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
         """Write the metrics of what was scored, attach the predictions, and log the readers as models."""
         for name, value in outputs.items():
-            if name.endswith(".metrics") and value and name.split(".")[0] in _parents():
+            if entry_of(name) == "metrics" and value and _experiment(node) in _parents():
                 logs_models = TrackingParameters.model_validate(catalog.load("params:tracking")).models
                 store = catalog.load("trials") if logs_models else None
-                with asking(address_of(self._project)):
-                    self._write_metrics(value, inputs[name.replace(".metrics", ".predictions")], store)
+                with store_errors(tracking_uri(self._project)):
+                    self._write_metrics(value, inputs[f"{prefix_of(name)}.predictions"], store)
 
-    @hook_impl
-    def after_dataset_saved(self, dataset_name: str, data: Any) -> None:
-        """Attach pages and figures to the parent run of their benchmark or study, and write what a study found."""
-        *place, entry = dataset_name.split(".")
-        name = f"{STUDY}{place[1]}" if place[:1] == ["study"] else ".".join(place)
+    @project_hook
+    def after_dataset_saved(self, dataset_name: str, data: Any, node: Node) -> None:
+        """Attach pages and figures to the parent run of their benchmark or study, and write a study's findings."""
+        key, entry = NodeKey.of(node), entry_of(dataset_name)
+        name = key.experiment or ""
         parent = _parents().get(name)
         if parent is None:
             return
-        with asking(address_of(self._project)):
+        with store_errors(tracking_uri(self._project)):
             if entry in PAGES:
-                client_of(self._project).log_text(parent, data, PAGES[entry].format(benchmark=place[-1]))
+                open_client(self._project).log_text(parent, data, PAGES[entry].format(benchmark=key.benchmark))
             elif entry in FIGURES:
                 for file, figure in FIGURES[entry](data).items():
-                    client_of(self._project).log_text(parent, figure.to_json(), f"results/{file}.json")
+                    open_client(self._project).log_text(parent, figure.to_json(), f"results/{file}.json")
             elif entry == "findings":
-                studies.write_findings(client_of(self._project), data, name, parent, self._project)
+                runs.write_findings(open_client(self._project), data, name, parent, self._project)
 
-    @hook_impl
+    @project_hook
     def after_pipeline_run(self, pipeline: Pipeline, catalog: Any) -> None:
         """Say in the parent runs what their trials were trained on, and close them."""
         nodes = [node for node in pipeline.nodes if _is_tracked(node)]
-        self._close(
+        self.close(
             "FINISHED",
             {name: data_hash((node for node in nodes if _experiment(node) == name), catalog) for name in _parents()},
         )
 
-    @hook_impl
-    def on_pipeline_error(self, error: BaseException) -> None:
-        """Close everything that is open."""
-        self._close("KILLED" if isinstance(error, KeyboardInterrupt) else "FAILED")
+    @project_hook
+    def on_pipeline_error(self) -> None:
+        """Close all open runs. Kedro calls this for an `Exception` inside the runner only."""
+        self.close("FAILED")
 
-    def trial_started(self, trial: dict[str, Any]) -> None:
+    def trial_started(self, trial: StartedTrial) -> None:
         """Open the run of a trial that is being trained."""
         name = self._experiment
         parent = _parents().get(name)
@@ -144,21 +159,21 @@ class Tracking:
         if trial_id in self._open:
             self._try(trial_id, lambda: self._open[trial_id].log(step, values))
 
-    def trial_ended(self, trial_id: str, outcome: dict[str, Any]) -> None:
+    def trial_ended(self, trial_id: str, outcome: TrialOutcome) -> None:
         """Close its run."""
         if trial_id in self._open:
             self._try(trial_id, lambda: self._open[trial_id].end(outcome))
             self._open.pop(trial_id, None)
 
-    def _begin(self, trial: dict[str, Any], name: str, parent: str) -> None:
-        client = client_of(self._project)
-        run = trials.create(client, trial, name, parent, self._project)
-        self._open[trial["trial_id"]] = trials.TrialRun(client, run)
+    def _begin(self, trial: StartedTrial, name: str, parent: str) -> None:
+        client = open_client(self._project)
+        run = runs.create(client, trial, name, parent, self._project)
+        self._open[trial["trial_id"]] = runs.TrialRun(client, run)
 
     def _try(self, trial_id: str, write: Callable[[], None]) -> None:
         """A training does not end for a store that fails: evaluation writes the run of a trial that has none."""
         try:
-            with asking(address_of(self._project)):
+            with store_errors(tracking_uri(self._project)):
                 write()
         except CoattendError as error:
             logger.warning("trial %s is no longer tracked and goes on; evaluation tracks it. %s", trial_id, error)
@@ -166,52 +181,58 @@ class Tracking:
                 self._open.pop(trial_id).stop_watching()
 
     def _open_parent(self, client: Any, name: str, run_params: dict[str, Any]) -> str:
-        experiment = experiment_of(client, name, self._project)
-        tags = common_tags(self._project) | tag_of(name) | {"kind": "kedro run"}
+        experiment = experiment_id(client, name, self._project)
+        tags = common_tags(self._project) | experiment_tag(name) | {"kind": "kedro run"}
         run_name = f"{name} {run_params['run_id'][:19]}"
-        parent = client.create_run(experiment, tags=tags, run_name=run_name).info.run_id
+        parent: str = client.create_run(experiment, tags=tags, run_name=run_name).info.run_id
         for key in ("pipeline_names", "namespaces", "env", "runtime_params"):
             client.log_param(parent, key, json.dumps(masked(run_params[key]), default=str)[:5000])
         return parent
 
-    def _write_metrics(self, metrics: dict[str, Any], predictions: pads.Dataset, store: Path | None) -> None:
+    def _write_metrics(self, metrics: ReaderMetrics, predictions: pads.Dataset, store: Path | None) -> None:
         """Write them to each trial's run and to the parent; with the folder of trials, log each as a model, too."""
-        from coattend.serving.logged import log_reader
+        from coattend.serving.mlflow_model import log_reader
 
-        client, parent = client_of(self._project), _parents()[metrics["benchmark"]]
+        client, parent = open_client(self._project), _parents()[metrics["benchmark"]]
         scored = dict(by_name(metrics))
         for trial in finished(metrics["trials"]):
             benchmark, name = metrics["benchmark"], metrics["reader"]
-            run = trials.find_or_write(client, trial, benchmark, name, benchmark, parent, self._project)
+            run = runs.find_or_write(client, trial, benchmark, name, benchmark, parent, self._project)
             log_values(client, run, {name: metric["seeds"][str(trial["seed"])] for name, metric in scored.items()})
             own = predictions.to_table(filter=pads.field("trial_id") == trial["trial_id"])
-            trials.attach_predictions(client, run, own)
+            runs.attach_predictions(client, run, own)
             if store is not None:
                 log_reader(client, run, store / trial["trial_id"], metrics, trial)
-        bounds = {"": "mean", ".low": "low", ".high": "high"}
         values = {
-            f"{metrics['reader']}.{name}{suffix}": metric[bound]
+            f"{metrics['reader']}.{name}{suffix}": value
             for name, metric in scored.items()
-            for suffix, bound in bounds.items()
-            if metric[bound] is not None
+            for suffix, value in (("", metric["mean"]), (".low", metric["low"]), (".high", metric["high"]))
+            if value is not None
         }
         log_values(client, parent, values)
 
-    def _close(self, status: str, data: Mapping[str, str | None] | None = None) -> None:
+    def close(self, status: str, data: Mapping[str, str | None] | None = None) -> None:
+        """Close all open runs.
+
+        Args:
+            status: MLflow's status of them.
+            data: Experiment to the hash of the data that its trials were trained on.
+        """
         if not _parents():
             return
         for trial in self._open.values():
             trial.stop_watching()
-        runs = [*(trial.run for trial in self._open.values()), *_parents().values()]
+        run_ids = [*(trial.run for trial in self._open.values()), *_parents().values()]
         of_parents = [(run, learned) for name, run in _parents().items() if (learned := (data or {}).get(name))]
         self._open.clear()
+        self._parents = {}
         del os.environ[PARENTS]
         try:
-            with asking(address_of(self._project)):
+            with store_errors(tracking_uri(self._project)):
                 for run, learned in of_parents:
-                    client_of(self._project).set_tag(run, "data_hash", learned)
-                for run in runs:
-                    client_of(self._project).set_terminated(run, status)
+                    open_client(self._project).set_tag(run, "data_hash", learned)
+                for run in run_ids:
+                    open_client(self._project).set_terminated(run, status)
         except CoattendError as error:  # All else is done, or another error is on its way.
             logger.warning("the tracked run stays open until the next one closes it. %s", error)
         if self in events.listeners:
@@ -219,14 +240,13 @@ class Tracking:
 
 
 def _parents() -> dict[str, str]:
-    return json.loads(os.environ.get(PARENTS, "{}"))
+    parents: dict[str, str] = json.loads(os.environ.get(PARENTS, "{}"))
+    return parents
 
 
-def _is_tracked(node: Any) -> bool:
-    return any(output.endswith((".model", ".predictions", ".metrics", ".outcome")) for output in node.outputs)
+def _is_tracked(node: Node) -> bool:
+    return any(entry_of(output) in ("model", "predictions", "metrics", "outcome") for output in node.outputs)
 
 
-def _experiment(node: Any) -> str:
-    """The experiment of a node: its study's, or its benchmark's."""
-    first, *rest = node.namespace.split(".")
-    return f"{STUDY}{rest[0]}" if first == "study" else first
+def _experiment(node: Node) -> str:
+    return NodeKey.of(node).experiment or ""

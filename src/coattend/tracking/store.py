@@ -1,6 +1,8 @@
-"""The MLflow store of a project, and how values are written into it."""
+"""MLflow store of a project: client, experiments, common tags, and runs of processes that were killed."""
 
+import logging
 import os
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -8,39 +10,72 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
-from coattend.datasets.mlflow_store import asking, uri_of
-from coattend.tracking.processes import PROCESS, this_process
+from coattend.io.mlflow_store import store_errors, store_uri
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
-COMMIT = "COATTEND_GIT_SHA"
+
+PROCESS = "coattend.process"
+"""Tag with the host, the process id, and the process's start: ids are used again, starts are not.
+
+A start is the boot of the machine and the ticks since then, which a clock that is set back does not change.
+"""
+
+logger = logging.getLogger(__name__)
+
+
+def this_process() -> str:
+    """Return the tag of this process."""
+    return _tag(os.getpid())
+
+
+def close_orphans(client: "MlflowClient") -> None:
+    """Close the runs that a killed process of this machine left open."""
+    experiments = [experiment.experiment_id for experiment in client.search_experiments()]
+    for run in client.search_runs(experiments, "attributes.status = 'RUNNING'", max_results=1000):
+        tag = run.data.tags.get(PROCESS, "")
+        if tag.startswith(f"{socket.gethostname()} ") and _tag(int(tag.split()[1])) != tag:
+            client.set_terminated(run.info.run_id, "KILLED")
+            logger.warning("closed the tracked run %r, whose process is gone", run.info.run_name)
+
+
+def _tag(pid: int) -> str:
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]  # The name may hold anything.
+    except OSError:
+        return ""
+    return f"{socket.gethostname()} {pid} {boot} {ticks}"
+
+
+COMMIT_VARIABLE = "COATTEND_GIT_SHA"
 """Environment variable that names the commit of the code where git cannot tell it, as in an image."""
 
-STUDY = "study_"
-"""What experiments of studies begin with; others are benchmarks."""
+STUDY_PREFIX = "study_"
+"""Prefix of the experiments of studies; the others are named after benchmarks."""
 
 
-def client_of(project: Path) -> "MlflowClient":
-    """A client of the store that ``MLFLOW_TRACKING_URI`` names, else of ``mlflow.db`` in the project."""
-    uri = address_of(project)
+def open_client(project: Path) -> "MlflowClient":
+    """Open a client of the store that ``MLFLOW_TRACKING_URI`` names, or else of ``mlflow.db`` in the project."""
+    uri = tracking_uri(project)
     from mlflow import MlflowClient
 
-    with asking(uri), _alone(project):  # The first client makes the tables.
+    with store_errors(uri), _store_lock(project):  # The first client makes the tables.
         return MlflowClient(uri)
 
 
-def address_of(project: Path) -> str:
-    """The address of a project's store."""
-    return uri_of(project / "mlflow.db")
+def tracking_uri(project: Path) -> str:
+    """Return the address of a project's store."""
+    return store_uri(project / "mlflow.db")
 
 
-def experiment_of(client: "MlflowClient", benchmark: str, project: Path) -> str:
-    """The id of a benchmark's experiment, made if it is not there."""
-    with _alone(project):
-        found = client.get_experiment_by_name(benchmark)
-        if found is not None:
-            return found.experiment_id
+def experiment_id(client: "MlflowClient", benchmark: str, project: Path) -> str:
+    """Return the id of an experiment, which is created if needed."""
+    with _store_lock(project):
+        existing = client.get_experiment_by_name(benchmark)
+        if existing is not None:
+            return existing.experiment_id
         return client.create_experiment(benchmark, artifact_location=(project / "mlartifacts" / benchmark).as_uri())
 
 
@@ -53,32 +88,32 @@ def log_values(client: "MlflowClient", run: str, values: dict[str, float], step:
 
 
 def common_tags(project: Path) -> dict[str, str]:
-    """Tags of every run: the process that it belongs to, the commit of the code, and whether more was changed."""
+    """Return the tags of every run: its process, the commit of the code, and whether files differ from it."""
     commit = _git(project, "rev-parse", "HEAD")
     if commit is None:
-        named = os.environ.get(COMMIT)
-        return {PROCESS: this_process()} | ({"git_sha": named} if named else {})
+        commit_variable = os.environ.get(COMMIT_VARIABLE)
+        return {PROCESS: this_process()} | ({"git_sha": commit_variable} if commit_variable else {})
     changed = _git(project, "status", "--porcelain", "--", "src", "conf")
     return {PROCESS: this_process(), "git_sha": commit, "git_dirty": "true" if changed else "false"}
 
 
-def tag_of(experiment: str) -> dict[str, str]:
-    """The tag that says which study or benchmark an experiment is of."""
-    kind = "study" if experiment.startswith(STUDY) else "benchmark"
-    return {kind: experiment.removeprefix(STUDY)}
+def experiment_tag(experiment: str) -> dict[str, str]:
+    """Return the tag that names the study or benchmark of an experiment."""
+    key = "study" if experiment.startswith(STUDY_PREFIX) else "benchmark"
+    return {key: experiment.removeprefix(STUDY_PREFIX)}
 
 
 def _git(project: Path, *command: str) -> str | None:
-    """What git says; None where there is no git, or no repository."""
+    """Return the output of a git command; None without git or a repository."""
     try:
-        told = subprocess.run(["git", "-C", str(project), *command], capture_output=True, text=True, check=False)
+        result = subprocess.run(["git", "-C", str(project), *command], capture_output=True, text=True, check=False)
     except OSError:
         return None
-    return None if told.returncode else told.stdout.strip()
+    return None if result.returncode else result.stdout.strip()
 
 
-def _alone(project: Path) -> FileLock:
-    """What runs that begin at once take in turn, lest two of them make the same thing."""
+def _store_lock(project: Path) -> FileLock:
+    """Return a lock under which runs that start together create tables and experiments one after the other."""
     folder = project / "mlartifacts"
     folder.mkdir(exist_ok=True)
     return FileLock(folder / ".lock")

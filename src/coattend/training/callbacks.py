@@ -1,4 +1,4 @@
-"""What happens beside the steps of a training: when to score and save, what to say, what it takes."""
+"""Callbacks of the trainer: the schedule of scoring and saving, early stopping, progress, and cost."""
 
 import logging
 import math
@@ -8,80 +8,86 @@ from typing import Any
 import torch
 from transformers import ProgressCallback, TrainerCallback
 
-from coattend.engines.progress import EVERY, left
+from coattend.config import TrainingParameters
 from coattend.errors import CoattendError
-from coattend.parameters import TrainingParameters
-from coattend.training.devices import PeakMemory
+from coattend.parallel.progress import LOG_INTERVAL_S, remaining_time
 from coattend.training.events import announce
+from coattend.trials.device import PeakMemory
 
-CURVES = {
+CURVE_NAMES = {
     "loss": "loss",
     "eval_score": "held_out",
     "eval_loss": "held_out_loss",
     "learning_rate": "learning_rate",
     "grad_norm": "grad_norm",
 }
-"""What is passed on of a log of the trainer, and what it is called there."""
+"""Values of the trainer's log that listeners receive, with their names in curves."""
 
 logger = logging.getLogger(__name__)
 
 
 def callbacks_of(training: TrainingParameters, title: str) -> list[TrainerCallback]:
-    """When to score and save, what to say, and when to stop early."""
-    stopping = [] if training.patience is None else [Patience(training.patience)]
-    shrinking = [Shrink(training.embedding_l2)] if training.embedding_l2 else []
-    return [Schedule(training.evaluations), Narrate(title), *stopping, *shrinking]
+    """Return the callbacks that the training parameters ask for."""
+    callbacks: list[TrainerCallback] = [Schedule(training.evaluations), ProgressLog(title)]
+    if training.patience is not None:
+        callbacks.append(Patience(training.patience))
+    if training.embedding_l2:
+        callbacks.append(EmbeddingL2(training.embedding_l2))
+    return callbacks
 
 
 class Schedule(TrainerCallback):
-    """Scores and saves at evenly spaced steps, the last one among them; logs the loss between."""
+    """Scores and saves at evenly spaced steps, including the last one."""
 
     def __init__(self, evaluations: int) -> None:
         self._evaluations = evaluations
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
-        """Decide what happens after this step."""
-        every = max(1, -(-state.max_steps // self._evaluations))
-        last = state.global_step >= state.max_steps
-        if last or state.global_step % every == 0:
+        """Score and save if a step is due."""
+        # Rounded up, so that there are never more evaluations than configured.
+        interval = max(1, -(-state.max_steps // self._evaluations))
+        is_last = state.global_step >= state.max_steps
+        if is_last or state.global_step % interval == 0:
             control.should_log = control.should_evaluate = control.should_save = True
         return control
 
 
 class Patience(TrainerCallback):
-    """Stops after so many scorings without a gain; it counts in the history, so a training that was cut off counts on.
+    """Stops early after a number of evaluations without a gain.
+
+    It counts in the trainer's history, so that a resumed training goes on counting.
 
     Args:
-        scorings: How many.
+        evaluations: Number of evaluations.
     """
 
-    def __init__(self, scorings: int) -> None:
-        self._scorings = scorings
+    def __init__(self, evaluations: int) -> None:
+        self._evaluations = evaluations
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
-        """Stop a training that was cut off when it was about to stop."""
+        """Stop a training that was interrupted when it was about to stop."""
         return self.on_evaluate(args, state, control)
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
-        """Decide whether to go on."""
+        """Stop if the best score is too many evaluations old."""
         scores = [entry["eval_score"] for entry in state.log_history if "eval_score" in entry]
-        if scores and len(scores) - 1 - scores.index(max(scores)) >= self._scorings:
+        if scores and len(scores) - 1 - scores.index(max(scores)) >= self._evaluations:
             control.should_training_stop = True
         return control
 
 
-class Shrink(TrainerCallback):
-    """Adds the gradient of an L2 penalty on trained word vectors, so that the loss stays that of the answers.
+class EmbeddingL2(TrainerCallback):
+    """Adds the gradient of an L2 penalty on trained word vectors, while the loss stays that of the answers.
 
     Args:
-        factor: What the sum of their squares is multiplied by.
+        factor: Factor of the sum of their squares.
     """
 
     def __init__(self, factor: float) -> None:
         self._factor = factor
 
     def on_train_begin(self, args: Any, state: Any, control: Any, *, model: torch.nn.Module, **_: Any) -> None:
-        """Refuse a reader that has none.
+        """Check that the reader has them.
 
         Raises:
             CoattendError: If it trains no word vectors.
@@ -89,98 +95,98 @@ class Shrink(TrainerCallback):
         self._vectors(model)
 
     def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, *, model: torch.nn.Module, **_: Any) -> None:
-        """Add it once a step, after the gradients of all batches are added up and clipped."""
+        """Add it once a step, after gradients are accumulated and clipped."""
         vectors = self._vectors(model)
         if vectors.grad is not None:
             vectors.grad.add_(vectors.detach(), alpha=2 * self._factor)
 
     def _vectors(self, model: torch.nn.Module) -> torch.nn.Parameter:
-        found = dict(model.named_parameters()).get("encoder.vectors.weight")
-        if found is None:
+        vectors = dict(model.named_parameters()).get("encoder.vectors.weight")
+        if vectors is None:
             cure = "Take a reader of words with train_vectors: true, or set it to 0"
             raise CoattendError("there are no word vectors that are trained", where="training.embedding_l2", cure=cure)
-        return found
+        return vectors
 
 
-class Bar(ProgressCallback):
-    """The trainer's progress bar without its log of every value."""
+class QuietProgressBar(ProgressCallback):
+    """The trainer's progress bar, without the values of the log."""
 
     def on_log(self, *_: Any, **__: Any) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
-class Narrate(TrainerCallback):
-    """One line at each scoring, and where no bar is shown, one now and then between.
+class ProgressLog(TrainerCallback):
+    """Logs a line at each evaluation and, without a progress bar, at intervals in between.
 
     Args:
-        title: What is being trained.
-        every: Seconds between two lines.
+        title: Name of the training.
+        interval: Seconds between two lines.
     """
 
-    def __init__(self, title: str, every: float = EVERY) -> None:
-        self._title, self._every = title, every
-        self._began = self._told = 0.0
-        self._first = 0
+    def __init__(self, title: str, interval: float = LOG_INTERVAL_S) -> None:
+        self._title, self._interval = title, interval
+        self._start_time = self._last_log = 0.0
+        self._first_step = 0
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Start the clock; a training that was cut off has some steps behind it."""
-        self._began = self._told = time.monotonic()
-        self._first = state.global_step
+        """Start the clock; a resumed training does not begin at step 0."""
+        self._start_time = self._last_log = time.monotonic()
+        self._first_step = state.global_step
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Tell how far it is, unless a bar does or a scoring is about to."""
+        """Log the progress, unless a progress bar or an evaluation is about to show it."""
         silent = not args.disable_tqdm or control.should_evaluate
-        if silent or time.monotonic() - self._told < self._every:
+        if silent or time.monotonic() - self._last_log < self._interval:
             return
-        logger.info("%s: step %d of %d, %s", self._title, state.global_step, state.max_steps, self._left(state))
-        self._told = time.monotonic()
+        logger.info("%s: step %d of %d, %s", self._title, state.global_step, state.max_steps, self._remaining(state))
+        self._last_log = time.monotonic()
 
-    def _left(self, state: Any) -> str:
-        first = self._first
-        return left(time.monotonic() - self._began, state.global_step - first, state.max_steps - first)
+    def _remaining(self, state: Any) -> str:
+        steps, total = state.global_step - self._first_step, state.max_steps - self._first_step
+        return remaining_time(time.monotonic() - self._start_time, steps, total)
 
     def on_evaluate(self, args: Any, state: Any, control: Any, metrics: dict[str, float], **_: Any) -> None:
-        """Tell where the training is."""
+        """Log the step, the loss and the held-out score."""
         loss = next((entry["loss"] for entry in reversed(state.log_history) if "loss" in entry), float("nan"))
-        done = f"step {state.global_step} of {state.max_steps}"
-        rest = f", {self._left(state)}" if self._first < state.global_step < state.max_steps else ""
-        logger.info("%s: %s, loss %.3f, held-out %.1f %%%s", self._title, done, loss, 100 * metrics["eval_score"], rest)
-        self._told = time.monotonic()
+        step = f"step {state.global_step} of {state.max_steps}"
+        rest = f", {self._remaining(state)}" if self._first_step < state.global_step < state.max_steps else ""
+        logger.info("%s: %s, loss %.3f, held-out %.1f %%%s", self._title, step, loss, 100 * metrics["eval_score"], rest)
+        self._last_log = time.monotonic()
 
 
 class Measure(TrainerCallback):
-    """Seconds spent on steps, peak memory and the curve; stops a training whose loss is no number."""
+    """Measures seconds and peak memory, passes the curve on, and stops a training that diverged."""
 
     def __init__(self, trial_id: str, device: str) -> None:
         self._trial_id = trial_id
         self.seconds = 0.0
         self.memory = PeakMemory(device)
-        self._began = 0.0
+        self._step_start = 0.0
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Take over what was counted before the training was cut off."""
+        """Take over the seconds before an interruption."""
         self.seconds = max((entry.get("seconds", 0.0) for entry in state.log_history), default=0.0)
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Start the clock."""
-        self._began = time.perf_counter()
+        self._step_start = time.perf_counter()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Stop the clock."""
-        self.seconds += time.perf_counter() - self._began
+        self.seconds += time.perf_counter() - self._step_start
 
     def on_train_end(self, args: Any, state: Any, control: Any, model: torch.nn.Module, **_: Any) -> None:
-        """Refuse weights that are no numbers: no loss is taken after the last step, which may have made them so."""
+        """Check that weights are finite: no loss would show that the last step diverged."""
         if not all(weights.isfinite().all() for weights in model.parameters()):
             raise self._diverged("weights are no finite numbers after the last step")
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:
-        """Pass the values on."""
+        """Pass the values on to listeners, and stop if the loss is not finite."""
         logs = logs or {}
         loss = logs.get("loss", 0.0)
         if not math.isfinite(loss):
             raise self._diverged(f"the loss became {loss} at step {state.global_step}")
-        values = {CURVES[name]: float(value) for name, value in logs.items() if name in CURVES}
+        values = {CURVE_NAMES[name]: float(value) for name, value in logs.items() if name in CURVE_NAMES}
         if values:
             announce("trial_logged", self._trial_id, state.global_step, values | logs.get("readings", {}))
 

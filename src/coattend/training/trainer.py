@@ -1,4 +1,4 @@
-"""`transformers.Trainer` for readers: bucketed batches, scores of whole questions, whole checkpoints."""
+"""`transformers.Trainer` for readers: bucketed batches, scores of questions, checkpoints with checksums."""
 
 import json
 import logging
@@ -21,19 +21,19 @@ from transformers import (
 from transformers.trainer import TRAINER_STATE_NAME
 from transformers.trainer_utils import get_last_checkpoint
 
-from coattend.datasets.atomic import writing
-from coattend.parameters import TrainingParameters
+from coattend.batches.collator import Collator
+from coattend.batches.examples import Example
+from coattend.batches.sampler import LengthBuckets
+from coattend.config import TrainingParameters
+from coattend.io.atomic import disk_errors
 from coattend.readers.batch import Batch
 from coattend.readers.reader import Reader
-from coattend.training.batching import LengthBuckets
-from coattend.training.callbacks import Bar, Measure
-from coattend.training.collation import Collator
-from coattend.training.examples import Example
-from coattend.training.together import SHARE, Shares, is_first, of_first
-from coattend.training.trial import digest_of_files
+from coattend.training.callbacks import Measure, QuietProgressBar
+from coattend.training.distributed import LOSS_WEIGHT, ShardedCollator, broadcast_from_main, is_main_process
+from coattend.trials.trial import digest_of_files
 
 COMPLETE = "complete"
-"""Name of the file that is written into a checkpoint last: the digest of the others."""
+"""Name of the file that completes a checkpoint: it is written last and holds the digest of the others."""
 
 logger = logging.getLogger(__name__)
 
@@ -44,12 +44,12 @@ class ReaderTrainer(Trainer):
     Args:
         reader: The reader.
         examples: Training examples.
-        buckets: Which examples make a batch.
-        collator: Makes a batch's tensors.
-        score: The reader's score on the held-out questions, from 0 to 1, and its loss there, None where it has none.
+        buckets: Indices of the examples in each batch.
+        collator: Makes the batches.
+        score: Returns the score on the held-out questions, from 0 to 1, and the loss there, None if it has none.
         arguments: The trainer's arguments.
         callbacks: Its callbacks.
-        measure: Counts seconds and memory.
+        measure: Measures seconds and memory.
     """
 
     def __init__(
@@ -68,56 +68,57 @@ class ReaderTrainer(Trainer):
             model=reader,
             args=arguments,
             train_dataset=examples,
-            eval_dataset=[],  # `score` knows the held-out questions; the trainer only wants to see some.
+            eval_dataset=[],  # The trainer requires one; `score` has the held-out questions.
             callbacks=[*callbacks, measure],
         )
         self._buckets, self._collator, self._score, self._measure = buckets, collator, score, measure
-        self._readings = reader.readings
-        for talkative in (PrinterCallback, ProgressCallback):
-            self.remove_callback(talkative)
+        self._extra_metrics = reader.extra_metrics
+        for printing_callback in (PrinterCallback, ProgressCallback):
+            self.remove_callback(printing_callback)
         if not arguments.disable_tqdm:
-            self.add_callback(Bar)
+            self.add_callback(QuietProgressBar)
 
     def get_train_dataloader(self) -> DataLoader:
-        """Whole questions of like length under a budget of tokens."""
-        shares = Shares(self._collator, self._collator.losses)
-        loader = DataLoader(self.train_dataset, batch_sampler=self._buckets, collate_fn=shares)
-        # Every process draws all batches, and takes its share of each.
+        """Return the loader of this process's share of the bucketed batches."""
+        shard = ShardedCollator(self._collator, self._collator.losses)
+        loader = DataLoader(self.train_dataset, batch_sampler=self._buckets, collate_fn=shard)
+        # The collator takes the share, so accelerate must not split batches again.
         return prepare_data_loader(loader, self.args.device, num_processes=1, process_index=0, put_on_device=True)
 
     def compute_loss(self, model: torch.nn.Module, inputs: dict[str, Any], *_: Any, **__: Any) -> torch.Tensor:
-        """The reader's own loss; of several processes, weighed so that their mean is the loss of the whole batch."""
-        share = inputs.pop(SHARE)
-        return model(Batch(**inputs)).loss * share
+        """Return the reader's loss, weighted so that its mean over processes is the loss of the whole batch."""
+        weight = inputs.pop(LOSS_WEIGHT)
+        return model(Batch(**inputs)).loss * weight
 
-    def log(self, logs: dict[str, float], *arguments: Any, **named: Any) -> None:
-        """Note the reader's readings beside every point, and the seconds, so that one that was cut off counts on."""
-        beside = {"readings": self._readings(), "seconds": self._measure.seconds}
-        super().log(logs | beside, *arguments, **named)
+    def log(self, logs: dict[str, float], *arguments: Any, **keywords: Any) -> None:
+        """Add the reader's own metrics, and the seconds, from which a resumed training goes on counting."""
+        extra = {"readings": self._extra_metrics(), "seconds": self._measure.seconds}
+        super().log(logs | extra, *arguments, **keywords)
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
         """Score the held-out questions."""
-        score, loss = of_first(self._score)
+        score, loss = broadcast_from_main(self._score)
         metrics = {"eval_score": score} | ({} if loss is None else {"eval_loss": loss})
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         return metrics
 
     def _save(self, output_dir: str | None = None, state_dict: dict[str, torch.Tensor] | None = None) -> None:
-        """A copy of every weight that is not frozen: a file refuses two names of one tensor, which readers may have."""
+        """Save copies of the weights that are not frozen: safetensors refuses tied weights, which readers may have."""
         weights = self.model.state_dict() if state_dict is None else state_dict
+        # Frozen weights are those that the reader started with.
         frozen = self._frozen()
         super()._save(output_dir, {name: weight.clone() for name, weight in weights.items() if name not in frozen})
 
     def _load_best_model(self) -> None:
-        """Nothing where the last step was the best: its weights are those that there are."""
+        """Skip loading if the last step was the best."""
         if self.state.best_global_step != self.state.global_step:
             super()._load_best_model()
 
     def _issue_warnings_after_load(self, load_result: Any) -> None:
-        """Frozen weights are as the reader began with them, and so are not missed in a checkpoint."""
-        others = [name for name in load_result.missing_keys if name not in self._frozen()]
-        super()._issue_warnings_after_load(load_result._replace(missing_keys=others))
+        """Do not warn of frozen weights, which checkpoints leave out."""
+        missing = [name for name in load_result.missing_keys if name not in self._frozen()]
+        super()._issue_warnings_after_load(load_result._replace(missing_keys=missing))
 
     def _frozen(self) -> set[str]:
         return {name for name, weight in self.model.named_parameters() if not weight.requires_grad}
@@ -125,12 +126,13 @@ class ReaderTrainer(Trainer):
     def _save_checkpoint(self, model: torch.nn.Module, trial: Any) -> None:
         folder = Path(self.args.output_dir)
         newest = folder / f"checkpoint-{self.state.global_step}"
-        with writing(newest, RuntimeError, SafetensorError):
+        with disk_errors(newest, RuntimeError, SafetensorError):
             super()._save_checkpoint(model, trial)
+            # Every process writes the state of its random numbers.
             self.accelerator.wait_for_everyone()
-            if is_first():
-                (newest / COMPLETE).write_text(digest_of_files(newest, but=COMPLETE))
-        if not is_first():
+            if is_main_process():
+                (newest / COMPLETE).write_text(digest_of_files(newest, exclude=COMPLETE))
+        if not is_main_process():
             return
         for path in folder.glob("checkpoint-*"):
             if path != newest and str(path) != self.state.best_model_checkpoint:
@@ -140,8 +142,8 @@ class ReaderTrainer(Trainer):
 def arguments_of(
     training: TrainingParameters, *, folder: Path, seed: int, device: str, bf16: bool, quiet: bool
 ) -> TrainingArguments:
-    """The trainer's arguments for our parameters."""
-    never = 10**9  # Schedule decides when to score and save.
+    """Translate training parameters into the trainer's arguments."""
+    never = 10**9  # `Schedule` decides when to score and save.
     arguments = TrainingArguments(
         output_dir=str(folder),
         num_train_epochs=training.epochs,
@@ -166,42 +168,43 @@ def arguments_of(
         remove_unused_columns=False,
         report_to="none",
         disable_tqdm=quiet,
-        ddp_find_unused_parameters=True,  # A baseline that pools one vector leaves others' weights alone.
+        ddp_find_unused_parameters=True,  # A baseline that pools one vector does not use all weights.
     )
-    # Where there are several GPUs, a trial takes one: batches are of whole questions, which DataParallel would cut up.
+    # A trial takes one GPU: DataParallel would split batches within questions.
     if arguments.n_gpu > 1:
         arguments._n_gpu = 1
     return arguments
 
 
 def remove_checkpoint(folder: Path) -> None:
-    """Delete a checkpoint so that what is left of it, if this is cut off, counts as no checkpoint."""
+    """Delete a checkpoint, first the file without which its remains do not count as one."""
     (folder / COMPLETE).unlink(missing_ok=True)
     shutil.rmtree(folder)
 
 
 def last_checkpoint(folder: Path) -> str | None:
-    """The newest whole checkpoint; what is left of those that were cut off or damaged is removed."""
+    """Return the newest complete checkpoint; interrupted and damaged ones are removed."""
     if not folder.is_dir():
         return None
     for path in folder.glob("checkpoint-*"):
-        if not _is_whole(path):
+        if not _is_complete(path):
             logger.warning("checkpoint %s was cut off or damaged and is removed", path.name)
             remove_checkpoint(path)
     newest = get_last_checkpoint(str(folder))
-    if newest is None or _has_its_best(Path(newest)):
+    if newest is None or _has_best_checkpoint(Path(newest)):
         return newest
+    # The one before it may still have its best checkpoint.
     logger.warning("checkpoint %s is removed: the best one before it is gone", Path(newest).name)
     remove_checkpoint(Path(newest))
     return last_checkpoint(folder)
 
 
-def _is_whole(checkpoint: Path) -> bool:
+def _is_complete(checkpoint: Path) -> bool:
     file = checkpoint / COMPLETE
-    return file.is_file() and file.read_text(errors="replace") == digest_of_files(checkpoint, but=COMPLETE)
+    return file.is_file() and file.read_text(errors="replace") == digest_of_files(checkpoint, exclude=COMPLETE)
 
 
-def _has_its_best(checkpoint: Path) -> bool:
-    """The trainer would end with the last weights, and not say so, where the best ones are gone."""
+def _has_best_checkpoint(checkpoint: Path) -> bool:
+    """Return False if the best checkpoint is gone: the trainer would end silently with the last weights."""
     best = json.loads((checkpoint / TRAINER_STATE_NAME).read_text())["best_model_checkpoint"]
     return best is None or Path(best).is_dir()

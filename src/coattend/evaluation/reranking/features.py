@@ -1,18 +1,62 @@
-"""What three language models say of a candidate that fills a question's blank."""
+"""Features of a candidate's filled sentence: language models and word classes."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
-from coattend.evaluation.reranking.language_models import UNKNOWN, LanguageModel
-from coattend.evaluation.reranking.sentences import distinct_sentences, filled, sentences_of
-from coattend.evaluation.reranking.word_classes import usual_tags, word_classes
-from coattend.parameters import RerankingParameters
-from coattend.text.identity import text_id
+from coattend.config import RerankingParameters
+from coattend.evaluation.reranking.language_models import UNKNOWN, LanguageModel, usual_tags, word_classes
+from coattend.text.cloze import BLANK, fill_blank
+from coattend.text.hashing import text_id
+
+
+def sentences_of(text: str) -> list[list[str]]:
+    """The words of each line that has any."""
+    return [words for line in text.splitlines() if (words := line.split())]
+
+
+def distinct_sentences(texts: Iterable[str], *, max_words: int) -> list[list[str]]:
+    """The sentences of many texts, each once: passages from one book overlap.
+
+    Args:
+        texts: The texts; no more of them are read than needed.
+        max_words: Stop at the sentence with which there would be more words.
+
+    Returns:
+        The words of each, in the order of their first occurrence.
+    """
+    distinct: dict[tuple[str, ...], None] = {}
+    total = 0
+    for text in texts:
+        for words in map(tuple, sentences_of(text)):
+            if words in distinct:
+                continue
+            total += len(words)
+            if total > max_words:
+                return [list(words) for words in distinct]
+            distinct[words] = None
+    return [list(words) for words in distinct]
+
+
+def filled(question: str, candidate: str) -> tuple[list[str], int, int]:
+    """A question whose blank holds a candidate.
+
+    Args:
+        question: A question with a blank.
+        candidate: One or more words.
+
+    Returns:
+        Its words, the first of the candidate's, and the place behind the last of them. Signs that touch the blank
+        belong to the candidate's words.
+    """
+    text = fill_blank(question, candidate)
+    start = BLANK.search(question).start()  # type: ignore[union-attr]
+    return text.split(), len(f"{text[:start]}_".split()) - 1, len(text[: start + len(candidate)].split())
+
 
 NAMES = ("global", "local", "classes")
 """The models: of the training passages, of the question's passage alone, of the training passages' word classes."""
@@ -78,10 +122,10 @@ def train(
     Raises:
         CoattendError: If there are more n-grams than can be counted.
     """
-    wanted = pc.field("passage_id").isin(passage_ids)
+    selected = pc.field("passage_id").isin(passage_ids)
 
     def texts() -> Iterator[str]:
-        for batch in passages.to_batches(columns=["text"], filter=wanted):
+        for batch in passages.to_batches(columns=["text"], filter=selected):
             yield from batch.column("text").to_pylist()
 
     text_ids = pa.array([text_id(text) for text in texts()], pa.string())

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from coattend.evaluation.probabilities import log_probabilities
+from coattend.evaluation.calibration import log_probabilities
 
 LEAST = 1e-6
 """The mass that a candidate is taken to have at least: one that a reader leaves out can be the right one still."""
@@ -37,8 +37,8 @@ class Ranking:
     @property
     def right(self) -> int | None:
         """The right one's place among the best; None where it is not among them, or not known."""
-        places = np.flatnonzero(self.best == self.question["label"])
-        return int(places[0]) if len(places) else None
+        positions = np.flatnonzero(self.best == self.question["label"])
+        return int(positions[0]) if len(positions) else None
 
     def answer(self, weights: np.ndarray) -> Row:
         """The row of the predictions table with which weights replace that of the reader.
@@ -80,26 +80,26 @@ def rankings(
     for row in predictions:
         by_trial.setdefault(row["trial_id"], []).append(row)
     logs = [(row, log_probabilities(row["scores"], head, least=LEAST)) for rows in by_trial.values() for row in rows]
-    scored = [(row, found, np.argsort(-found, kind="stable")[:n_best]) for row, found in logs]
-    wanted: dict[str, set[int]] = {}
+    scored = [(row, log_scores, np.argsort(-log_scores, kind="stable")[:n_best]) for row, log_scores in logs]
+    numbers_of: dict[str, set[int]] = {}
     for row, _, best in scored:
-        wanted.setdefault(row["question_id"], set()).update(best.tolist())
-    known = {name: _fit_of(fit, questions[name], sorted(numbers)) for name, numbers in wanted.items()}
+        numbers_of.setdefault(row["question_id"], set()).update(best.tolist())
+    fit_by_question = {name: _fit_of(fit, questions[name], sorted(numbers)) for name, numbers in numbers_of.items()}
     return [
         Ranking(
             question=questions[row["question_id"]],
             prediction=row,
-            log_scores=found,
+            log_scores=log_scores,
             best=best,
-            features=np.column_stack([found[best], known[row["question_id"]][best]]),
+            features=np.column_stack([log_scores[best], fit_by_question[row["question_id"]][best]]),
         )
-        for row, found, best in scored
+        for row, log_scores, best in scored
     ]
 
 
 def _fit_of(fit: Fit, question: Row, numbers: list[int]) -> np.ndarray:
-    """How candidates fit, in the rows of their numbers [options, features]; NaN in those that were not asked for."""
-    given = fit(question, numbers)
-    rows = np.full((len(question["options"]), given.shape[1]), np.nan)
-    rows[numbers] = given
+    """Fit of some candidates in the rows of their numbers [options, features]; NaN in the other rows."""
+    fitted = fit(question, numbers)
+    rows = np.full((len(question["options"]), fitted.shape[1]), np.nan)
+    rows[numbers] = fitted
     return rows

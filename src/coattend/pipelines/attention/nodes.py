@@ -3,24 +3,22 @@
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.dataset as pads
-
-from coattend.datasets.stored_tables import StoredTables
-from coattend.parameters import AttentionParameters, BenchmarkParameters
+from coattend.config import AttentionParameters, BenchmarkParameters
+from coattend.evaluation.records import AttentionReadings
+from coattend.pipelines.annotations import Dataset, StoredTables, Table
 
 
 def look(
     attention: AttentionParameters, benchmarks: dict[str, Any], trials: Path, stored_tables: StoredTables
-) -> tuple[pa.Table, dict[str, Any]]:
+) -> tuple[Table, AttentionReadings]:
     """Look at chosen questions with the readers of one or two finished trials.
 
     Returns:
         The attention table, and who read what, the answers and how well maps agree with occlusion.
     """
-    from coattend.training.attention import read
+    from coattend.inference.attention_report import explain_trials
 
-    return read(attention, benchmarks, trials, stored_tables)
+    return explain_trials(attention, benchmarks, trials, stored_tables)
 
 
 def look_at_variants(
@@ -30,19 +28,19 @@ def look_at_variants(
     attention: AttentionParameters,
     trials: Path,
     stored_tables: StoredTables,
-) -> tuple[pa.Table, dict[str, Any]]:
+) -> tuple[Table, AttentionReadings]:
     """Look at questions with the baseline and the last variant of a study, once it is finished.
 
     Returns:
         The same as `look`.
     """
-    from coattend.training.study_attention import read_variants
+    from coattend.inference.study_attention import explain_variants
 
-    return read_variants(findings, benchmark, variants, attention, trials, stored_tables)
+    return explain_variants(findings, benchmark, variants, attention, trials, stored_tables)
 
 
-def draw(maps: pads.Dataset, readings: dict[str, Any]) -> str:
-    """The attention page: one HTML file."""
-    from coattend.reporting.attention_page import render
+def draw(maps: Dataset, readings: AttentionReadings) -> str:
+    """Draw the attention page as one HTML file."""
+    from coattend.reports.attention import render_html
 
-    return render(readings, maps.to_table())
+    return render_html(readings, maps.to_table())

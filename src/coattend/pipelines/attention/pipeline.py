@@ -1,13 +1,13 @@
 """The attention pipeline, which learns from a trial whose tables to read, and its nodes in a study's."""
 
-from typing import Any
-
 from kedro.pipeline import Pipeline, node
+from kedro.pipeline.node import Node
 
 from coattend.pipelines.attention.nodes import draw, look, look_at_variants
+from coattend.pipelines.keys import STUDY
 
 
-def study_nodes(study: str, benchmark: str) -> list[Any]:
+def study_nodes(study: str, benchmark: str) -> list[Node]:
     """Look at questions of a benchmark with a study's trials and draw the page: nodes of the same names, in the study's
     namespace."""
     namespace = f"study.{study}.{benchmark}"
@@ -19,11 +19,11 @@ def study_nodes(study: str, benchmark: str) -> list[Any]:
         "trials": "trials",
         "stored_tables": "stored_tables",
     }
-    seen = [f"{namespace}.attention_maps", f"{namespace}.attention_readings"]
-    about = {"namespace": namespace, "tags": "study"}
+    maps = [f"{namespace}.attention_maps", f"{namespace}.attention_readings"]
+    page = f"{namespace}.attention_page"
     return [
-        node(look_at_variants, inputs, seen, name="look_at_attention", **about),
-        node(draw, seen, f"{namespace}.attention_page", name="draw_attention", **about),
+        node(look_at_variants, inputs, maps, name="look_at_attention", namespace=namespace, tags=STUDY),
+        node(draw, maps, page, name="draw_attention", namespace=namespace, tags=STUDY),
     ]
 
 

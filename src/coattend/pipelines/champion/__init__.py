@@ -1,5 +1,5 @@
 """Champion: the best trained reader of a benchmark, in MLflow's registry."""
 
-from coattend.pipelines.champion.pipeline import create_pipeline
+from coattend.pipelines.champion.pipeline import create_nodes
 
-__all__ = ["create_pipeline"]
+__all__ = ["create_nodes"]

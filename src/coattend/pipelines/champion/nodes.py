@@ -1,18 +1,16 @@
 """The node of the pipeline that names a benchmark's champion."""
 
 import logging
-from collections.abc import Mapping
-from typing import Any
 
-import pyarrow.dataset as pads
-
+from coattend.config import BenchmarkParameters
 from coattend.errors import CoattendError
-from coattend.parameters import BenchmarkParameters
+from coattend.pipelines.annotations import Dataset
+from coattend.serving.records import ChampionRecord, TrialModel
 
 logger = logging.getLogger(__name__)
 
 
-def crown(questions: pads.Dataset, mlflow_store: str, benchmark: BenchmarkParameters) -> dict[str, Any]:
+def crown(questions: Dataset, mlflow_store: str, benchmark: BenchmarkParameters) -> dict[str, ChampionRecord]:
     """Register the best of a benchmark's trained readers, by their dev scores, one for each task that it asks for.
 
     Args:
@@ -21,43 +19,46 @@ def crown(questions: pads.Dataset, mlflow_store: str, benchmark: BenchmarkParame
         benchmark: The benchmark.
 
     Returns:
-        Task to its champion; see `coattend.serving.champion.crown`.
+        Task to its champion; see `coattend.serving.champion.update_champion`.
 
     Raises:
         CoattendError: If no reader of any task was scored and logged, or the store cannot be used.
     """
-    from coattend.datasets.mlflow_store import asking, client_of
+    import pyarrow.dataset as pads
+
     from coattend.evaluation.groups import COLUMNS, scored_questions
+    from coattend.io.mlflow_store import client_of, store_errors
     from coattend.serving import champion
 
-    client, found = client_of(mlflow_store), {}
-    asked = questions.to_table(columns=COLUMNS, filter=pads.field("split") == champion.DEV)
+    client = client_of(mlflow_store)
+    champions: dict[str, ChampionRecord] = {}
+    dev_questions = questions.to_table(columns=COLUMNS, filter=pads.field("split") == champion.DEV)
     for task in benchmark.tasks:
-        ids = scored_questions(asked, task)[0]["question_id"]
-        name = champion.name_of(benchmark.name, task, benchmark.tasks)
+        ids = scored_questions(dev_questions, task)[0]["question_id"]
+        name = champion.registered_name(benchmark.name, task, benchmark.tasks)
         if client is None or not len(ids):
             continue
-        with asking(mlflow_store):
-            one = champion.crown(client, benchmark.name, name, task, ids)
-        if one is not None:
-            found[task] = one
-            logger.info(_told(one))
-    if not found:
+        with store_errors(mlflow_store):
+            record = champion.update_champion(client, benchmark.name, name, task, ids)
+        if record is not None:
+            champions[task] = record
+            logger.info(_describe(record))
+    if not champions:
         run = f"Run kedro run --pipelines training,evaluation --namespaces {benchmark.name}.<reader>"
         problem = "no reader of it was scored on dev and logged as a model, but for those that chose by dev"
         raise CoattendError(problem, where=benchmark.name, cure=f"{run}, with tracking.models on")
-    return found
+    return champions
 
 
-def _told(one: Mapping[str, Any]) -> str:
-    metric, best, before = one["metric"], one["champion"], one["replaced"]
-    who = f"{_who(best)}, {metric} {best['score']:.1f}, of {one['of']} that were scored"
-    address = f"models:/{one['name']}@{one['alias']}"
-    if before is None:
-        return f"{address} is {who}"
-    score = "not scored on these questions" if before["score"] is None else f"{metric} {before['score']:.1f}"
-    return f"{address} is now {who}. It replaces {_who(before)}, {score}"
+def _describe(record: ChampionRecord) -> str:
+    metric, best, previous = record["metric"], record["champion"], record["replaced"]
+    summary = f"{_name(best)}, {metric} {best['score']:.1f}, of {record['of']} that were scored"
+    address = f"models:/{record['name']}@{record['alias']}"
+    if previous is None:
+        return f"{address} is {summary}"
+    score = "not scored on these questions" if previous["score"] is None else f"{metric} {previous['score']:.1f}"
+    return f"{address} is now {summary}. It replaces {_name(previous)}, {score}"
 
 
-def _who(one: Mapping[str, Any]) -> str:
-    return f"{one['reader']}, seed {one['seed']} (trial {one['trial_id']})"
+def _name(entry: TrialModel) -> str:
+    return f"{entry['reader']}, seed {entry['seed']} (trial {entry['trial_id']})"

@@ -1,19 +1,16 @@
 """The pipeline that names a benchmark's champion."""
 
-from kedro.pipeline import Pipeline, node
+from kedro.pipeline import node
+from kedro.pipeline.node import Node
 
 from coattend.pipelines.champion.nodes import crown
 
 
-def create_pipeline(benchmark: str) -> Pipeline:
+def create_nodes(benchmark: str) -> list[Node]:
     """Register the best trained reader: node ``<benchmark>.crown``.
 
     Args:
         benchmark: Name of the benchmark.
     """
-    return Pipeline(
-        [node(crown, ["questions", "mlflow_store", "params:benchmark"], "champion", name="crown")],
-        namespace=benchmark,
-        inputs={"mlflow_store": "mlflow_store"},
-        parameters={"params:benchmark": f"params:benchmarks.{benchmark}"},
-    )
+    inputs = [f"{benchmark}.questions", "mlflow_store", f"params:benchmarks.{benchmark}"]
+    return [node(crown, inputs, f"{benchmark}.champion", name="crown", namespace=benchmark)]

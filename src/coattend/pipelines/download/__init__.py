@@ -1,5 +1,5 @@
 """The download stage: a benchmark's published files."""
 
-from coattend.pipelines.download.pipeline import create_pipeline
+from coattend.pipelines.download.pipeline import create_nodes
 
-__all__ = ["create_pipeline"]
+__all__ = ["create_nodes"]

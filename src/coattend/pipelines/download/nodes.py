@@ -1,29 +1,37 @@
-"""Files from where they are published to the raw folder."""
+"""Node of the download pipeline: published files into the raw folder."""
 
 import logging
-from typing import Any
+from typing import Literal, TypedDict
 
-from coattend.benchmarks.fetching import fetch
-from coattend.benchmarks.raw import raw_folder
-from coattend.configuration import project_folder
-from coattend.masking import masked_text
-from coattend.parameters import BenchmarkParameters
+from coattend.config import BenchmarkParameters
+from coattend.config.project import project_folder
 
 logger = logging.getLogger(__name__)
 
 
-def download(benchmark: BenchmarkParameters) -> list[dict[str, Any]]:
-    """Fetch the files of a benchmark that are not there, one after the other.
+class DownloadRecord(TypedDict):
+    """A published file on this machine; see `coattend.data.download.Download`."""
+
+    file: str
+    url: str
+    state: Literal["fetched", "there", "another"]
+    size: int
+    sha256: str
+
+
+def download(benchmark: BenchmarkParameters) -> list[DownloadRecord]:
+    """Download the missing files of a benchmark, one after the other.
 
     Args:
-        benchmark: Which files, and where they are published.
-
-    Returns:
-        For each file its name, place, state, size and digest.
+        benchmark: Its published files.
 
     Raises:
-        CoattendError: If one cannot be fetched now.
+        CoattendError: If one cannot be downloaded now.
     """
+    from coattend.data.download import fetch
+    from coattend.data.raw_files import raw_folder
+    from coattend.masking import masked_text
+
     folder = raw_folder(project_folder())
     if not benchmark.downloads:
         logger.warning(
@@ -31,17 +39,13 @@ def download(benchmark: BenchmarkParameters) -> list[dict[str, Any]]:
             *(benchmark.title, benchmark.published_at, folder / benchmark.sources[0].folder),
         )
     logger.info("%s is published at %s. Licence: %s", benchmark.title, benchmark.published_at, benchmark.licence)
-    records = []
+    records: list[DownloadRecord] = []
     for file in benchmark.downloads:
-        path = folder / file.file
-        fetched = fetch(file.url, path, sha256=file.sha256)
-        if fetched.state == "another":
-            logger.warning(
-                "%s is not the published file; it is left as it is. Move it away to fetch %s",
-                path,
-                masked_text(file.url),
-            )
+        path, url = folder / file.file, masked_text(file.url)
+        state, size, sha256 = fetch(file.url, path, sha256=file.sha256)
+        if state == "another":
+            logger.warning("%s is not the published file; it is left as it is. Move it away to fetch %s", path, url)
         else:
-            logger.info("%s: %s, %s bytes", path, fetched.state, f"{fetched.size:,}")
-        records.append({"file": file.file, "url": masked_text(file.url), **fetched._asdict()})
+            logger.info("%s: %s, %s bytes", path, state, f"{size:,}")
+        records.append({"file": file.file, "url": url, "state": state, "size": size, "sha256": sha256})
     return records

@@ -1,18 +1,16 @@
-"""The download pipeline of one benchmark."""
+"""Nodes of the download pipeline for one benchmark."""
 
-from kedro.pipeline import Pipeline, node
+from kedro.pipeline import node
+from kedro.pipeline.node import Node
 
 from coattend.pipelines.download.nodes import download
 
 
-def create_pipeline(benchmark: str) -> Pipeline:
+def create_nodes(benchmark: str) -> list[Node]:
     """Fetch a benchmark's files: node ``<benchmark>.download``.
 
     Args:
         benchmark: Its name.
     """
-    return Pipeline(
-        [node(download, "params:benchmark", "downloads", name="download")],
-        namespace=benchmark,
-        parameters={"params:benchmark": f"params:benchmarks.{benchmark}"},
-    )
+    parameters, downloads = f"params:benchmarks.{benchmark}", f"{benchmark}.downloads"
+    return [node(download, parameters, downloads, name="download", namespace=benchmark)]

@@ -1,5 +1,5 @@
 """Evaluation: what a trained reader answers, and how well."""
 
-from coattend.pipelines.evaluation.pipeline import create_pipeline
+from coattend.pipelines.evaluation.pipeline import create_nodes
 
-__all__ = ["create_pipeline"]
+__all__ = ["create_nodes"]

@@ -1,54 +1,36 @@
-"""The evaluation pipeline of one reader on one benchmark."""
+"""Nodes of the evaluation pipeline for one reader on one benchmark."""
 
-import warnings
+from kedro.pipeline import node
+from kedro.pipeline.node import Node
 
-from kedro.pipeline import Pipeline, node
-
+from coattend.config.entries import TextProfiles
 from coattend.pipelines.evaluation.nodes import predict, score
-from coattend.pipelines.training.pipeline import SHARED, model_parameters, named, texts_of
-
-# A benchmark without training questions is scored with the readers of another, whose names begin with that one's.
-warnings.filterwarnings("ignore", message="One or more dataset names contain")
+from coattend.pipelines.keys import TRAINS
+from coattend.pipelines.training.pipeline import model_parameters, tables_of
 
 
-def create_pipeline(
-    benchmark: str, reader: str, *, trained_on: str, tagging: str, encoder: str, tokenizer: str, reads_words: bool
-) -> Pipeline:
+def create_nodes(benchmark: str, reader: str, profiles: TextProfiles, *, trained_on: str) -> list[Node]:
     """Answer and score: nodes ``<benchmark>.<reader>.predict`` and ``<benchmark>.<reader>.score``.
 
     Args:
         benchmark: Name of the benchmark.
         reader: Name of the reader's entry.
+        profiles: The profiles that decide which tables it reads.
         trained_on: Name of the benchmark that it was trained on.
-        tagging: Tagging profile of its tags.
-        encoder: Its encoder.
-        tokenizer: Tokenizer profile of its tokens.
-        reads_words: Whether it reads the tagging stage's words, and subwords at most beside them.
     """
-    texts = texts_of(benchmark, tagging, tokenizer, reads_words=reads_words)
-    parameters = model_parameters(benchmark, reader, encoder, tokenizer) | {
-        "params:tagging": f"params:taggings.{tagging}",
-        "params:benchmarks": "params:benchmarks",
-    }
-    return Pipeline(
-        [
-            node(
-                predict,
-                named(["model", *SHARED, *texts, "trials", *parameters]),
-                ["predictions", "rejected_questions"],
-                name="predict",
-                tags="gpu",
-            ),
-            node(
-                score,
-                ["predictions", *SHARED, "model", "params:benchmark", "rejected_questions"],
-                "metrics",
-                name="score",
-            ),
-        ],
-        namespace=f"{benchmark}.{reader}",
-        inputs={name: f"{benchmark}.{name}" for name in SHARED}
-        | texts
-        | {"trials": "trials", "model": f"{trained_on}.{reader}.model"},
-        parameters=parameters,
-    )
+    namespace = f"{benchmark}.{reader}"
+    tables, model = tables_of(benchmark, profiles), f"{trained_on}.{reader}.model"
+    predictions, rejected = f"{namespace}.predictions", f"{namespace}.rejected_questions"
+    parameters = model_parameters(benchmark, reader, profiles)
+    scored = [predictions, tables["questions"], tables["passages"], model, f"params:benchmarks.{benchmark}", rejected]
+    return [
+        node(
+            predict,
+            {"model": model, "trials": "trials"} | tables | parameters,
+            [predictions, rejected],
+            name="predict",
+            namespace=namespace,
+            tags=TRAINS,
+        ),
+        node(score, scored, f"{namespace}.metrics", name="score", namespace=namespace),
+    ]

@@ -1,5 +1,5 @@
 """The ingestion stage: raw files as the common tables, and each distinct text once."""
 
-from coattend.pipelines.ingestion.pipeline import create_pipeline
+from coattend.pipelines.ingestion.pipeline import create_nodes
 
-__all__ = ["create_pipeline"]
+__all__ = ["create_nodes"]

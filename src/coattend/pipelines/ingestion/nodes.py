@@ -1,58 +1,49 @@
-"""From raw files to tables."""
+"""Nodes of the ingestion pipeline: from raw files to tables."""
 
 import json
 import logging
 from collections.abc import Iterator, Sequence
 from functools import cache
-from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
-import pyarrow.dataset as pads
-
-from coattend.benchmarks import sample
-from coattend.benchmarks.annotations import types_of
-from coattend.benchmarks.distinct import VERSION, DistinctTexts
-from coattend.benchmarks.origin import digest
-from coattend.benchmarks.raw import RawFile, annotation_files, raw_files, raw_folder
-from coattend.benchmarks.reading import Tables, read_benchmark
-from coattend.benchmarks.written import summary_in
-from coattend.configuration import project_folder
-from coattend.datasets.sharded import ShardPlan
-from coattend.datasets.table import TablePlan
-from coattend.parameters import BenchmarkParameters
-from coattend.pipelines.shards import fitting_shards, origin
+from coattend.config import BenchmarkParameters
+from coattend.config.project import project_folder
+from coattend.pipelines.annotations import Dataset, Manifest, ShardPlan, Table, TablePlan
+from coattend.pipelines.shards import shard_count, tables_digest
 
 logger = logging.getLogger(__name__)
 
 
-def generate(benchmark: BenchmarkParameters) -> dict[str, Any]:
-    """Write the raw files of the sample, unless they are there.
+def generate(benchmark: BenchmarkParameters) -> Manifest:
+    """Write the raw files of the sample, unless they are current.
 
     Args:
         benchmark: A benchmark with settings of the generator.
 
     Returns:
-        What was written: settings, generator and digests.
+        Settings, hash of the generator's code, and digests of the files.
 
     Raises:
         CoattendError: If a setting is wrong, or the disk refuses.
     """
-    settings = sample.settings_of(benchmark.generator or {})
+    from coattend.data.generated_files import read_manifest
+    from coattend.data.raw_files import raw_folder
+    from coattend.data.synthetic.generate import is_current, parse_settings, write_sample
+
+    settings = parse_settings(benchmark.generator or {})
     folder = raw_folder(project_folder(), generated=True) / benchmark.name
-    known = summary_in(folder)
-    if known and sample.is_written(folder, settings, known):
-        return known
+    manifest = read_manifest(folder)
+    if manifest and is_current(folder, settings, manifest):
+        return manifest
     logger.info("Writing the raw files of %s to %s", benchmark.title, folder)
-    return sample.write_sample(folder, settings)
+    return write_sample(folder, settings)
 
 
-def ingest(benchmark: BenchmarkParameters, raw: dict[str, Any] | None = None) -> tuple[TablePlan, TablePlan, TablePlan]:
-    """Plan to read a benchmark's raw files, all three tables at once.
+def ingest(benchmark: BenchmarkParameters, raw: Manifest | None = None) -> tuple[TablePlan, TablePlan, TablePlan]:
+    """Plan the three tables of a benchmark, read from its raw files in one pass.
 
     Args:
-        benchmark: Where its files are.
-        raw: What an earlier stage wrote, so that it comes first.
+        benchmark: Its files and formats.
+        raw: The manifest of generated raw files, so that they are written first.
 
     Returns:
         The passages, questions and rejected tables.
@@ -60,10 +51,26 @@ def ingest(benchmark: BenchmarkParameters, raw: dict[str, Any] | None = None) ->
     Raises:
         CoattendError: If a file is missing or cannot be used, or a split has no usable question.
     """
+    from coattend.data.formats.dream import read_annotations
+    from coattend.data.ingest import BenchmarkTables, read_benchmark, source_digest
+    from coattend.data.raw_files import annotation_files, raw_files, raw_folder
+    from coattend.io.checked import TablePlan
+
     folder = raw_folder(project_folder(), generated=benchmark.is_written)
-    files, annotated = raw_files(benchmark, folder), annotation_files(benchmark, folder)
-    key = digest([*((file.split, file.path) for file in files), *((None, path) for path in annotated)], benchmark)
-    read = cache(lambda: _read(benchmark, files, annotated))
+    files, annotations = raw_files(benchmark, folder), annotation_files(benchmark, folder)
+    splits_and_paths = [*((file.split, file.path) for file in files), *((None, path) for path in annotations)]
+    key = source_digest(splits_and_paths, benchmark)
+
+    @cache
+    def read() -> BenchmarkTables:
+        tables = read_benchmark(benchmark, files, read_annotations(annotations))
+        if tables.rejected.rows:
+            logger.warning(
+                "%s: %d records are left out and listed in %s.rejected. The first: %s",
+                *(benchmark.title, tables.rejected.rows, benchmark.name, tables.reasons()),
+            )
+        return tables
+
     return (
         TablePlan(key, lambda: read().passages),
         TablePlan(key, lambda: read().questions),
@@ -71,49 +78,27 @@ def ingest(benchmark: BenchmarkParameters, raw: dict[str, Any] | None = None) ->
     )
 
 
-def _read(benchmark: BenchmarkParameters, files: list[RawFile], annotated: list[Path]) -> Tables:
-    tables = read_benchmark(benchmark, files, types_of(annotated))
-    if tables.rejected.rows:
-        logger.warning(
-            "%s: %d records are left out and listed in %s.rejected. The first: %s",
-            *(benchmark.title, tables.rejected.rows, benchmark.name, tables.reasons()),
-        )
-    return tables
-
-
-def distinct_texts(passages: pads.Dataset, questions: pads.Dataset, benchmark: BenchmarkParameters) -> ShardPlan:
-    """Plan to gather every text that a reader sees, each once.
+def distinct_texts(passages: Dataset, questions: Dataset, benchmark: BenchmarkParameters) -> ShardPlan:
+    """Plan the table of every text that a reader sees, each once.
 
     Args:
         passages: The passages table.
         questions: The questions table.
-        benchmark: How many shards, and how options become text.
-
-    Returns:
-        A plan for the texts table.
+        benchmark: The number of shards, and the form of options in a question.
     """
-    how = {"fill_blanks": benchmark.fill_blanks, "words_as_options": benchmark.words_as_options}
-    shards = benchmark.shards or fitting_shards([passages, questions])
-    texts = cache(lambda: _gather(passages, questions, shards, how))
+    from coattend.data.text_store import TEXTS_VERSION, DistinctTexts, gather_texts
+    from coattend.io.sharded import ShardPlan
 
-    def make(names: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
+    tables = [passages, questions]
+    options = {"fill_blanks": benchmark.fill_blanks, "words_as_options": benchmark.words_as_options}
+    shards = benchmark.shards or shard_count(tables)
+
+    @cache
+    def texts() -> DistinctTexts:
+        return gather_texts(passages, questions, shards, **options)
+
+    def make(names: Sequence[str]) -> Iterator[tuple[str, Table]]:
         return ((name, texts().table(name)) for name in names)
 
-    settings = json.dumps([VERSION, shards, how])
-    return ShardPlan(origin=origin([passages, questions], settings), keys=lambda: texts().keys(), make=make)
-
-
-def _gather(passages: pads.Dataset, questions: pads.Dataset, shards: int, how: dict[str, bool]) -> DistinctTexts:
-    texts = DistinctTexts(shards)
-    for batch in _batches(passages, ["text"]):
-        for text in batch.column("text").to_pylist():
-            texts.add(text, "passage")
-    for batch in _batches(questions, ["task", "question", "options"]):
-        for task, question, options in zip(*batch.to_pydict().values(), strict=True):
-            texts.add_question(task, question, options, **how)
-    return texts
-
-
-def _batches(table: pads.Dataset, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    # Arrow reads far ahead unless told not to: memory would follow the size of the table.
-    return table.to_batches(columns=columns, batch_size=5_000, batch_readahead=1, fragment_readahead=1)
+    origin = tables_digest(tables, json.dumps([TEXTS_VERSION, shards, options]))
+    return ShardPlan(origin=origin, keys=lambda: texts().keys(), make=make)

@@ -1,23 +1,37 @@
-"""The ingestion pipeline of one benchmark."""
+"""Nodes of the ingestion pipeline for one benchmark."""
 
-from kedro.pipeline import Pipeline, node
+from kedro.pipeline import node
+from kedro.pipeline.node import Node
 
 from coattend.pipelines.ingestion.nodes import distinct_texts, generate, ingest
 
 
-def create_pipeline(benchmark: str, *, generated: bool, written: bool) -> Pipeline:
+def create_nodes(benchmark: str, *, generated: bool, written: bool) -> list[Node]:
     """Read a benchmark: nodes ``<benchmark>.ingest``, ``.distinct_texts`` and, if it is generated, ``.generate``.
 
     Args:
         benchmark: Its name.
-        generated: Whether its raw files are written by the sample's generator, here.
-        written: Whether they are written by this project at all.
+        generated: True if the sample's generator writes its raw files in this pipeline.
+        written: True if this project writes its raw files at all.
     """
-    read = ["params:benchmark", "raw"] if written else ["params:benchmark"]
+    parameters, raw = f"params:benchmarks.{benchmark}", f"{benchmark}.raw"
+    passages, questions, rejected = (f"{benchmark}.{table}" for table in ("passages", "questions", "rejected"))
     nodes = [
-        node(ingest, read, ["passages", "questions", "rejected"], name="ingest"),
-        node(distinct_texts, ["passages", "questions", "params:benchmark"], "texts", name="distinct_texts"),
+        node(
+            ingest,
+            [parameters, raw] if written else [parameters],
+            [passages, questions, rejected],
+            name="ingest",
+            namespace=benchmark,
+        ),
+        node(
+            distinct_texts,
+            [passages, questions, parameters],
+            f"{benchmark}.texts",
+            name="distinct_texts",
+            namespace=benchmark,
+        ),
     ]
     if generated:
-        nodes.insert(0, node(generate, "params:benchmark", "raw", name="generate"))
-    return Pipeline(nodes, namespace=benchmark, parameters={"params:benchmark": f"params:benchmarks.{benchmark}"})
+        nodes.insert(0, node(generate, parameters, raw, name="generate", namespace=benchmark))
+    return nodes

@@ -3,9 +3,9 @@
 import logging
 from pathlib import Path
 
-from coattend.datasets.sharded import ShardPlan
+from coattend.config import LOCAL, EngineParameters, PredictionParameters
 from coattend.errors import CoattendError
-from coattend.parameters import LOCAL, EngineParameters, PredictionParameters
+from coattend.pipelines.annotations import ShardPlan
 
 logger = logging.getLogger(__name__)
 
@@ -13,13 +13,13 @@ logger = logging.getLogger(__name__)
 def answer(
     prediction: PredictionParameters, trials: Path, mlflow_store: str, engine: EngineParameters = LOCAL
 ) -> dict[str, ShardPlan]:
-    """Plan what a trained reader answers to a file of questions.
+    """Plan the answers of a trained reader to a file of questions.
 
     Args:
-        prediction: Who answers what.
+        prediction: The reader and the file of questions.
         trials: The folder of all trials.
         mlflow_store: Address of the MLflow store.
-        engine: Where shards are answered.
+        engine: Where to predict.
 
     Returns:
         The plan for its answers, under the name of their folder.
@@ -27,22 +27,29 @@ def answer(
     Raises:
         CoattendError: If the model or the file is not named, or not there.
     """
-    from coattend.answering.answerer import Answerer
-    from coattend.answering.found import find, listed
-    from coattend.answering.questions_file import file_of, plan_of
-    from coattend.answering.recipe import weights_of
-    from coattend.training.trial import digest_of_files
+    from coattend.serving.batch_prediction import plan_answers, questions_file
+    from coattend.serving.model_lookup import describe_choices, resolve_model
+    from coattend.serving.predictor import Predictor
+    from coattend.trials.run_spec import weights_of
+    from coattend.trials.trial import digest_of_files
 
     if not prediction.model and not prediction.input:
-        cure = f"Give both: --params prediction.model=<model>,prediction.input=my.jsonl. {listed(trials, mlflow_store)}"
+        example = "--params prediction.model=<model>,prediction.input=my.jsonl"
+        cure = f"Give both: {example}. {describe_choices(trials, mlflow_store)}"
         raise CoattendError("names neither a trained reader nor a file of questions", where="prediction", cure=cure)
-    folder = find(prediction.model, trials, mlflow_store)
-    file = file_of(prediction.input)
-    answerer = Answerer.load(folder, limits=prediction.limits)
-    digest = f"{digest_of_files(weights_of(folder))} {answerer.recipe.model_dump_json()}"
-    how = {"rows_per_shard": prediction.rows_per_shard, "workers": prediction.workers}
-    plan = plan_of(file, answerer, digest, engine=engine, **how)
+    folder = resolve_model(prediction.model, trials, mlflow_store)
+    file = questions_file(prediction.input)
+    predictor = Predictor.load(folder, limits=prediction.limits)
+    spec = predictor.spec
+    plan = plan_answers(
+        file,
+        predictor,
+        # Shards that were answered by other weights or settings are answered again.
+        f"{digest_of_files(weights_of(folder))} {spec.model_dump_json()}",
+        engine=engine,
+        rows_per_shard=prediction.rows_per_shard,
+        workers=prediction.workers,
+    )
     name = prediction.name or file.stem
-    recipe = answerer.recipe
-    logger.info("%s, trained on %s (trial %s), answers %s", recipe.name, recipe.title, recipe.trial_id, file)
+    logger.info("%s, trained on %s (trial %s), answers %s", spec.name, spec.title, spec.trial_id, file)
     return {name: plan}

@@ -1,55 +1,48 @@
-"""Nodes of the profile pipeline."""
+"""Nodes of the profile pipeline: statistics and trivial baselines of a benchmark."""
 
-import pyarrow as pa
-import pyarrow.dataset as pads
-
-from coattend.parameters import BenchmarkParameters, TaggingParameters, TokenizerParameters
-from coattend.profiling.answers import answers
-from coattend.profiling.baselines import baselines
-from coattend.profiling.copies import copies
-from coattend.profiling.counts import counts
-from coattend.profiling.lengths import lengths
-from coattend.profiling.material import Material
-from coattend.profiling.overview import overview
-from coattend.profiling.tags import tag_shares
-from coattend.profiling.texts import Lengths
-from coattend.tables import PROFILE
-from coattend.text.subwords import load_tokenizer, special_layout
-from coattend.text.tagset import tagset
+from coattend.config import BenchmarkParameters, TaggingParameters, TokenizerParameters
+from coattend.pipelines.annotations import Dataset, Table
 
 
 def profile(
-    passages: pads.Dataset,
-    questions: pads.Dataset,
-    rejected: pads.Dataset,
-    tags: pads.Dataset,
-    tokens: pads.Dataset,
+    passages: Dataset,
+    questions: Dataset,
+    rejected: Dataset,
+    tags: Dataset,
+    tokens: Dataset,
     benchmark: BenchmarkParameters,
     tagging: TaggingParameters,
     tokenizer: TokenizerParameters,
-) -> pa.Table:
+) -> Table:
     """Measure a benchmark.
 
     Returns:
-        The profile table: section, split, subset, name, value, and the published value where there is one.
+        The profile table: section, split, subset, name, value, and the published value, if any.
     """
-    material = Material.of(questions.to_table(), passages.to_table(columns=["passage_id", "text", "turns"]))
-    texts = Lengths.read(tags, tokens)
-    rows = [
-        *overview(benchmark, material, tags, texts),
-        *counts(benchmark, material, rejected.count_rows()),
-        *answers(material),
-        *lengths(benchmark, material, texts, special_tokens=special_layout(load_tokenizer(tokenizer)).count),
-        *copies(material),
-        *baselines(benchmark, material),
-        *tag_shares(tags, tagset(tagging.tagset).names),
-    ]
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    return pa.Table.from_arrays([pa.array(c, f.type) for c, f in zip(columns, PROFILE, strict=True)], schema=PROFILE)
+    from coattend.data.profile import statistics
+    from coattend.data.profile.baselines import baseline_scores
+    from coattend.data.profile.statistics import BenchmarkRows, TextLengths
+    from coattend.text.tagset import tagset
+    from coattend.text.tokenizer import load_tokenizer, special_layout
+
+    rows = BenchmarkRows.from_tables(questions.to_table(), passages.to_table(columns=["passage_id", "text", "turns"]))
+    lengths = TextLengths.read(tags, tokens)
+    special_tokens = special_layout(load_tokenizer(tokenizer)).count
+    return statistics.profile_table(
+        [
+            *statistics.overview_statistics(benchmark, rows, tags, lengths),
+            *statistics.count_statistics(benchmark, rows, rejected.count_rows()),
+            *statistics.answer_statistics(rows),
+            *statistics.length_statistics(benchmark, rows, lengths, special_tokens=special_tokens),
+            *statistics.duplicate_statistics(rows),
+            *baseline_scores(benchmark, rows),
+            *statistics.tag_statistics(tags, tagset(tagging.tagset).names),
+        ]
+    )
 
 
-def draw_profile(profile: pads.Dataset, benchmark: BenchmarkParameters) -> str:
-    """The profile as one HTML page."""
-    from coattend.reporting import html_page, profile_page
+def draw_profile(profile: Dataset, benchmark: BenchmarkParameters) -> str:
+    """Render the profile as one HTML page."""
+    from coattend.reports.profile import render_html
 
-    return html_page.page(f"{benchmark.title}: profile", profile_page.sections(profile.to_table()))
+    return render_html(f"{benchmark.title}: profile", profile.to_table())

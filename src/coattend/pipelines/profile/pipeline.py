@@ -1,11 +1,12 @@
-"""The profile pipeline of one benchmark."""
+"""Nodes of the profile pipeline for one benchmark."""
 
-from kedro.pipeline import Pipeline, node
+from kedro.pipeline import node
+from kedro.pipeline.node import Node
 
 from coattend.pipelines.profile.nodes import draw_profile, profile
 
 
-def create_pipeline(benchmark: str, tagging: str, tokenizer: str) -> Pipeline:
+def create_nodes(benchmark: str, tagging: str, tokenizer: str) -> list[Node]:
     """Measure a benchmark: nodes ``<benchmark>.profile`` and ``<benchmark>.draw_profile``.
 
     Args:
@@ -13,20 +14,24 @@ def create_pipeline(benchmark: str, tagging: str, tokenizer: str) -> Pipeline:
         tagging: Tagging profile whose words and tags are counted.
         tokenizer: Tokenizer profile whose tokens are counted.
     """
-    tables = ["passages", "questions", "rejected", "tags", "tokens"]
-    return Pipeline(
-        [
-            node(
-                profile, [*tables, "params:benchmark", "params:tagging", "params:tokenizer"], "profile", name="profile"
-            ),
-            node(draw_profile, ["profile", "params:benchmark"], "profile_page", name="draw_profile"),
-        ],
-        namespace=benchmark,
-        inputs={name: f"{benchmark}.{name}" for name in tables[:3]}
-        | {"tags": f"{benchmark}.{tagging}.tags", "tokens": f"{benchmark}.{tagging}.{tokenizer}.tokens"},
-        parameters={
-            "params:benchmark": f"params:benchmarks.{benchmark}",
-            "params:tagging": f"params:taggings.{tagging}",
-            "params:tokenizer": f"params:tokenizers.{tokenizer}",
-        },
-    )
+    parameters, measured = f"params:benchmarks.{benchmark}", f"{benchmark}.profile"
+    inputs = {
+        "passages": f"{benchmark}.passages",
+        "questions": f"{benchmark}.questions",
+        "rejected": f"{benchmark}.rejected",
+        "tags": f"{benchmark}.{tagging}.tags",
+        "tokens": f"{benchmark}.{tagging}.{tokenizer}.tokens",
+        "benchmark": parameters,
+        "tagging": f"params:taggings.{tagging}",
+        "tokenizer": f"params:tokenizers.{tokenizer}",
+    }
+    return [
+        node(profile, inputs, measured, name="profile", namespace=benchmark),
+        node(
+            draw_profile,
+            [measured, parameters],
+            f"{benchmark}.profile_page",
+            name="draw_profile",
+            namespace=benchmark,
+        ),
+    ]

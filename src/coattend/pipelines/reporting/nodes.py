@@ -2,32 +2,41 @@
 
 from typing import Any
 
-import pyarrow.dataset as pads
-
-from coattend.parameters import BenchmarkParameters
+from coattend.config import BenchmarkParameters
+from coattend.pipelines.annotations import Dataset
+from coattend.reports.records import BenchmarkResults
 
 
 def compare(
-    benchmark: BenchmarkParameters, questions: pads.Dataset, rejected: pads.Dataset, **readers: Any
-) -> tuple[dict[str, Any], str, str, Any]:
+    benchmark: BenchmarkParameters, questions: Dataset, rejected: Dataset, **readers: Any
+) -> tuple[BenchmarkResults, str, str, Any]:
     """Compare the readers of a benchmark.
 
     Args:
         benchmark: The benchmark.
         questions: Its questions.
-        rejected: The records that ingestion refused.
-        readers: For each reader ``<reader>.metrics`` and ``<reader>.predictions``; None where it was not run.
+        rejected: The records that ingestion rejected.
+        readers: For each reader ``<reader>.metrics`` and ``<reader>.predictions``; None if it was not run.
 
     Returns:
-        The comparison as data, as Markdown, as one HTML page, and its chart as a Plotly figure.
+        The comparison as data, as Markdown, as an HTML page, and its chart as a Plotly figure.
     """
-    from coattend.reporting import comparison, figures, html_page, markdown_page
+    from coattend.reports.benchmark import dot_plot, render_html, render_markdown
+    from coattend.reports.comparison import compare_readers
 
-    results = comparison.compare(
-        benchmark.name, benchmark.title, questions, rejected, _part(readers, "metrics"), _part(readers, "predictions")
-    ) | {"scored": benchmark.scored}
-    return results, markdown_page.render(results), html_page.render(results), figures.dot_plot(results)
+    results = compare_readers(
+        benchmark.name,
+        benchmark.title,
+        questions,
+        rejected,
+        metrics=_select(readers, "metrics"),
+        predictions=_select(readers, "predictions"),
+    )
+    results["scored"] = benchmark.scored
+    return results, render_markdown(results), render_html(results), dot_plot(results)
 
 
-def _part(readers: dict[str, Any], name: str) -> dict[str, Any]:
-    return {key.rpartition(".")[0]: given for key, given in readers.items() if key.rpartition(".")[2] == name}
+def _select(readers: dict[str, Any], part: str) -> dict[str, Any]:
+    """Select one part of each reader, by the reader's name."""
+    suffix = f".{part}"
+    return {name.removesuffix(suffix): value for name, value in readers.items() if name.endswith(suffix)}

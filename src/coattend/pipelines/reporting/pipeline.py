@@ -1,13 +1,14 @@
-"""The reporting pipeline of one benchmark."""
+"""Nodes of the reporting pipeline for one benchmark."""
 
 from collections.abc import Sequence
 
-from kedro.pipeline import Pipeline, node
+from kedro.pipeline import node
+from kedro.pipeline.node import Node
 
 from coattend.pipelines.reporting.nodes import compare
 
 
-def create_pipeline(benchmark: str, readers: Sequence[str]) -> Pipeline:
+def create_nodes(benchmark: str, readers: Sequence[str]) -> list[Node]:
     """Compare readers: node ``<benchmark>.compare``.
 
     Args:
@@ -21,4 +22,4 @@ def create_pipeline(benchmark: str, readers: Sequence[str]) -> Pipeline:
         f"{reader}.{part}": f"{benchmark}.{reader}.{part}" for reader in readers for part in ("metrics", "predictions")
     }
     outputs = [f"{benchmark}.{name}" for name in ("results", "page_markdown", "page", "chart")]
-    return Pipeline([node(compare, shared | answered, outputs, name="compare", namespace=benchmark)])
+    return [node(compare, shared | answered, outputs, name="compare", namespace=benchmark)]

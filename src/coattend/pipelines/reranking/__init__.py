@@ -1,5 +1,5 @@
 """Re-ranking: a cloze reader's best candidates, ranked again with language models."""
 
-from coattend.pipelines.reranking.pipeline import create_pipeline
+from coattend.pipelines.reranking.pipeline import create_nodes
 
-__all__ = ["create_pipeline"]
+__all__ = ["create_nodes"]

@@ -2,53 +2,60 @@
 
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.dataset as pads
-
+from coattend.config import BenchmarkParameters
 from coattend.errors import CoattendError
-from coattend.parameters import BenchmarkParameters
+from coattend.pipelines.annotations import Dataset, Table
 
 
 def rerank(
-    predictions: pads.Dataset | None,
-    questions: pads.Dataset,
-    passages: pads.Dataset,
-    tags: pads.Dataset,
+    predictions: Dataset | None,
+    questions: Dataset,
+    passages: Dataset,
+    tags: Dataset,
     model: dict[str, Any],
     benchmark: BenchmarkParameters,
-) -> tuple[pa.Table, dict[str, Any]]:
+) -> tuple[Table, dict[str, Any]]:
     """Rank a cloze reader's best candidates again, with language models of the training passages.
 
     Args:
-        predictions: What its trials answered.
+        predictions: Predictions of its trials.
         questions: The benchmark's questions.
         passages: Its passages.
         tags: The tags of its texts.
         model: Reader, task and trials, as the training stage wrote them.
-        benchmark: What was asked, and how to rank.
+        benchmark: The benchmark's parameters, with those of ranking.
 
     Returns:
-        The new predictions, and what changed.
+        The new predictions, and the changes in metrics.
 
     Raises:
         CoattendError: If the reader was not evaluated, answers no questions with a missing word or chose from all
             words, or as `coattend.evaluation.reranking.rerank.rerank` says.
     """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     from coattend.evaluation import runs
     from coattend.evaluation.reranking.rerank import rerank as rank_again
 
     where = f"{benchmark.name}.{model['reader']}"
     if predictions is None:
         raise CoattendError("has no predictions", where=where, cure="Run the pipeline evaluation first")
-    asked = questions.to_table(filter=pc.field("task").cast(pa.string()) == "word")
-    if model["task"] != "word" or not len(asked):
+    cloze_questions = questions.to_table(filter=pc.field("task").cast(pa.string()) == "word")
+    if model["task"] != "word" or not len(cloze_questions):
         raise CoattendError("answers no questions with a missing word", where=where, cure="Leave it out")
-    answered = predictions.to_table()
-    if answered.column("scores").null_count:
+    answers = predictions.to_table()
+    if answers.column("scores").null_count:
         problem = "chose from all words of the passage, so there are no scores of candidates to go on"
         raise CoattendError(problem, where=where, cure="Train it with `choose: candidates`, or leave it out")
     trials = {trial["trial_id"]: trial["seed"] for trial in runs.finished(model["trials"])}
-    about = {"head": runs.head_of(model), "trials": trials, "parameters": benchmark.reranking}
-    table, changes = rank_again(answered, asked, passages, tags, **about)
+    table, changes = rank_again(
+        answers,
+        cloze_questions,
+        passages,
+        tags,
+        head=runs.head_of(model),
+        trials=trials,
+        parameters=benchmark.reranking,
+    )
     return table, {"benchmark": benchmark.name, "reader": model["reader"]} | changes

@@ -1,11 +1,12 @@
 """The re-ranking pipeline of one reader on one benchmark."""
 
-from kedro.pipeline import Pipeline, node
+from kedro.pipeline import node
+from kedro.pipeline.node import Node
 
 from coattend.pipelines.reranking.nodes import rerank
 
 
-def create_pipeline(benchmark: str, reader: str, *, trained_on: str, tagging: str) -> Pipeline:
+def create_nodes(benchmark: str, reader: str, *, trained_on: str, tagging: str) -> list[Node]:
     """Rank a cloze reader's best candidates again: node ``<benchmark>.<reader>.rerank``.
 
     Args:
@@ -14,22 +15,14 @@ def create_pipeline(benchmark: str, reader: str, *, trained_on: str, tagging: st
         trained_on: Name of the benchmark that it was trained on.
         tagging: Tagging profile whose tags make classes of words.
     """
-    tables = {name: f"{benchmark}.{name}" for name in ("questions", "passages")}
-    return Pipeline(
-        [
-            node(
-                rerank,
-                ["predictions", *tables, "tags", "model", "params:benchmark"],
-                ["reranked", "reranking"],
-                name="rerank",
-            )
-        ],
-        namespace=f"{benchmark}.{reader}",
-        inputs=tables
-        | {
-            "predictions": f"{benchmark}.{reader}.predictions",
-            "tags": f"{benchmark}.{tagging}.tags",
-            "model": f"{trained_on}.{reader}.model",
-        },
-        parameters={"params:benchmark": f"params:benchmarks.{benchmark}"},
-    )
+    namespace = f"{benchmark}.{reader}"
+    inputs = {
+        "predictions": f"{namespace}.predictions",
+        "questions": f"{benchmark}.questions",
+        "passages": f"{benchmark}.passages",
+        "tags": f"{benchmark}.{tagging}.tags",
+        "model": f"{trained_on}.{reader}.model",
+        "benchmark": f"params:benchmarks.{benchmark}",
+    }
+    outputs = [f"{namespace}.reranked", f"{namespace}.reranking"]
+    return [node(rerank, inputs, outputs, name="rerank", namespace=namespace)]

@@ -1,18 +1,19 @@
 """Nodes of the results pipeline."""
 
-from typing import Any
+from coattend.reports.records import StudyFindings
 
 
-def collect(**findings: dict[str, Any] | None) -> tuple[str, str]:
+def collect(**findings: StudyFindings | None) -> tuple[str, str]:
     """Put all studies on one page.
 
     Args:
-        findings: Study to what it found; None where it was not run.
+        findings: Study to its findings; None if it was not run.
 
     Returns:
         The page in HTML and in Markdown.
     """
-    from coattend.reporting import html_page, markdown_page, results_page
+    from coattend.reports.overview import sections
+    from coattend.reports.render import html_page, markdown_page
 
-    sections = results_page.sections(findings)
-    return html_page.page("Results", sections, contents=True), markdown_page.write("Results", sections)
+    page = sections(findings)
+    return html_page("Results", page, contents=True), markdown_page("Results", page)

@@ -2,66 +2,68 @@
 
 import logging
 from pathlib import Path
-from typing import Any
 
-from coattend.datasets.stored_tables import StoredTables
+from coattend.config import BenchmarkParameters, ShareParameters
 from coattend.errors import CoattendError
-from coattend.parameters import BenchmarkParameters, ShareParameters
+from coattend.pipelines.annotations import StoredTables
+from coattend.serving.records import SharedReader
 
 logger = logging.getLogger(__name__)
 
 
 def write(
     share: ShareParameters,
-    benchmarks: dict[str, Any],
+    benchmarks: dict[str, object],
     trials: Path,
     mlflow_store: str,
     stored_tables: StoredTables,
     shared: Path,
-) -> dict[str, Any]:
+) -> SharedReader:
     """Write a trained reader as a folder that others can load.
 
     Args:
-        share: Which reader, and what it will be called.
+        share: The reader, and its name on the Hugging Face Hub.
         benchmarks: Every benchmark's parameters.
         trials: The folder of all trials.
         mlflow_store: Address of the MLflow store.
         stored_tables: The tables of all benchmarks.
-        shared: Where the folder is made.
+        shared: The folder of shared readers.
 
     Returns:
-        What was written; see `coattend.serving.shared.write`.
+        A record of the folder; see `coattend.serving.hub.write_folder`.
 
     Raises:
         CoattendError: If there is no such reader, or its trial is not here.
     """
-    from coattend.answering import recipe as recipes
-    from coattend.answering.found import find, listed
-    from coattend.serving import shared as sharing
-    from coattend.serving.logged import commit_of_trial
-    from coattend.training.finished import find_trial
+    from coattend.serving import hub as sharing
+    from coattend.serving.mlflow_model import trial_commit
+    from coattend.serving.model_lookup import describe_choices, resolve_model
+    from coattend.trials import run_spec
+    from coattend.trials.store import find_trial
 
     if not share.model:
-        cure = f"Say which: --params share.model=<model>,share.to=<user>/<name>. {listed(trials, mlflow_store)}"
+        cure = (
+            f"Say which: --params share.model=<model>,share.to=<user>/<name>. {describe_choices(trials, mlflow_store)}"
+        )
         raise CoattendError("names no trained reader", where="share.model", cure=cure)
-    folder = find(share.model, trials, mlflow_store, where="share.model")
-    recipe = recipes.read(folder)
-    trial = find_trial(trials, recipe.trial_id, "share.model")
-    benchmark = BenchmarkParameters.model_validate(benchmarks[recipe.benchmark])
-    target = shared / f"{recipe.benchmark}-{recipe.name}-{trial.id}"
-    commit = commit_of_trial(mlflow_store, trial.id)
-    written = sharing.write(trial, target, stored_tables, benchmark, to=share.to, commit=commit)
+    folder = resolve_model(share.model, trials, mlflow_store, where="share.model")
+    spec = run_spec.read_servable(folder)
+    trial = find_trial(trials, spec.trial_id, "share.model")
+    benchmark = BenchmarkParameters.model_validate(benchmarks[spec.benchmark])
+    target = shared / f"{spec.benchmark}-{spec.name}-{trial.id}"
+    commit = trial_commit(mlflow_store, trial.id)
+    written = sharing.write_folder(trial, target, stored_tables, benchmark, to=share.to, commit=commit)
     logger.info("%s is ready to be shared: %s; prediction.model takes that folder, too", trial, target)
     return written
 
 
-def upload(sharing: dict[str, Any], share: ShareParameters, shared: Path) -> None:
-    """Send what was written to the Hugging Face Hub, unless no name there is given.
+def upload(sharing: SharedReader, share: ShareParameters, shared: Path) -> None:
+    """Upload the folder to the Hugging Face Hub, if a name there is given.
 
     Args:
-        sharing: What was written.
-        share: What it is called there.
-        shared: Where its folder is.
+        sharing: Record of the folder.
+        share: Its name on the Hub.
+        shared: The folder of shared readers.
 
     Raises:
         CoattendError: If the Hub is out of reach, or refuses.

@@ -9,10 +9,10 @@ NAMESPACE = "share"
 
 def create_pipeline() -> Pipeline:
     """Write a reader's folder, and send it where that is asked for: nodes ``share.write`` and ``share.upload``."""
-    known = ["params:share", "params:benchmarks", "trials", "mlflow_store", "stored_tables", "shared"]
+    inputs = ["params:share", "params:benchmarks", "trials", "mlflow_store", "stored_tables", "shared"]
     return Pipeline(
         [
-            node(write, known, "sharing", name="write", namespace=NAMESPACE),
+            node(write, inputs, "sharing", name="write", namespace=NAMESPACE),
             node(upload, ["sharing", "params:share", "shared"], None, name="upload", namespace=NAMESPACE),
         ]
     )

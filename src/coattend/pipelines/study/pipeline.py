@@ -1,151 +1,143 @@
-"""The pipeline of one study, behind the data stages of its benchmarks."""
+"""Nodes of one study, which stand behind the data stages of its benchmarks."""
 
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import NamedTuple
 
-from kedro.pipeline import Pipeline, node
+from kedro.pipeline import node
+from kedro.pipeline.node import Node
 
+from coattend.config.entries import TextProfiles
 from coattend.pipelines.attention import study_nodes
+from coattend.pipelines.keys import STUDY, TRAINS
 from coattend.pipelines.study.nodes import analyse, finish, prepare, run_variant, tabulate
-from coattend.pipelines.training.pipeline import SHARED, texts_of
+from coattend.pipelines.training.pipeline import tables_of
 
-# A benchmark's nodes stand around the table of all: kedro-viz could not fold them, and nobody asks it to.
+# Nodes of a benchmark surround the table of all of them: kedro-viz cannot fold such namespaces, and warns.
 warnings.filterwarnings("ignore", message=r"Namespace 'study\..*is interrupted by nodes")
 
 OUTPUTS = ("findings", "rows", "table_page", "table_markdown", "table_csv", "table_latex", "table_chart", "figures")
-ANALYSED = ("breakdowns", "analyses")
+ANALYSES = ("breakdowns", "analyses")
 
 
-def create_pipeline(
-    study: str, variants: Mapping[tuple[str, str], Mapping[str, Any]], *, attention: bool = False
-) -> Pipeline:
+class VariantTables(NamedTuple):
+    """The tables and trials that a variant reads on a benchmark.
+
+    Attributes:
+        profiles: The profiles that decide which tables of texts it reads.
+        starts_from: The variant with whose trials its own begin; None: with none.
+        also: Other benchmarks that it is trained on.
+    """
+
+    profiles: TextProfiles
+    starts_from: str | None = None
+    also: tuple[str, ...] = ()
+
+
+Variants = Mapping[tuple[str, str], VariantTables]
+"""Tables by benchmark and variant."""
+
+
+def create_nodes(study: str, variants: Variants, *, attention: bool = False) -> list[Node]:
     """Train, look closer, tabulate and end: ``study.<study>.<benchmark>.<variant>``, ``....analyse``, ``study.<study>.
     tabulate`` and ``finish``.
 
     Args:
         study: Name of the study.
-        variants: Benchmark and variant to the profiles that decide which tables the variant reads, and, as
-            ``starts_from``, the variant with whose trials its own begin, and as ``also`` the other benchmarks that it
-            is trained on.
-        attention: Whether pages of what readers look at are drawn of its trials.
+        variants: Benchmark and variant to the tables that it reads.
+        attention: True if pages of attention are drawn of its trials.
     """
     namespace = f"study.{study}"
-    trained = [_variant(study, benchmark, variant, **profiles) for (benchmark, variant), profiles in variants.items()]
-    parts = {f"{benchmark}.questions": f"{benchmark}.questions" for benchmark, _ in variants} | {
-        f"{benchmark}.{variant}.{part}": f"{namespace}.{benchmark}.{variant}.{part}"
+    benchmarks = list(dict.fromkeys(benchmark for benchmark, _ in variants))
+    drawn = benchmarks if attention else []
+    outcomes = {
+        f"{benchmark}.{variant}.{table}": f"{namespace}.{benchmark}.{variant}.{table}"
         for benchmark, variant in variants
-        for part in ("outcome", "answers")
+        for table in ("outcome", "answers")
     }
-    about = {"about": f"params:studies.{study}.about"}
-    known = {
+    analyses = {
+        f"{benchmark}.{table}": f"{namespace}.{benchmark}.{table}" for benchmark in benchmarks for table in ANALYSES
+    }
+    questions = {f"{benchmark}.questions": f"{benchmark}.questions" for benchmark in benchmarks}
+    pages = {f"{benchmark}.attention": f"{namespace}.{benchmark}.attention_page" for benchmark in drawn}
+    costs, findings = f"{namespace}.costs", f"{namespace}.findings"
+    parameters = {"study": f"params:studies.{study}.about"}
+
+    def study_node(function, inputs, outputs) -> Node:  # type: ignore[no-untyped-def]
+        return node(function, inputs, outputs, name=function.__name__, namespace=namespace, tags=STUDY)
+
+    return [
+        study_node(prepare, parameters | _prepared(study, variants), costs),
+        *(_variant(study, benchmark, variant, tables) for (benchmark, variant), tables in variants.items()),
+        *(_analysis(study, benchmark, variants) for benchmark in benchmarks),
+        *(look for benchmark in drawn for look in study_nodes(study, benchmark)),
+        study_node(
+            tabulate,
+            parameters | {"costs": costs} | questions | outcomes | analyses,
+            [f"{namespace}.{name}" for name in OUTPUTS],
+        ),
+        study_node(finish, {"findings": findings} | pages, None),
+    ]
+
+
+def _benchmark_parameters(study: str, benchmark: str) -> str:
+    """A benchmark's parameters with the study's changes to its training."""
+    return f"params:studies.{study}.benchmarks.{benchmark}"
+
+
+def _prepared(study: str, variants: Variants) -> dict[str, str]:
+    """The inputs of the node that estimates costs: parameters, and every table that a variant reads."""
+    inputs = {
         "settings": "params:study",
         "variants": f"params:studies.{study}.variants",
         "encoders": "params:encoders",
         "tokenizers": "params:tokenizers",
+        "taggings": "params:taggings",
         "trials": "trials",
     }
-    tables = {
-        name: table
-        for (benchmark, _), profiles in variants.items()
-        for read in (benchmark, *profiles["also"])
-        for name, table in _tables(study, read, profiles)
-    }
-    benchmarks = dict.fromkeys(benchmark for benchmark, _ in variants)
-    analysed = [_analysed(study, benchmark, variants) for benchmark in benchmarks]
-    parts |= {f"{benchmark}.{part}": f"{namespace}.{benchmark}.{part}" for benchmark in benchmarks for part in ANALYSED}
-    outputs = [f"{namespace}.{name}" for name in OUTPUTS]
-    begins = node(
-        prepare, about | known | tables, f"{namespace}.costs", name="prepare", namespace=namespace, tags="study"
-    )
-    shown = benchmarks if attention else ()
-    looked = [one for benchmark in shown for one in study_nodes(study, benchmark)]
-    drawn = {f"{benchmark}.attention": f"{namespace}.{benchmark}.attention_page" for benchmark in shown}
-    ends = [
-        node(
-            tabulate,
-            about | {"costs": f"{namespace}.costs"} | parts,
-            outputs,
-            name="tabulate",
-            namespace=namespace,
-            tags="study",
-        ),
-        node(
-            finish,
-            {"findings": f"{namespace}.findings"} | drawn,
-            None,
-            name="finish",
-            namespace=namespace,
-            tags="study",
-        ),
-    ]
-    return Pipeline([begins, *trained, *analysed, *looked, *ends])
+    for (benchmark, _), tables in variants.items():
+        for name in (benchmark, *tables.also):
+            inputs |= {table: table for table in tables_of(name, tables.profiles).values()}
+            inputs[f"{name}.benchmark"] = _benchmark_parameters(study, name)
+    return inputs
 
 
-def _benchmark(study: str, benchmark: str) -> str:
-    """A benchmark's parameters with what the study changes in its training."""
-    return f"params:studies.{study}.benchmarks.{benchmark}"
-
-
-def _tables(study: str, benchmark: str, profiles: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The tables and parameters of a benchmark that a variant reads, by the name of the argument."""
-    texts = texts_of(benchmark, profiles["tagging"], profiles["tokenizer"], reads_words=profiles["reads_words"])
-    names = [*(f"{benchmark}.{name}" for name in SHARED), *texts.values()]
-    return [(name, name) for name in names] + [(f"{benchmark}.benchmark", _benchmark(study, benchmark))]
-
-
-def _analysed(study: str, benchmark: str, variants: Mapping[tuple[str, str], Mapping[str, Any]]) -> Any:
+def _analysis(study: str, benchmark: str, variants: Variants) -> Node:
     namespace = f"study.{study}.{benchmark}"
-    own = {variant: profiles for (where, variant), profiles in variants.items() if where == benchmark}
+    profiles = {variant: tables.profiles for (name, variant), tables in variants.items() if name == benchmark}
     inputs = {name: f"{benchmark}.{name}" for name in ("questions", "passages")} | {
-        "about": f"params:studies.{study}.about",
+        "study": f"params:studies.{study}.about",
         "variants": f"params:studies.{study}.variants",
         "taggings": "params:taggings",
         "settings": "params:study",
         "benchmark": f"params:benchmarks.{benchmark}",
     }
-    inputs |= {f"{name}.{part}": f"{namespace}.{name}.{part}" for name in own for part in ("outcome", "answers")}
-    inputs |= {f"{one}.tags": f"{benchmark}.{one}.tags" for one in sorted({p["tagging"] for p in own.values()})}
-    outputs = [f"{namespace}.{part}" for part in ANALYSED]
-    return node(analyse, inputs, outputs, name="analyse", namespace=namespace, tags="study")
+    for variant in profiles:
+        inputs |= {f"{variant}.{table}": f"{namespace}.{variant}.{table}" for table in ("outcome", "answers")}
+    for tagging in sorted({profile.tagging for profile in profiles.values()}):
+        inputs[f"{tagging}.tags"] = f"{benchmark}.{tagging}.tags"
+    outputs = [f"{namespace}.{table}" for table in ANALYSES]
+    return node(analyse, inputs, outputs, name="analyse", namespace=namespace, tags=STUDY)
 
 
-def _variant(
-    study: str,
-    benchmark: str,
-    variant: str,
-    *,
-    tagging: str,
-    encoder: str,
-    tokenizer: str,
-    reads_words: bool,
-    starts_from: str | None = None,
-    also: Sequence[str] = (),
-) -> Any:
-    texts = texts_of(benchmark, tagging, tokenizer, reads_words=reads_words)
-    inputs = {name: f"{benchmark}.{name}" for name in SHARED} | texts | {"trials": "trials"}
-    parameters = {
-        "benchmark": _benchmark(study, benchmark),
+def _variant(study: str, benchmark: str, variant: str, tables: VariantTables) -> Node:
+    namespace, profiles = f"study.{study}.{benchmark}", tables.profiles
+    inputs = tables_of(benchmark, profiles) | {
+        "trials": "trials",
+        "benchmark": _benchmark_parameters(study, benchmark),
         "variant": f"params:studies.{study}.variants.{variant}",
-        "encoder": f"params:encoders.{encoder}",
-        "tokenizer": f"params:tokenizers.{tokenizer}",
-        "tagging": f"params:taggings.{tagging}",
-        "about": f"params:studies.{study}.about",
+        "encoder": f"params:encoders.{profiles.encoder}",
+        "tokenizer": f"params:tokenizers.{profiles.tokenizer}",
+        "tagging": f"params:taggings.{profiles.tagging}",
+        "study": f"params:studies.{study}.about",
         "settings": "params:study",
         "engine": "params:engine",
         "costs": f"study.{study}.costs",
-        "benchmarks": "params:benchmarks",
     }
-    namespace = f"study.{study}.{benchmark}"
-    for other in also:
-        inputs |= {f"{other}.{name}": f"{other}.{name}" for name in SHARED}
-        inputs |= {
-            f"{other}.{name}": table
-            for name, table in texts_of(other, tagging, tokenizer, reads_words=reads_words).items()
-        }
-        inputs[f"{other}.benchmark"] = _benchmark(study, other)
-    if starts_from is not None:
-        inputs["start"] = f"{namespace}.{starts_from}.outcome"
-    outputs = [f"{namespace}.{variant}.{part}" for part in ("outcome", "answers")]
-    tags = ["gpu", "study"]
-    return node(run_variant, inputs | parameters, outputs, name=variant, namespace=namespace, tags=tags)
+    for source in tables.also:
+        inputs |= {f"{source}.{name}": table for name, table in tables_of(source, profiles).items()}
+        inputs[f"{source}.benchmark"] = _benchmark_parameters(study, source)
+    if tables.starts_from is not None:
+        inputs["start"] = f"{namespace}.{tables.starts_from}.outcome"
+    outputs = [f"{namespace}.{variant}.{table}" for table in ("outcome", "answers")]
+    return node(run_variant, inputs, outputs, name=variant, namespace=namespace, tags=[TRAINS, STUDY])

@@ -1,5 +1,5 @@
 """Submission: predictions in the form that a benchmark's own scorer reads."""
 
-from coattend.pipelines.submission.pipeline import create_pipeline
+from coattend.pipelines.submission.pipeline import create_nodes
 
-__all__ = ["create_pipeline"]
+__all__ = ["create_nodes"]

@@ -2,18 +2,16 @@
 
 from collections import Counter
 
-import pyarrow.dataset as pads
-
+from coattend.config import BenchmarkParameters
 from coattend.errors import CoattendError
-from coattend.evaluation import submission
-from coattend.parameters import BenchmarkParameters
+from coattend.pipelines.annotations import Dataset
 
 
 def submit(
-    predictions: pads.Dataset | None,
-    questions: pads.Dataset,
-    passages: pads.Dataset,
-    rejected: pads.Dataset,
+    predictions: Dataset | None,
+    questions: Dataset,
+    passages: Dataset,
+    rejected: Dataset,
     benchmark: BenchmarkParameters,
 ) -> dict[str, str]:
     """Write a reader's predictions as its benchmark wants them.
@@ -24,6 +22,8 @@ def submit(
     Raises:
         CoattendError: If the reader was not evaluated, or a file would lack an answer.
     """
+    from coattend.evaluation import submission
+
     if benchmark.submission is None:
         cure = "Set its parameter 'submission' to squad or recam, or leave its namespace out of this pipeline"
         raise CoattendError("has no form of submission", where=benchmark.title, cure=cure)

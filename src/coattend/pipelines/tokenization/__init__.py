@@ -1,5 +1,5 @@
 """The tokenization stage: subword tokens of each distinct text, each with the tag of its word."""
 
-from coattend.pipelines.tokenization.pipeline import create_pipeline
+from coattend.pipelines.tokenization.pipeline import create_nodes
 
-__all__ = ["create_pipeline"]
+__all__ = ["create_nodes"]

@@ -1,25 +1,19 @@
-"""Subword tokens of texts and the tags of their words, shard by shard."""
+"""Node of the tokenization pipeline: subword tokens and the tags of their words, shard by shard."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-import pyarrow as pa
-import pyarrow.dataset as pads
-
-from coattend.datasets.sharded import ShardPlan, shards
-from coattend.engines.choice import map_shards
+from coattend.config import LOCAL, BenchmarkParameters, EngineParameters, TokenizerParameters
 from coattend.errors import CoattendError
-from coattend.parameters import LOCAL, BenchmarkParameters, EngineParameters, TokenizerParameters
-from coattend.pipelines.shards import file_key, origin, values_key, workers_for
-from coattend.text.stored import tokenized
-from coattend.text.subwords import Subwords, load_tokenizer, start_worker
+from coattend.pipelines.annotations import Dataset, ParquetFileFragment, ShardPlan, SubwordTokenizer, Table
+from coattend.pipelines.shards import column_digest, fragment_digest, tables_digest, worker_count
 
-Item = tuple[str, pads.ParquetFileFragment, pads.ParquetFileFragment]
+Item = tuple[str, ParquetFileFragment, ParquetFileFragment]
 
 
 def tokenize(
-    texts: pads.Dataset,
-    tags: pads.Dataset,
+    texts: Dataset,
+    tags: Dataset,
     tokenizer: TokenizerParameters,
     benchmark: BenchmarkParameters,
     engine: EngineParameters = LOCAL,
@@ -29,47 +23,53 @@ def tokenize(
     Args:
         texts: The texts table.
         tags: The tags table, shard for shard of the same texts.
-        tokenizer: Which tokenizer.
-        benchmark: How many processes.
-        engine: Where they are.
+        tokenizer: The profile of the tokenizer.
+        benchmark: The number of processes.
+        engine: The engine of the processes.
 
     Returns:
         A plan for the tokens table. The schema's metadata names the tagger and has the tokenizer's digest.
 
     Raises:
-        CoattendError: If the tokenizer cannot be had, or the tags are of other texts.
+        CoattendError: If the tokenizer is not available, or the tags are of other texts.
     """
+    from coattend.io.sharded import ShardPlan, shards
+    from coattend.parallel.engine import map_shards
+    from coattend.text.tokenizer import load_tokenizer, start_worker
+
     subwords = load_tokenizer(tokenizer)
-    fragments, tagged = shards(texts), shards(tags)
-    if fragments.keys() != tagged.keys():
+    text_shards, tag_shards = shards(texts), shards(tags)
+    if text_shards.keys() != tag_shards.keys():
         raise _other_texts(benchmark)
 
-    def make(names: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
+    def make(names: Sequence[str]) -> Iterator[tuple[str, Table]]:
         return map_shards(
             engine,
             partial(_tokenize_shard, subwords, benchmark),
-            [(name, fragments[name], tagged[name]) for name in names],
-            workers=workers_for((fragments[name] for name in names), benchmark.workers),
+            [(name, text_shards[name], tag_shards[name]) for name in names],
+            workers=worker_count((text_shards[name] for name in names), benchmark.workers),
             initializer=start_worker,
             title=f"Tokenising {benchmark.title}",
         )
 
     def keys() -> dict[str, str]:
         return {
-            name: values_key(fragment, ["text_id", "kind"], file_key(tagged[name]), subwords.digest)
-            for name, fragment in fragments.items()
+            name: column_digest(shard, ["text_id", "kind"], fragment_digest(tag_shards[name]), subwords.digest)
+            for name, shard in text_shards.items()
         }
 
-    return ShardPlan(origin=origin([texts, tags], subwords.digest), keys=keys, make=make)
+    return ShardPlan(origin=tables_digest([texts, tags], subwords.digest), keys=keys, make=make)
 
 
-def _tokenize_shard(subwords: Subwords, benchmark: BenchmarkParameters, item: Item) -> tuple[str, pa.Table]:
-    name, fragment, tagged = item
-    texts = fragment.to_table(columns=["text_id", "kind", "text"])
-    tags = tagged.to_table(columns=["text_id", "tags", "starts", "ends"])
+def _tokenize_shard(subwords: SubwordTokenizer, benchmark: BenchmarkParameters, item: Item) -> tuple[str, Table]:
+    from coattend.text.encode import tokenize_texts
+
+    name, text_shard, tag_shard = item
+    texts = text_shard.to_table(columns=["text_id", "kind", "text"])
+    tags = tag_shard.to_table(columns=["text_id", "tags", "starts", "ends"])
     if not texts.column("text_id").equals(tags.column("text_id")):
         raise _other_texts(benchmark)
-    return name, tokenized(subwords, texts, tags)
+    return name, tokenize_texts(subwords, texts, tags)
 
 
 def _other_texts(benchmark: BenchmarkParameters) -> CoattendError:

@@ -1,11 +1,12 @@
-"""The tokenization pipeline of one tokenizer over one tagging of a benchmark."""
+"""Nodes of the tokenization pipeline for one tokenizer over one tagging of a benchmark."""
 
-from kedro.pipeline import Pipeline, node
+from kedro.pipeline import node
+from kedro.pipeline.node import Node
 
 from coattend.pipelines.tokenization.nodes import tokenize
 
 
-def create_pipeline(benchmark: str, tagging: str, tokenizer: str) -> Pipeline:
+def create_nodes(benchmark: str, tagging: str, tokenizer: str) -> list[Node]:
     """Tokenise the texts of a benchmark: node ``<benchmark>.tokenize_<tagging>_<tokenizer>``.
 
     Args:
@@ -13,21 +14,12 @@ def create_pipeline(benchmark: str, tagging: str, tokenizer: str) -> Pipeline:
         tagging: Name of the tagging profile.
         tokenizer: Name of the tokenizer profile.
     """
-    return Pipeline(
-        [
-            node(
-                tokenize,
-                ["texts", "tags", "params:tokenizer", "params:benchmark", "params:engine"],
-                "tokens",
-                name=f"tokenize_{tagging}_{tokenizer}",
-            )
-        ],
-        namespace=benchmark,
-        inputs={"texts": f"{benchmark}.texts", "tags": f"{benchmark}.{tagging}.tags"},
-        outputs={"tokens": f"{benchmark}.{tagging}.{tokenizer}.tokens"},
-        parameters={
-            "params:tokenizer": f"params:tokenizers.{tokenizer}",
-            "params:benchmark": f"params:benchmarks.{benchmark}",
-            "params:engine": "params:engine",
-        },
-    )
+    inputs = {
+        "texts": f"{benchmark}.texts",
+        "tags": f"{benchmark}.{tagging}.tags",
+        "tokenizer": f"params:tokenizers.{tokenizer}",
+        "benchmark": f"params:benchmarks.{benchmark}",
+        "engine": "params:engine",
+    }
+    tokens = f"{benchmark}.{tagging}.{tokenizer}.tokens"
+    return [node(tokenize, inputs, tokens, name=f"tokenize_{tagging}_{tokenizer}", namespace=benchmark)]

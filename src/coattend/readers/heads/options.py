@@ -2,23 +2,19 @@
 
 import math
 from collections.abc import Set
-from typing import Literal, cast
+from typing import cast
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from coattend.readers.attended import Attended
 from coattend.readers.batch import Batch
-from coattend.readers.linear import linear
-from coattend.readers.needed import needed
-from coattend.readers.parts import STREAMS, EncoderShape, HeadConfig
-from coattend.readers.pooling import masked_max, masked_mean
-from coattend.readers.precision import full_precision
+from coattend.readers.heads.configs import OptionsConfig
+from coattend.readers.interfaces import STREAMS, Attended, EncoderShape, require
+from coattend.readers.layers.initializers import linear
+from coattend.readers.layers.pooling import masked_max, masked_mean
+from coattend.readers.layers.precision import full_precision
 from coattend.readers.reader import ReaderOutput
-
-TASK = "options"
 
 
 class OptionsHead(nn.Module):
@@ -29,35 +25,15 @@ class OptionsHead(nn.Module):
 
     Args:
         config: Its options.
-        shape: The encoder's, with the width of what the interaction hands on.
-        given: Fields of `Attended` that the interaction fills. Where that is one stream alone, it is pooled alone.
+        shape: The encoder's, with the width of the interaction's output.
+        provided: Fields of `Attended` that the interaction fills. A single stream is pooled alone.
     """
 
-    class Config(HeadConfig):
-        """Options of the options head."""
+    Config = OptionsConfig
 
-        pooling: Literal["cls_pooler", "summary", "mean", "max"] = Field(
-            "mean",
-            description="cls_pooler: the encoder's summary; summary: the interaction's; mean, max: over real tokens.",
-        )
-        fuse: Literal["joint", "concatenate", "sum", "multiply"] = Field(
-            "joint", description="joint: one pooling over both streams; else how two pooled streams become one."
-        )
-        scorer_layers: Literal[1, 2] = Field(
-            1,
-            description="2: a layer of the fused width and a ReLU come first (the ReCAM DUMA's other way).",
-        )
-        head_dropout: float = Field(0.0, ge=0, lt=1, description="Dropout of the fused vector.")
-
-        def needs(self, given: Set[str]) -> frozenset[str]:
-            """The summary, or whatever streams there are."""
-            if self.pooling in ("cls_pooler", "summary"):
-                return frozenset({"summary"})
-            return (STREAMS & given) or STREAMS
-
-    def __init__(self, config: Config, shape: EncoderShape, given: Set[str]) -> None:
+    def __init__(self, config: OptionsConfig, shape: EncoderShape, provided: Set[str]) -> None:
         super().__init__()
-        self.streams = sorted(config.needs(given) & STREAMS)
+        self.streams = sorted(config.needs(provided) & STREAMS)
         self.fuse = config.fuse
         self.pool = {"mean": masked_mean, "max": masked_max}.get(config.pooling)
         self.dropout = nn.Dropout(config.head_dropout)
@@ -71,22 +47,24 @@ class OptionsHead(nn.Module):
 
         Args:
             attended: Streams [S, P, H] and [S, Q, H], or summary [S, H].
-            batch: Which sequence is which option, [B, C], and the right ones, [B].
+            batch: The sequence of each option, [B, C], and the correct options, [B].
 
         Returns:
             Scores [B, C], and the cross entropy if the batch has labels.
         """
-        place = needed(batch.option_index, "batch.option_index")
+        index = require(batch.option_index, "batch.option_index")
         with full_precision(self.scorer.weight):
-            of_sequences = self.scorer(self.before(self.dropout(self._fused(attended)))).squeeze(-1)  # [S]
-            scores = of_sequences[place.clamp_min(0)].masked_fill(place < 0, -math.inf)
+            sequence_scores = self.scorer(self.before(self.dropout(self._fused(attended)))).squeeze(-1)  # [S]
+            # From sequences to questions: questions with fewer options than others are padded.
+            scores = sequence_scores[index.clamp_min(0)].masked_fill(index < 0, -math.inf)
             loss = None if batch.label is None else cross_entropy(scores, batch.label)
         return ReaderOutput(attended=attended, scores=scores, loss=loss)
 
     def _fused(self, attended: Attended) -> Tensor:
-        """The vector O of each sequence, [S, H] or, concatenated, [S, 2H]."""
+        """Pool and fuse the streams to the vector O of each sequence, [S, H] or, concatenated, [S, 2H]."""
         if self.pool is None:
-            return needed(attended.summary, "attended.summary").to(self.scorer.weight.dtype)
+            return require(attended.summary, "attended.summary").to(self.scorer.weight.dtype)
+        # A single stream has nothing to fuse with; `joint` pools both as one.
         streams = [getattr(attended, name).to(self.scorer.weight.dtype) for name in self.streams]
         masks = [getattr(attended, f"{name}_mask") for name in self.streams]
         if self.fuse == "joint":
@@ -95,19 +73,19 @@ class OptionsHead(nn.Module):
         return fuse(pooled, self.fuse)
 
 
-def fuse(pooled: list[Tensor], how: str) -> Tensor:
-    """Fuse of DUMA, equation 1, after the pooling.
+def fuse(pooled: list[Tensor], operation: str) -> Tensor:
+    """Fuse pooled streams (Fuse of DUMA, equation 1).
 
     Args:
         pooled: One or two vectors [S, H].
-        how: ``concatenate``, ``sum`` or ``multiply``.
+        operation: ``concatenate``, ``sum`` or ``multiply``.
 
     Returns:
         [S, H], or [S, 2H] for two that are concatenated.
     """
-    if how == "concatenate":
+    if operation == "concatenate":
         return torch.cat(pooled, -1)
-    return cast(Tensor, sum(pooled) if how == "sum" else math.prod(pooled))
+    return cast(Tensor, sum(pooled) if operation == "sum" else math.prod(pooled))
 
 
 PART = OptionsHead

@@ -1,59 +1,44 @@
 """The dual co-matching network: passage, question and option are matched with one another, two by two."""
 
-from collections.abc import Set
 from itertools import combinations
-from typing import Literal
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.functional import relu
 
-from coattend.readers.attended import Attended, Encoded
-from coattend.readers.linear import linear
-from coattend.readers.maximum import masked_maximum
-from coattend.readers.parts import EncoderShape, InteractionConfig
+from coattend.readers.interactions.configs import DcmnConfig
+from coattend.readers.interfaces import Attended, Encoded, EncoderShape
+from coattend.readers.layers.initializers import linear
+from coattend.readers.layers.pooling import masked_maximum
 
 
 class DualCoMatching(nn.Module):
     """DCMN (Zhang et al. 2019, arXiv 1901.09381, section 2), which DUMA's table 6 is compared with.
 
-    For two of the three streams, say P and O: G_po = softmax(P W O^T) says what each passage token sees in the option
-    and G_op the reverse; E_p = G_po O, E_o = G_op P; S_p = ReLU(E_p W_1), S_o = ReLU(E_o W_2); both are pooled by their
-    maximum to M_p and M_o; g = sigmoid(M_p W_3 + M_o W_4 + b); the match is g * M_p + (1 - g) * M_o. The three matches,
-    one after the other, are what is scored. The option is what stands behind the question; where an option fills the
-    question's blank there is no option apart, and the whole question domain takes both places.
+    For two of the three streams, say P and O: G_po = softmax(P W O^T) is the attention of each passage token to the
+    option and G_op the reverse; E_p = G_po O, E_o = G_op P; S_p = ReLU(E_p W_1), S_o = ReLU(E_o W_2); both are pooled
+    by their maximum to M_p and M_o; g = sigmoid(M_p W_3 + M_o W_4 + b); the match is g * M_p + (1 - g) * M_o. The three
+    matches, concatenated, are scored. The option follows the question; if it fills the question's blank instead, the
+    whole question domain serves as both.
 
     ``paper``: each pair of streams has its own maps. ``released``: one map with a bias for every W, W_1 and W_2 of all
     six directions, and one gate map for W_3 and W_4, as the authors' code has it; of its 6,507,270 parameters those
     that its forward pass uses.
 
-    With ``keep_maps`` there is a map for each direction: ``passage_option_attention`` [S, P, Q] is G_po, what passage
-    tokens see in the option, and so on with ``question``, whose tokens and the option's stand in the same Q places.
+    With ``keep_maps`` there is a map for each direction: ``passage_option_attention`` [S, P, Q] is G_po, the attention
+    of passage tokens to the option, and so on with ``question``, whose tokens share the Q positions with the option's.
 
     Args:
         config: Its options.
         shape: The encoder's.
     """
 
-    class Config(InteractionConfig):
-        """Options of dual co-matching."""
+    Config = DcmnConfig
 
-        variant: Literal["paper", "released"] = Field(
-            "paper", description="paper: own maps for each pair of streams; released: one map and one gate for all."
-        )
-
-        def fills(self, given: Set[str]) -> frozenset[str]:
-            """One vector of the three matches."""
-            return frozenset({"summary"})
-
-        def width(self, shape: EncoderShape) -> int:
-            """Three matches of the encoder's width."""
-            return 3 * shape.hidden_size
-
-    def __init__(self, config: Config, shape: EncoderShape) -> None:
+    def __init__(self, config: DcmnConfig, shape: EncoderShape) -> None:
         super().__init__()
         width = shape.hidden_size
+        # As released, one match serves all three pairs of streams.
         released = config.variant == "released"
         self.matches = nn.ModuleList([Match.shared(width)] if released else [Match.own(width) for _ in range(3)])
         self.keep_maps = False
@@ -67,20 +52,22 @@ class DualCoMatching(nn.Module):
         Returns:
             The three matches as the summary [S, 3H].
         """
-        asked, option = _apart(encoded)
+        question_only, option = _split_question(encoded)
+        # Question and option share the question domain's vectors and differ by their masks.
         streams = {
             "passage": (encoded.passage, encoded.passage_mask),
-            "question": (encoded.question, asked),
+            "question": (encoded.question, question_only),
             "option": (encoded.question, option),
         }
         matches: list[Tensor] = []
         maps: dict[str, Tensor] = {}
-        for number, (one, other) in enumerate(combinations(streams, 2)):
+        for number, (first, second) in enumerate(combinations(streams, 2)):
             match = self.matches[number % len(self.matches)]
-            matched, to_other, to_one = match(*streams[one], *streams[other])
+            matched, first_to_second, second_to_first = match(*streams[first], *streams[second])
             matches.append(matched)
             if self.keep_maps:
-                maps |= {f"{one}_{other}_attention": to_other, f"{other}_{one}_attention": to_one}
+                maps[f"{first}_{second}_attention"] = first_to_second
+                maps[f"{second}_{first}_attention"] = second_to_first
         return Attended(
             passage=None,
             question=None,
@@ -91,14 +78,14 @@ class DualCoMatching(nn.Module):
         )
 
 
-def _apart(encoded: Encoded) -> tuple[Tensor, Tensor]:
-    """Masks [S, Q] of the question and of the option; where there is no option apart, both are the whole domain."""
-    whole = encoded.question_mask
+def _split_question(encoded: Encoded) -> tuple[Tensor, Tensor]:
+    """Return masks [S, Q] of the question and of the option; without a separate option, both cover the whole domain."""
+    domain = encoded.question_mask
     if encoded.option_mask is None:
-        return whole, whole
-    option, asked = encoded.option_mask & whole, whole & ~encoded.option_mask
-    alone = ~(option.any(1) & asked.any(1)).unsqueeze(1)
-    return torch.where(alone, whole, asked), torch.where(alone, whole, option)
+        return domain, domain
+    option, question = encoded.option_mask & domain, domain & ~encoded.option_mask
+    undivided = ~(option.any(1) & question.any(1)).unsqueeze(1)
+    return torch.where(undivided, domain, question), torch.where(undivided, domain, option)
 
 
 class Match(nn.Module):
@@ -108,7 +95,7 @@ class Match(nn.Module):
         compare: W.
         project: W_1 and W_2.
         gate: W_3 and W_4.
-        bias: b; None where the maps have biases, and each direction is compared for itself.
+        bias: b; None if the maps have biases, and each direction is compared separately.
     """
 
     def __init__(
@@ -126,29 +113,39 @@ class Match(nn.Module):
 
     @classmethod
     def own(cls, width: int) -> "Match":
-        """Maps of its own, without biases but for the gate's."""
+        """Create a match with separate maps, without biases except the gate's."""
         maps = [linear(width, width, bias=False) for _ in range(5)]
         return cls(maps[0], (maps[1], maps[2]), (maps[3], maps[4]), torch.zeros(width))
 
     @classmethod
     def shared(cls, width: int) -> "Match":
-        """One map for matching and projecting, and one for the gate, both with biases."""
-        one, gate = linear(width, width), linear(width, width)
-        return cls(one, (one, one), (gate, gate), None)
+        """Create a match with one map for matching and projecting, and one for the gate, both with biases."""
+        shared_map, gate = linear(width, width), linear(width, width)
+        return cls(shared_map, (shared_map, shared_map), (gate, gate), None)
 
     def forward(
-        self, one: Tensor, one_mask: Tensor, other: Tensor, other_mask: Tensor
+        self, first: Tensor, first_mask: Tensor, second: Tensor, second_mask: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Match [S, L, H] with [S, M, H], given their masks, to [S, H]; what each sees in the other is beside it."""
-        scores = self.compare(one) @ other.transpose(1, 2)  # [S, L, M]
-        back = self.compare(other) @ one.transpose(1, 2) if self.bias is None else scores.transpose(1, 2)
-        to_other = scores.masked_fill(~other_mask.unsqueeze(1), -torch.inf).softmax(-1)  # [S, L, M]
-        to_one = back.masked_fill(~one_mask.unsqueeze(1), -torch.inf).softmax(-1)  # [S, M, L]
-        first = masked_maximum(relu(self.project_one(to_other @ other)), one_mask)
-        second = masked_maximum(relu(self.project_other(to_one @ one)), other_mask)
-        gated = self.gate_one(first) + self.gate_other(second)
-        gate = torch.sigmoid(gated if self.bias is None else gated + self.bias)
-        return gate * first + (1 - gate) * second, to_other, to_one
+        """Match two streams.
+
+        Args:
+            first: [S, L, H].
+            first_mask: True at its real tokens [S, L].
+            second: [S, M, H].
+            second_mask: True at its real tokens [S, M].
+
+        Returns:
+            The match [S, H], and the attention of the first stream to the second [S, L, M] and back [S, M, L].
+        """
+        scores = self.compare(first) @ second.transpose(1, 2)  # [S, L, M]
+        reverse = self.compare(second) @ first.transpose(1, 2) if self.bias is None else scores.transpose(1, 2)
+        first_to_second = scores.masked_fill(~second_mask.unsqueeze(1), -torch.inf).softmax(-1)  # G_po [S, L, M]
+        second_to_first = reverse.masked_fill(~first_mask.unsqueeze(1), -torch.inf).softmax(-1)  # G_op [S, M, L]
+        first_pooled = masked_maximum(relu(self.project_one(first_to_second @ second)), first_mask)  # M_p [S, H]
+        second_pooled = masked_maximum(relu(self.project_other(second_to_first @ first)), second_mask)  # M_o [S, H]
+        logits = self.gate_one(first_pooled) + self.gate_other(second_pooled)
+        gate = torch.sigmoid(logits if self.bias is None else logits + self.bias)  # g [S, H]
+        return gate * first_pooled + (1 - gate) * second_pooled, first_to_second, second_to_first
 
 
 PART = DualCoMatching

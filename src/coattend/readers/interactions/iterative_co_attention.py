@@ -1,70 +1,53 @@
-"""POI-Net's iterative co-attention: passage and question look at each other in turns, as a rule without parameters."""
+"""POI-Net's iterative co-attention: passage and question attend to each other in turns, without parameters."""
 
 import math
-from typing import Literal
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 
-from coattend.readers.attended import Attended, Encoded
-from coattend.readers.integration import Gate, Strategy, integrate
-from coattend.readers.maximum import masked_maximum
-from coattend.readers.parts import EncoderShape, InteractionConfig
-from coattend.readers.precision import at_least_float32, full_precision
+from coattend.readers.interactions.configs import IterativeCoAttentionConfig
+from coattend.readers.interfaces import Attended, Encoded, EncoderShape
+from coattend.readers.layers.pooling import masked_maximum
+from coattend.readers.layers.precision import at_least_float32, full_precision
+from coattend.readers.layers.turn_strategies import Gate, integrate
 
 
 class IterativeCoAttention(nn.Module):
     """Iterative co-attention and attention integration (POI-Net, sections 2.2 and 2.3).
 
     Symbols of the paper: E is ``embedding``, CE the result of ``concentrate``, s ``cosines``, s-hat ``scores``, beta
-    ``confidence``, alpha the running product of beta, T ``turns``, R what is returned. Choices where the paper leaves
-    room: the scores of every turn compare the original E; s^0 = 1, so beta^1 = 1; *forgetting* begins with
-    a^1 = s-hat^1; where all scores of a domain are equal, none stands out and each becomes 1; padding enters neither
-    maximum nor minimum; without a turn R is E. Cosines are taken in float32 even under autocast, as the min-max
-    magnifies their rounding.
+    ``confidence``, alpha the running product of beta, T ``turns``, R the output. Choices where the paper leaves room:
+    the scores of every turn compare the original E; s^0 = 1, so beta^1 = 1; *forgetting* starts with a^1 = s-hat^1; if
+    all scores of a domain are equal, none stands out and each becomes 1; padding enters neither maximum nor minimum;
+    without a turn R is E. Cosines are taken in float32 even under autocast, as the min-max magnifies their rounding.
 
-    Three of the paper's side remarks are options: ``compared`` puts the attended E^(t-1) into the place of E (section
-    2.2, "no further significant performance improvement"), ``beta`` learns the betas (footnote 2), each between 0 and 2
-    and the same for every example, and the strategy ``gate`` lets gates like those of an LSTM forget (footnote 3).
+    Three of the paper's side remarks are options: ``compared`` replaces E by the attended E^(t-1) (section 2.2, "no
+    further significant performance improvement"), ``beta`` learns the betas (footnote 2), each between 0 and 2 and the
+    same for every example, and the strategy ``gate`` uses gates like those of an LSTM to forget (footnote 3).
 
-    Set ``keep_maps`` to find in ``Attended.maps`` the scores of each turn, ``passage_scores`` [S, T, P] and
-    ``question_scores`` [S, T, Q], and what they were integrated into, ``passage_attention`` [S, P] and
-    ``question_attention`` [S, Q].
+    With ``keep_maps`` the maps are the scores of each turn, ``passage_scores`` [S, T, P] and ``question_scores``
+    [S, T, Q], and the attention into which they are integrated, ``passage_attention`` [S, P] and ``question_attention``
+    [S, Q].
 
     Args:
         config: Its options.
         shape: The encoder's.
     """
 
-    class Config(InteractionConfig):
-        """Options of iterative co-attention."""
+    Config = IterativeCoAttentionConfig
 
-        turns: int = Field(3, ge=0, le=100, description="How often passage and question look at each other.")
-        strategy: Strategy = Field("forgetting", description="How the scores of the turns become one attention.")
-        compared: Literal["original", "attended"] = Field(
-            "original", description="What is compared with the other side: E, or what the turn before made of it."
-        )
-        beta: Literal["confidence", "learned"] = Field(
-            "confidence", description="learned: a parameter for each turn after the first, whose beta stays 1."
-        )
-
-        def brings_together(self) -> bool:
-            """From the first turn on."""
-            return self.turns > 0
-
-    def __init__(self, config: Config, shape: EncoderShape) -> None:
+    def __init__(self, config: IterativeCoAttentionConfig, shape: EncoderShape) -> None:
         super().__init__()
         self.turns, self.strategy, self.compared = config.turns, config.strategy, config.compared
         self.betas: nn.Parameter | None = None
         if config.beta == "learned" and config.turns > 1 and config.strategy != "average":
             self.betas = nn.Parameter(torch.zeros(2, config.turns - 1))
-        # One turn leaves nothing to forget, and a gate without a gradient.
+        # With one turn there is nothing to forget, and a gate would have no gradient.
         self.gate = Gate() if config.strategy == "gate" and config.turns > 1 else None
         self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:
-        """Weigh every token by its attention.
+        """Weight every token by its attention.
 
         Args:
             encoded: Passage [S, P, H] and question [S, Q, H].
@@ -88,15 +71,15 @@ class IterativeCoAttention(nn.Module):
         passage = _Domain(encoded.passage, encoded.passage_mask, attended_is_compared)
         question = _Domain(encoded.question, encoded.question_mask, attended_is_compared)
         for turn in range(self.turns):
-            # CE_P and CE_Q come from the turn before, so both are taken before either domain moves on.
-            of_passage, of_question = passage.concentrate(), question.concentrate()
-            trust_in_passage, trust_in_question = passage.confidence(), question.confidence()
+            # CE_P and CE_Q come from the previous turn, so both are taken before either domain moves on.
+            passage_summary, question_summary = passage.concentrate(), question.concentrate()
+            passage_beta, question_beta = passage.confidence(), question.confidence()
             if self.betas is not None and turn:
-                trust_in_question, trust_in_passage = (
-                    2 * torch.sigmoid(beta) * torch.ones_like(trust_in_passage) for beta in self.betas[:, turn - 1]
+                question_beta, passage_beta = (
+                    2 * torch.sigmoid(beta) * torch.ones_like(passage_beta) for beta in self.betas[:, turn - 1]
                 )
-            passage.look_at(of_question, trust_in_question)
-            question.look_at(of_passage, trust_in_passage)
+            passage.compare_with(question_summary, question_beta)
+            question.compare_with(passage_summary, passage_beta)
         for name, domain in (("passage", passage), ("question", question)):
             attention = self._integrate(domain.scores, domain.betas)
             setattr(attended, name, domain.embedding * attention.unsqueeze(-1))
@@ -108,12 +91,12 @@ class IterativeCoAttention(nn.Module):
 
 
 class _Domain:
-    """The tokens of one side, and the turns that they went through.
+    """The tokens of one side, with their scores in all turns so far.
 
     Args:
         embedding: E [S, L, H].
         mask: True at real tokens [S, L].
-        attended_is_compared: Whether E^(t-1), E scaled by the scores of all turns before, takes the place of E.
+        attended_is_compared: Whether E^(t-1), E scaled by the scores of all previous turns, takes the place of E.
     """
 
     def __init__(self, embedding: Tensor, mask: Tensor, attended_is_compared: bool) -> None:
@@ -126,33 +109,34 @@ class _Domain:
         self._norms = _norm(self.embedding)
 
     def concentrate(self) -> Tensor:
-        """CE [S, H]: the maximum over real tokens of s-hat * E, with the last turn's scores (2.2.1, 2.2.2)."""
+        """Compute CE [S, H]: the maximum over real tokens of s-hat * E, with the last turn's scores (2.2.1, 2.2.2)."""
         return masked_maximum(self.embedding, self.mask, self._scale)
 
     def confidence(self) -> Tensor:
-        """(max of the last turn's cosines + 1) / 2, [S, 1]; 1 before the first turn (weighted strategy, 2.3)."""
+        """Compute (max of the last cosines + 1) / 2, [S, 1]; 1 before the first turn (weighted strategy, 2.3)."""
         if self._cosines is None:
             return torch.ones_like(self._norms[:, :1])
         return (self._masked(self._cosines, -math.inf).amax(1, keepdim=True) + 1) / 2
 
-    def look_at(self, concentrated: Tensor, trust: Tensor) -> None:
-        """Score every token by its cosine with the other side's CE [S, H], which is trusted by beta [S, 1]."""
+    def compare_with(self, concentrated: Tensor, beta: Tensor) -> None:
+        """Score every token by its cosine with the other side's CE [S, H], whose confidence is beta [S, 1]."""
         dots = (self.embedding * concentrated.unsqueeze(1)).sum(-1)
         self._cosines = dots / (self._norms * _norm(concentrated).unsqueeze(-1))
         if self._attended_is_compared and self._scale is not None:
-            # A cosine does not see how long a vector is, but for those that a score of zero has taken away.
+            # A cosine ignores the length of a vector, except of tokens that a score of zero has removed.
             self._cosines = torch.where(self._scale > 0, self._cosines, 0.0)
         self.scores.append(self._min_max(self._cosines))
-        self.betas.append(trust)
+        self.betas.append(beta)
         latest = self.scores[-1]
         self._scale = latest if self._scale is None or not self._attended_is_compared else self._scale * latest
 
     def _min_max(self, cosines: Tensor) -> Tensor:
         low = self._masked(cosines, math.inf).amin(1, keepdim=True)
         high = self._masked(cosines, -math.inf).amax(1, keepdim=True)
-        spread = high - low
-        equal = spread <= 16 * torch.finfo(cosines.dtype).eps
-        scores = torch.where(equal, 1.0, (cosines - low) / torch.where(equal, 1.0, spread))
+        extent = high - low
+        # Cosines that differ only by rounding count as equal.
+        equal = extent <= 16 * torch.finfo(cosines.dtype).eps
+        scores = torch.where(equal, 1.0, (cosines - low) / torch.where(equal, 1.0, extent))
         return self._masked(scores, 0.0)
 
     def _masked(self, values: Tensor, filler: float) -> Tensor:
@@ -160,7 +144,7 @@ class _Domain:
 
 
 def _norm(vectors: Tensor) -> Tensor:
-    """Lengths of vectors, of which none is zero, so that a cosine is always a number."""
+    """Return the lengths of vectors, at least 1e-8, so that a cosine is always a number."""
     lengths: Tensor = torch.linalg.vector_norm(vectors, dim=-1)
     return lengths.clamp_min(1e-8)
 

@@ -1,37 +1,26 @@
-"""No interaction: the encoder's vectors as they are."""
-
-from collections.abc import Set
+"""No interaction: the encoder's vectors, unchanged."""
 
 from torch import nn
 
-from coattend.readers.attended import Attended, Encoded
-from coattend.readers.parts import EncoderShape, InteractionConfig
+from coattend.readers.interactions.configs import NoInteractionConfig
+from coattend.readers.interfaces import Attended, Encoded, EncoderShape
 
 
 class NoInteraction(nn.Module):
-    """Hands on what the encoder made, its summary included: the papers' baseline.
+    """Passes on the encoder's output, including its summary: the papers' baseline.
 
     Args:
-        config: It has no options.
+        config: No options.
         shape: The encoder's.
     """
 
-    class Config(InteractionConfig):
-        """No options."""
+    Config = NoInteractionConfig
 
-        def fills(self, given: Set[str]) -> frozenset[str]:
-            """All that the encoder gave."""
-            return frozenset(given)
-
-        def brings_together(self) -> bool:
-            """No."""
-            return False
-
-    def __init__(self, config: Config, shape: EncoderShape) -> None:
+    def __init__(self, config: NoInteractionConfig, shape: EncoderShape) -> None:
         super().__init__()
 
     def forward(self, encoded: Encoded) -> Attended:
-        """Passage [S, P, H], question [S, Q, H] and summary [S, H], unchanged."""
+        """Pass on passage [S, P, H], question [S, Q, H] and summary [S, H], unchanged."""
         return Attended(
             passage=encoded.passage,
             question=encoded.question,

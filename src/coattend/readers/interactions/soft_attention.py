@@ -1,20 +1,17 @@
 """Soft attention, as DUMA's table 6 applies it to multi-choice questions."""
 
 import math
-from collections.abc import Set
-from typing import Literal
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 
-from coattend.readers.attended import Attended, Encoded
-from coattend.readers.linear import linear
-from coattend.readers.parts import EncoderShape, InteractionConfig
+from coattend.readers.interactions.configs import SoftAttentionConfig
+from coattend.readers.interfaces import Attended, Encoded, EncoderShape
+from coattend.readers.layers.initializers import linear
 
 
 class SoftAttention(nn.Module):
-    """The passage as each token of question and option sees it (Bahdanau et al. 2015; DUMA, section 6.2).
+    """The passage as each token of question and option attends to it (Bahdanau et al. 2015; DUMA, section 6.2).
 
     "We multiply the attention matrix with passage representations to obtain question-aware passage representations, and
     then feed them into the decoder": R_i = sum_j softmax_j(e_ij) W^V p_j, for each question token q_i. DUMA's table 8
@@ -22,23 +19,16 @@ class SoftAttention(nn.Module):
     v . tanh(W^Q q_i + W^K p_j), which takes memory for P x Q x H numbers; with ``product``, the default, it is their
     scaled product.
 
-    With ``keep_maps`` the map ``question_attention`` [S, Q, P] is what the question's tokens looked at.
+    With ``keep_maps`` the map ``question_attention`` [S, Q, P] is the attention of the question's tokens.
 
     Args:
         config: Its options.
         shape: The encoder's.
     """
 
-    class Config(InteractionConfig):
-        """Options of soft attention."""
+    Config = SoftAttentionConfig
 
-        comparison: Literal["product", "additive"] = Field("product", description="How two tokens are compared.")
-
-        def fills(self, given: Set[str]) -> frozenset[str]:
-            """The question's stream: as many vectors as it has tokens, made of the passage."""
-            return frozenset({"question"}) & given
-
-    def __init__(self, config: Config, shape: EncoderShape) -> None:
+    def __init__(self, config: SoftAttentionConfig, shape: EncoderShape) -> None:
         super().__init__()
         width = shape.hidden_size
         self.query, self.key, self.value = linear(width, width), linear(width, width), linear(width, width)
@@ -46,14 +36,15 @@ class SoftAttention(nn.Module):
         self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:
-        """Look at the passage.
+        """Attend from the question to the passage.
 
         Args:
             encoded: Passage [S, P, H] and question [S, Q, H].
 
         Returns:
-            As the question's stream what its tokens see [S, Q, H].
+            The passage as the question's tokens attend to it, as the question's stream [S, Q, H].
         """
+        # e_ij of each question token i over the passage tokens j.
         query, key = self.query(encoded.question), self.key(encoded.passage)
         scores = self._scores(query, key).masked_fill(~encoded.passage_mask.unsqueeze(1), -torch.inf)  # [S, Q, P]
         attention = scores.softmax(-1)

@@ -1,0 +1,1 @@
+"""Tools that write the generated parts of the documentation."""

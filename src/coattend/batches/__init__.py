@@ -1,0 +1,1 @@
+"""From tables to batches: tokens, examples, collator, sampler and caches."""

@@ -1,0 +1,276 @@
+"""The questions of a benchmark to train on or to evaluate, with their passages, tokens and examples."""
+
+import re
+from collections import ChainMap
+from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import compress
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
+
+from coattend.batches.ablations import drop_inputs
+from coattend.batches.examples import (
+    Example,
+    Layout,
+    UnreadableQuestion,
+    answer_in_windows,
+    build_examples,
+    hold_out,
+)
+from coattend.batches.memory_mapped import PassagesByQuestion, Records, memory_mapped_table, stream_batches
+from coattend.batches.tokens import Tokens
+from coattend.config import TrainingParameters
+from coattend.errors import CoattendError, did_you_mean
+from coattend.text.hashing import text_id
+
+_REST_OF_WORD = re.compile(r"\S*")
+
+
+def covers_passage(example: Example, tokens: Tokens) -> bool:
+    """Return True if the windows of an example reach the end of its passage."""
+    first, count = example.windows[-1]
+    return first + count >= tokens.length(example.passage)
+
+
+def has_answer_position(example: Example) -> bool:
+    """Return True if the answer has a position in the passage; options have none."""
+    return bool(example.spans or example.candidates)
+
+
+def contains_answer(example: Example, passage: str, tokens: Tokens) -> bool:
+    """Return True if the windows of an example contain its answer, or if the answer has no position.
+
+    Args:
+        example: The example.
+        passage: The passage's text.
+        tokens: The benchmark's tokens.
+    """
+    if example.spans:
+        return answer_in_windows(example, tokens)
+    if not example.candidates or example.label is None:
+        return True
+    row_slice, (first, count) = tokens.slice(example.passage), example.windows[0]
+    last = int(tokens.ends[row_slice][first + count - 1]) - 1
+    # A word counts if some of its subwords are read, as in a batch; cutting the text within it would miss it.
+    rest = _REST_OF_WORD.match(passage, last)
+    return example.candidates[example.label] in passage[: rest.end() if rest else last].split()
+
+
+@dataclass(frozen=True)
+class QuestionSet:
+    """Questions, their passages, and their examples.
+
+    Attributes:
+        questions: Rows of the questions table.
+        texts: Passage text by question id.
+        tokens: Tokens of these texts, among others.
+        examples: Examples of the questions that a reader can be given.
+        unreadable: The questions that have no example.
+        dropped: Training examples that were left out because the answer was cut off with the passage.
+    """
+
+    questions: pa.Table
+    texts: Mapping[str, str]
+    tokens: Tokens
+    examples: Sequence[Example]
+    unreadable: list[UnreadableQuestion]
+    dropped: Sequence[Example] = ()
+
+    @cached_property
+    def rows(self) -> dict[str, dict[str, Any]]:
+        """Rows of the questions table by question id."""
+        return {row["question_id"]: row for row in self.questions.to_pylist()}
+
+
+@dataclass(frozen=True)
+class QuestionSource:
+    """The tables of a benchmark, from which question sets of one task are read.
+
+    Args:
+        benchmark: Name of the benchmark.
+        questions: Its questions.
+        passages: Its passages.
+        tokens: Its tokens for training.
+        task: The task of the questions to read.
+        special_tokens: Number of special tokens in a sequence.
+        fill_blanks: True if options fill blanks.
+        words_as_options: True if candidates for a word are read like options.
+        eval_tokens: Its tokens for evaluation, if they differ from those for training.
+    """
+
+    benchmark: str
+    questions: pads.Dataset
+    passages: pads.Dataset
+    tokens: Tokens
+    task: str
+    special_tokens: int
+    fill_blanks: bool = False
+    words_as_options: bool = False
+    eval_tokens: Tokens | None = None
+
+    def training(self, training: TrainingParameters) -> tuple[QuestionSet, QuestionSet]:
+        """Read the training questions and the held-out questions, which choose the checkpoint.
+
+        Training questions whose answer was cut off with the passage are dropped: they would teach that there is none.
+
+        Raises:
+            CoattendError: If one of the two is empty.
+        """
+        # Choosing on dev is allowed, and labelled in reports.
+        subsets = self._subsets(training)
+        train_rows = self._rows(["train"], subsets)
+        if training.selection == "dev":
+            held_out_rows = self._rows(["dev"], subsets)
+        else:
+            train_rows, held_out_rows = hold_out(train_rows, self.passages, training.held_out)
+            held_out_rows = _limit(held_out_rows, training.max_questions)
+        train_rows = _limit(train_rows, training.max_questions)
+        train, held_out = (self._read(rows, training, self.tokens) for rows in (train_rows, held_out_rows))
+        train = self._drop_cut_answers(train)
+        for questions, purpose in ((train, "to train on"), (held_out, "to choose the checkpoint by")):
+            if not questions.examples:
+                raise self._no_questions(purpose, questions.unreadable)
+        return train, held_out
+
+    def evaluation(self, training: TrainingParameters) -> QuestionSet:
+        """Read the questions of every split but train.
+
+        Raises:
+            CoattendError: If there are none.
+        """
+        splits = set(pc.unique(self.questions.to_table(columns=["split"]).column("split")).to_pylist()) - {"train"}
+        questions = self._read(self._rows(sorted(splits)), training, self.eval_tokens or self.tokens)
+        if not questions.examples:
+            raise self._no_questions("to score", questions.unreadable)
+        return questions
+
+    def _drop_cut_answers(self, questions: QuestionSet) -> QuestionSet:
+        def answerable(example: Example) -> bool:
+            passage = questions.texts[example.question_id] if has_answer_position(example) else ""
+            return contains_answer(example, passage, self.tokens)
+
+        examples = questions.examples
+        mask = np.fromiter(map(answerable, examples), bool, count=len(examples))
+        dropped = [examples[int(index)] for index in np.flatnonzero(~mask)]
+        if not dropped:
+            return questions
+        reason = "what is read of the passage does not hold its answer"
+        return replace(
+            questions,
+            examples=Records.write(Example, compress(examples, mask)),
+            unreadable=[
+                *questions.unreadable,
+                *(UnreadableQuestion(example.question_id, reason) for example in dropped),
+            ],
+            dropped=dropped,
+        )
+
+    def _no_questions(self, purpose: str, unreadable: Sequence[UnreadableQuestion]) -> CoattendError:
+        omitted = f"; {len(unreadable)} are left out, the first because {unreadable[0].reason}" if unreadable else ""
+        return CoattendError(
+            f"there are no questions of the task {self.task!r} {purpose}{omitted}",
+            where="questions table",
+            cure="Add passages to its files, or, if questions are too long, raise training.max_length",
+        )
+
+    def _subsets(self, training: TrainingParameters) -> tuple[str, ...]:
+        """Return the subsets to train on; empty for the whole benchmark.
+
+        Raises:
+            CoattendError: If the benchmark has no such subset.
+        """
+        # One subset may be written without a list.
+        configured = training.train_on.get(self.benchmark, ())
+        subsets = (configured,) if isinstance(configured, str) else configured
+        column = self.questions.to_table(columns=["subset"]).column("subset")
+        available = pc.unique(column.cast(pa.string())).to_pylist()
+        for name in subsets:
+            if name not in available:
+                cure = did_you_mean(name, sorted(filter(None, available)))
+                raise CoattendError(f"there is no subset {name!r}", where="training.train_on", cure=cure)
+        return subsets
+
+    def _rows(self, splits: Sequence[str], subsets: Sequence[str] = ()) -> pa.Table:
+        condition = pc.field("split").cast(pa.string()).isin(list(splits))
+        if subsets:
+            condition &= pc.field("subset").cast(pa.string()).isin(list(subsets))
+        condition &= pc.field("task").cast(pa.string()) == self.task
+        schema = self.questions.schema
+        return memory_mapped_table(stream_batches(self.questions, schema.names, condition), schema)
+
+    def _read(self, questions: pa.Table, training: TrainingParameters, tokens: Tokens) -> QuestionSet:
+        layout = Layout(
+            max_length=training.max_length,
+            special_tokens=self.special_tokens,
+            stride=training.stride,
+            stride_counts=training.stride_counts,
+            fill_blanks=self.fill_blanks,
+            words_as_options=self.words_as_options,
+        )
+        examples, unreadable = build_examples(questions, self.passages, tokens, layout)
+        examples, tokens = drop_inputs(examples, tokens, training.reads)
+        return QuestionSet(questions, PassagesByQuestion(questions, self.passages), tokens, examples, unreadable)
+
+
+def _limit(questions: pa.Table, count: int | None) -> pa.Table:
+    """Sample questions by a hash of their ids, whatever their order; None returns all."""
+    if count is None:
+        return questions
+    # The least hashes are a random sample that grows with the count.
+    keys = pa.array([text_id(name) for name in questions.column("question_id").to_pylist()])
+    return questions.take(pc.sort_indices(keys)[:count])
+
+
+def training_questions(
+    sources: Sequence[QuestionSource], training: TrainingParameters
+) -> tuple[QuestionSet, QuestionSet]:
+    """Read the training and held-out questions of the benchmarks that ``train_on`` names.
+
+    Args:
+        sources: The benchmarks, the experiment's own first; all share their tokens.
+        training: Training parameters. ``max_questions`` applies to each benchmark.
+
+    Raises:
+        CoattendError: If a named benchmark is not among the sources, or two benchmarks share a question id.
+    """
+    by_name = {source.benchmark: source for source in sources}
+    names = list(training.train_on) or [sources[0].benchmark]
+    for name in names:
+        if name not in by_name:
+            raise CoattendError(
+                f"{name!r} is not a benchmark that this reader is registered to train on",
+                where="training.train_on",
+                cure=f"{did_you_mean(name, list(by_name))} Studies train on others: conf/base/studies/multi_task.yml",
+            )
+    # Shuffled tokens are a copy of one benchmark's; joint sets share their tokens.
+    if len(names) > 1 and training.reads == "shuffled_passage":
+        raise CoattendError("is for one benchmark", where="training.reads", cure="Name one in training.train_on")
+    pairs = [by_name[name].training(training) for name in names]
+    return _join([train for train, _ in pairs]), _join([held_out for _, held_out in pairs])
+
+
+def _join(sets: Sequence[QuestionSet]) -> QuestionSet:
+    if len(sets) == 1:
+        return sets[0]
+    tables = [questions.questions.unify_dictionaries() for questions in sets]
+    joined = pa.concat_tables(tables, promote_options="default")
+    counts = pc.value_counts(joined["question_id"]).to_pylist()
+    duplicates = [entry["values"] for entry in counts if entry["counts"] > 1]
+    if duplicates:
+        where = f"question {duplicates[0]}"
+        raise CoattendError("is in two of the benchmarks", where=where, cure="Train on one of them")
+    # A chain of read-only mappings is only read.
+    texts = ChainMap(*(cast("MutableMapping[str, str]", questions.texts) for questions in sets))
+    return QuestionSet(
+        joined,
+        texts,
+        sets[0].tokens,
+        Records.write(Example, (example for questions in sets for example in questions.examples)),
+        [unreadable for questions in sets for unreadable in questions.unreadable],
+        [example for questions in sets for example in questions.dropped],
+    )

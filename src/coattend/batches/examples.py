@@ -1,0 +1,300 @@
+"""Turn questions into examples: token rows of passage, question and options, and windows of the passage."""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypedDict
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as pads
+
+from coattend.batches.memory_mapped import (
+    ROWS,
+    MappedFile,
+    PassageTexts,
+    Records,
+    external_sort,
+    filter_rows,
+    release_pages,
+)
+from coattend.batches.tokens import Tokens
+from coattend.text.cloze import BLANK, question_domains
+from coattend.text.hashing import text_id
+
+_COLUMNS = ["question_id", "passage_id", "task", "question", "options", "label", "answers"]
+
+
+class GoldAnswer(TypedDict):
+    """An answer in a row of the questions table."""
+
+    text: str
+    start: int
+
+
+class QuestionRow(TypedDict):
+    """The columns of the questions table that examples are made from."""
+
+    question_id: str
+    passage_id: str
+    task: str
+    question: str
+    options: list[str] | None
+    label: int | None
+    answers: list[GoldAnswer] | None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Rules by which questions become sequences.
+
+    Attributes:
+        max_length: Longest sequence in tokens, special ones included. The passage is cut, never the question.
+        special_tokens: Number of special tokens in a sequence.
+        stride: Tokens between the windows of a long passage, for spans.
+        stride_counts: ``overlap``: the tokens that two windows share (at most half a window). ``advance``: those from
+            the start of one to the start of the next.
+        fill_blanks: True if an option fills the question's blank, False if it follows the question.
+        words_as_options: True if candidates for a word are read like options.
+    """
+
+    max_length: int
+    special_tokens: int
+    stride: int = 128
+    stride_counts: Literal["overlap", "advance"] = "overlap"
+    fill_blanks: bool = False
+    words_as_options: bool = False
+
+    def windows(self, passage: int, question: int) -> list[tuple[int, int]]:
+        """Cut a passage into windows that fit beside a question.
+
+        Args:
+            passage: Tokens of the passage.
+            question: Tokens of the question domain.
+
+        Returns:
+            The first token of each window and its number of tokens; empty if the question leaves no room.
+        """
+        room = self.max_length - self.special_tokens - question
+        if room < 1:
+            return []
+        # Windows advance by at least half their length, so that none is mostly a repetition.
+        overlap = self.stride if self.stride_counts == "overlap" else room - self.stride
+        advance = room - min(max(overlap, 0), room // 2)
+        starts = range(0, max(passage - room, 0) + advance, advance)
+        return [(start, min(room, passage - start)) for start in starts]
+
+
+@dataclass(frozen=True)
+class Example:
+    """A question about a passage.
+
+    Attributes:
+        question_id: Id of the question.
+        passage: Row of the passage's tokens.
+        sequences: For each option, or for each window of the passage, the rows of the texts in the question domain.
+        lengths: Tokens of each question domain, without special tokens.
+        windows: For each sequence the first of the passage's tokens that it contains, and their number. Options share
+            one window, as long as fits beside the longest question domain; windows for spans overlap and cover the
+            whole passage.
+        label: Index of the right option.
+        spans: Gold answers as character spans of the passage; empty if there is none.
+        candidates: Words to choose from, if the answer is a word of the passage.
+        blank: Indices in the question domain of the tokens that are its blank.
+    """
+
+    question_id: str
+    passage: int
+    sequences: tuple[tuple[int, ...], ...]
+    lengths: tuple[int, ...]
+    windows: tuple[tuple[int, int], ...]
+    label: int | None
+    spans: tuple[tuple[int, int], ...]
+    candidates: tuple[str, ...] = ()
+    blank: tuple[int, ...] = ()
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """Rows of the passage and of the texts of all sequences."""
+        return self.passage, *(row for texts in self.sequences for row in texts)
+
+    @property
+    def longest(self) -> int:
+        """Tokens of its longest sequence, without special tokens."""
+        return self.passage_tokens + max(self.lengths)
+
+    @property
+    def passage_tokens(self) -> int:
+        """Tokens of the longest window."""
+        return max(count for _, count in self.windows)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all its sequences, without special tokens."""
+        return sum(count for _, count in self.windows) + sum(self.lengths)
+
+
+@dataclass(frozen=True)
+class UnreadableQuestion:
+    """A question that a reader cannot be given, and the reason."""
+
+    question_id: str
+    reason: str
+
+
+def build_examples(
+    questions: pa.Table, passages: pads.Dataset, tokens: Tokens, layout: Layout
+) -> tuple[Sequence[Example], list[UnreadableQuestion]]:
+    """Build an example of every question.
+
+    Args:
+        questions: Rows of the questions table, of one task.
+        passages: The benchmark's passages.
+        tokens: The benchmark's tokens.
+        layout: Rules by which questions become sequences.
+
+    Returns:
+        The examples, in the order of the questions, and the questions whose question domain leaves no room for a
+        passage.
+    """
+    texts = PassageTexts(passages)
+    unreadable: list[UnreadableQuestion] = []
+
+    def readable() -> Iterator[Example]:
+        for batch in questions.select(_COLUMNS).to_batches(ROWS):
+            for question in batch.to_pylist():
+                example = _example(question, tokens.row(texts[question["passage_id"]]), tokens, layout)
+                if isinstance(example, UnreadableQuestion):
+                    unreadable.append(example)
+                else:
+                    yield example
+
+    return Records.write(Example, readable()), unreadable
+
+
+def _example(question: QuestionRow, passage: int, tokens: Tokens, layout: Layout) -> Example | UnreadableQuestion:
+    domains = question_domains(
+        question["task"],
+        question["question"],
+        question["options"],
+        fill_blanks=layout.fill_blanks,
+        words_as_options=layout.words_as_options,
+    )
+    # The longest question domain decides on the room that the passage has.
+    sequences = [tuple(tokens.row(text) for text in texts) for texts in domains]
+    lengths = [sum(tokens.length(row) for row in rows) for rows in sequences]
+    windows = layout.windows(tokens.length(passage), max(lengths))
+    if not windows:
+        problem = f"question and option take {max(lengths)} tokens"
+        reason = f"{problem} and leave no room for a passage in {layout.max_length}"
+        return UnreadableQuestion(question["question_id"], reason)
+    # A span may lie in any window; options are compared over the same one.
+    if question["task"] == "span":
+        sequences, lengths = sequences * len(windows), lengths * len(windows)
+    else:
+        windows = windows[:1] * len(sequences)
+    is_word_search = question["task"] == "word" and not layout.words_as_options
+    return Example(
+        question_id=question["question_id"],
+        passage=passage,
+        sequences=tuple(sequences),
+        lengths=tuple(lengths),
+        windows=tuple(windows),
+        label=question["label"],
+        spans=tuple((gold["start"], gold["start"] + len(gold["text"])) for gold in question["answers"] or ()),
+        candidates=tuple(question["options"] or ()) if is_word_search else (),
+        blank=_blank(question["question"], tokens, sequences[0][0]) if is_word_search else (),
+    )
+
+
+def _blank(question: str, tokens: Tokens, row: int) -> tuple[int, ...]:
+    """Return the indices of the tokens that overlap a question's blank."""
+    match = BLANK.search(question)
+    if match is None:
+        return ()
+    row_slice = tokens.slice(row)
+    inside = (tokens.ends[row_slice] > match.start()) & (tokens.starts[row_slice] < match.end())
+    return tuple(np.flatnonzero(inside).tolist())
+
+
+def token_span(example: Example, window: tuple[int, int], tokens: Tokens) -> tuple[int, int] | None:
+    """Return the first and last token of the first gold answer, relative to the start of a window.
+
+    Returns:
+        None if there is no answer, or if the window does not contain it completely.
+    """
+    if not example.spans:
+        return None
+    row_slice = tokens.slice(example.passage)
+    start, end = example.spans[0]
+    overlaps = (tokens.ends[row_slice] > start) & (tokens.starts[row_slice] < end)
+    inside = np.flatnonzero(overlaps) - window[0]
+    if not len(inside) or inside[0] < 0 or inside[-1] >= window[1]:
+        return None
+    return int(inside[0]), int(inside[-1])
+
+
+def answer_in_windows(example: Example, tokens: Tokens) -> bool:
+    """Return True if one of an example's windows contains its answer."""
+    return any(token_span(example, window, tokens) is not None for window in example.windows)
+
+
+def hold_out(questions: pa.Table, passages: pads.Dataset, share: float) -> tuple[pa.Table, pa.Table]:
+    """Split training questions by passage, the same way on every machine.
+
+    Args:
+        questions: The training questions.
+        passages: The benchmark's passages.
+        share: Share of the distinct passage texts to hold out; at least one text is.
+
+    Returns:
+        The questions to train on, and those held out. Questions about equal passages stay on one side.
+    """
+    if not questions.num_rows:
+        return questions, questions
+    # The passages with the least hashes are held out: the choice does not depend on their order or number.
+    hashes = _passage_hashes(questions, passages)
+    cuts = range(0, len(hashes), ROWS)
+    chunks = (hashes[cut : cut + ROWS] for cut in cuts)
+    ordered = external_sort(chunks, hashes.dtype, lambda chunk: chunk.view(np.uint8)[::12] >> 2)
+    # Walk through the sorted hashes to the greatest one that is held out.
+    remaining = max(1, math.ceil(share * sum(map(len, _distinct(ordered)))))
+    for chunk in _distinct(ordered):
+        last = chunk[:remaining][-1:]
+        remaining -= len(chunk)
+        if remaining <= 0:
+            break
+    held_out = np.concatenate([hashes[cut : cut + ROWS] <= last for cut in cuts])
+    return filter_rows(questions, ~held_out), filter_rows(questions, held_out)
+
+
+def _passage_hashes(questions: pa.Table, passages: pads.Dataset) -> np.ndarray:
+    """Hash each question's passage text to 12 bytes, whose order is that of their hexadecimal digits."""
+    texts, file = PassageTexts(passages), MappedFile()
+    for batch in questions.select(["passage_id"]).to_batches(ROWS):
+        for passage_id in batch.column(0).to_pylist():
+            file.write(bytes.fromhex(text_id(texts[passage_id])))
+        release_pages()
+    return file.array("S12")
+
+
+def _distinct(ordered: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the distinct values of a sorted array in chunks."""
+    for start in range(0, len(ordered), ROWS):
+        values = np.unique(ordered[start : start + ROWS])
+        yield values[1:] if start and values[0] == ordered[start - 1] else values
+        release_pages()
+
+
+def digest(examples: Iterable[Example], tokens: Tokens) -> str:
+    """Hash everything that examples contribute to training, their order included, since batches depend on it."""
+    content = hashlib.sha256()
+    for example in examples:
+        fields: list[Any] = [example.question_id, example.label, example.spans, example.windows]
+        # Left out if empty, so that the digests of other tasks do not depend on this field.
+        fields += [example.candidates] if example.candidates else []
+        content.update(json.dumps(fields).encode())
+        content.update(tokens.digest(example.rows).encode())
+    return content.hexdigest()

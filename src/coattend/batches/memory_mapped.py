@@ -1,0 +1,322 @@
+"""Memory-mapped columns and records, so that data may be larger than memory."""
+
+import hashlib
+import mmap
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import islice
+from typing import IO, Any, Generic, TypeVar, overload
+
+import msgpack
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.dataset as pads
+
+from coattend.errors import CoattendError
+
+BUFFER_BYTES = 1 << 20
+"""Bytes that are kept in memory until they are written together; smaller data never reach the disk."""
+
+ROWS = 8_192
+"""Rows of a table that are read at once."""
+
+RECORDS_PER_RELEASE = 32
+"""Records that are read before their pages are released: Linux maps 16 pages where one is read."""
+
+_BUCKETS = 64
+"""Buckets of the external sort, chosen by the six leading bits of a value."""
+
+_maps: "weakref.WeakSet[mmap.mmap]" = weakref.WeakSet()
+_lock = threading.Lock()
+"""Several threads may train trials."""
+
+
+class MappedFile:
+    """A temporary file that grows at its end and is then memory-mapped.
+
+    Args:
+        buffer_bytes: Bytes that are kept in memory until they are written together.
+    """
+
+    closed = False
+
+    def __init__(self, buffer_bytes: int = BUFFER_BYTES) -> None:
+        self._buffer_bytes, self._buffer = buffer_bytes, bytearray()
+        self._file: IO[bytes] | None = None
+
+    def write(self, content: Any) -> int:
+        """Append an object that supports the buffer protocol, and return its number of bytes.
+
+        Raises:
+            CoattendError: If the disk is full or not writable.
+        """
+        view = memoryview(content)
+        self._buffer += view.cast("B") if view.nbytes else b""
+        if len(self._buffer) >= self._buffer_bytes:
+            self.flush()
+        return view.nbytes
+
+    def flush(self) -> None:
+        """Write the buffer to disk, unless everything fits into it."""
+        if len(self._buffer) < self._buffer_bytes and self._file is None:
+            return
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile()  # noqa: SIM115 (lives as long as it is mapped)
+            self._file.write(self._buffer)
+            self._file.flush()
+        except OSError as error:
+            cure = "Free some space, or set TMPDIR to a folder that has more"
+            raise CoattendError(f"cannot be written ({error})", where=tempfile.gettempdir(), cure=cure) from error
+        self._buffer = bytearray()
+
+    def mapped(self) -> "mmap.mmap | bytes":
+        """Map everything that was written."""
+        self.flush()
+        if self._file is None:
+            return bytes(self._buffer)
+        pages = mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ)
+        with _lock:
+            _maps.add(pages)
+        return pages
+
+    def array(self, dtype: npt.DTypeLike) -> np.ndarray:
+        """Map everything that was written, as an array."""
+        content = self.mapped()
+        return np.frombuffer(content, dtype) if len(content) else np.zeros(0, dtype)
+
+
+def memory_mapped_table(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
+    """Write batches to a temporary file and return them as a memory-mapped table."""
+    file = MappedFile()
+    with pa.ipc.new_stream(pa.PythonFile(file, mode="w"), schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+            # The source of the batch may be mapped, too.
+            release_pages()
+    # Else Arrow's pool keeps what reading the rows took.
+    pa.default_memory_pool().release_unused()
+    return pa.ipc.open_stream(pa.py_buffer(file.mapped())).read_all()
+
+
+def external_sort(
+    chunks: Iterable[np.ndarray], dtype: npt.DTypeLike, bucket_of: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """Sort values on disk; a 64th of them is in memory at once, if they are evenly distributed.
+
+    Args:
+        chunks: The values, in chunks that fit into memory.
+        dtype: Their type.
+        bucket_of: Returns the six bits of each value that come first in its order.
+    """
+    # Distribute the values over buckets by their leading bits, then sort each bucket in memory.
+    buckets = [MappedFile(BUFFER_BYTES // _BUCKETS) for _ in range(_BUCKETS)]
+    for values in chunks:
+        numbers = bucket_of(values)
+        for number in np.unique(numbers):
+            buckets[number].write(values[numbers == number])
+        release_pages()
+    file = MappedFile()
+    for bucket in buckets:
+        file.write(np.sort(bucket.array(dtype)))
+    return file.array(dtype)
+
+
+def filter_rows(table: pa.Table, mask: np.ndarray) -> pa.Table:
+    """Return the rows of a table at which a boolean mask is true, memory-mapped."""
+    cuts = range(0, table.num_rows, ROWS)
+    chunks = (table.slice(cut, ROWS).filter(pa.array(mask[cut : cut + ROWS])) for cut in cuts)
+    return memory_mapped_table((batch for chunk in chunks for batch in chunk.to_batches()), table.schema)
+
+
+def stream_batches(
+    table: pads.Dataset, columns: list[str], filter: pads.Expression | None = None
+) -> Iterable[pa.RecordBatch]:
+    """Read a stored table in its order, a few rows at a time.
+
+    Args:
+        table: The table.
+        columns: The columns to read.
+        filter: A condition on the rows to read.
+    """
+    # Arrow's read-ahead buffer would hold a whole file until its last row is read.
+    unbuffered = pads.ParquetFragmentScanOptions(pre_buffer=False)
+    batches: Iterable[pa.RecordBatch] = table.to_batches(
+        columns=columns,
+        filter=filter,
+        batch_size=ROWS,
+        batch_readahead=1,
+        fragment_readahead=1,
+        fragment_scan_options=unbuffered,
+    )
+    return batches
+
+
+def release_pages() -> None:
+    """Release mapped pages from this process; Linux caches them for the next read as long as it has memory."""
+    with _lock:
+        maps = list(_maps)
+    for pages in maps:
+        pages.madvise(mmap.MADV_DONTNEED)
+
+
+Record = TypeVar("Record")
+
+
+class Records(Sequence[Record], Generic[Record]):
+    """A memory-mapped sequence of dataclass instances.
+
+    Args:
+        record_type: A dataclass of plain Python values and tuples of them.
+        content: The encoded records, one after the other.
+        ends: End of each record in ``content``.
+    """
+
+    def __init__(self, record_type: Callable[..., Record], content: np.ndarray, ends: np.ndarray) -> None:
+        self._type, self._content, self._ends = record_type, content, ends
+
+    @classmethod
+    def write(cls, record_type: Callable[..., Record], records: Iterable[Record]) -> "Records[Record]":
+        """Write records to disk.
+
+        Args:
+            record_type: Their dataclass.
+            records: The records, which are drawn one by one.
+        """
+        content, ends, end = MappedFile(), MappedFile(), 0
+        for count, record in enumerate(records, 1):
+            end += content.write(msgpack.packb(tuple(vars(record).values()), unicode_errors="surrogatepass"))
+            ends.write(np.int64(end))
+            if count % RECORDS_PER_RELEASE == 0:
+                release_pages()
+        return cls(record_type, content.array(np.uint8), ends.array(np.int64))
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Record]: ...
+
+    def __getitem__(self, index: int | slice) -> Record | list[Record]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        # A range resolves negative indices and raises IndexError.
+        number = range(len(self))[index]
+        start = self._ends[number - 1] if number else 0
+        encoded = self._content[start : self._ends[number]]
+        return self._type(*msgpack.unpackb(encoded, use_list=False, unicode_errors="surrogatepass"))
+
+    def __iter__(self) -> Iterator[Record]:
+        for number in range(len(self)):
+            yield self[number]
+            if number % RECORDS_PER_RELEASE == 0:
+                release_pages()
+
+
+class RowIndex(Mapping[str, int]):
+    """A memory-mapped mapping of names to row numbers; of rows with one name the last counts.
+
+    It is a sorted array of 64-bit keys: a hash of the name in the high bits, the row number in the low ones.
+
+    Args:
+        names: The names of all rows, memory-mapped if they are many.
+    """
+
+    def __init__(self, names: pa.ChunkedArray) -> None:
+        self._names, self._row_bits = names, (1 << len(names).bit_length()) - 1
+        self._keys = external_sort(self._key_chunks(), np.uint64, lambda keys: keys >> np.uint64(58))
+
+    def _key_chunks(self) -> Iterator[np.ndarray]:
+        names, hash_bits = _stream_names(self._names), np.uint64(~self._row_bits & (1 << 64) - 1)
+        for start in range(0, len(self._names), ROWS):
+            hashes = np.fromiter(map(_hash, islice(names, ROWS)), np.uint64)
+            yield hashes & hash_bits | np.arange(start, start + len(hashes), dtype=np.uint64)
+
+    def __getitem__(self, name: str) -> int:
+        # Keys of equal hashes are neighbours; the last of them has the highest row.
+        highest = _hash(name) | self._row_bits
+        index = int(np.searchsorted(self._keys, np.uint64(highest), side="right")) - 1
+        while index >= 0 and (key := int(self._keys[index])) | self._row_bits == highest:
+            row = key & self._row_bits
+            if self._names[row].as_py() == name:
+                return row
+            index -= 1
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for row, name in enumerate(_stream_names(self._names)) if self[name] == row)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _hash(name: str) -> int:
+    return int.from_bytes(hashlib.blake2b(name.encode(errors="surrogatepass"), digest_size=8).digest())
+
+
+def _stream_names(names: pa.ChunkedArray) -> Iterator[str]:
+    for start in range(0, len(names), ROWS):
+        yield from names.slice(start, ROWS).to_pylist()
+        release_pages()
+
+
+_PASSAGE_COLUMNS = ["passage_id", "text"]
+
+
+class PassageTexts(Mapping[str, str]):
+    """Text by passage id.
+
+    Args:
+        passages: A passages table.
+    """
+
+    def __init__(self, passages: pads.Dataset) -> None:
+        schema = pa.schema([passages.schema.field(name) for name in _PASSAGE_COLUMNS])
+        table = memory_mapped_table(stream_batches(passages, _PASSAGE_COLUMNS), schema)
+        self._texts, self._rows = table["text"], RowIndex(table["passage_id"])
+
+    def __getitem__(self, passage_id: str) -> str:
+        text: str = self._texts[self._rows[passage_id]].as_py()
+        return text
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
+class PassagesByQuestion(Mapping[str, str]):
+    """Passage text by question id; the passages are read at the first look-up.
+
+    Args:
+        questions: Rows of a questions table.
+        passages: The passages table of their benchmark.
+    """
+
+    def __init__(self, questions: pa.Table, passages: pads.Dataset) -> None:
+        self._questions, self._passages = questions, passages
+
+    def __getitem__(self, question_id: str) -> str:
+        return self._texts[self._questions["passage_id"][self._rows[question_id]].as_py()]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @cached_property
+    def _rows(self) -> RowIndex:
+        return RowIndex(self._questions["question_id"])
+
+    @cached_property
+    def _texts(self) -> PassageTexts:
+        return PassageTexts(self._passages)

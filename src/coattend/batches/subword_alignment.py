@@ -1,0 +1,101 @@
+"""Subwords aligned with words, for contextual vectors of words."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from coattend.batches.examples import Example
+from coattend.batches.tokens import Tokens
+from coattend.batches.word_tokens import WordTokens
+from coattend.readers.encoders.contextual import OF_NO_WORD, PADDING
+from coattend.text.tokenizer import SpecialLayout
+
+
+class TextSpan(NamedTuple):
+    """The passage or the question of a sequence.
+
+    Attributes:
+        texts: Rows of its texts, which follow one another.
+        window: The first of their words that is read, and the number of words.
+        offset: Position of that first word in its domain.
+    """
+
+    texts: tuple[int, ...]
+    window: tuple[int, int]
+    offset: int
+
+    @property
+    def length(self) -> int:
+        """Positions of its domain up to its last word."""
+        return self.offset + self.window[1]
+
+
+def text_spans(example: Example, passage_start: int) -> Iterator[tuple[TextSpan, TextSpan]]:
+    """Yield passage and question of each of an example's sequences.
+
+    Args:
+        example: The example.
+        passage_start: Position of a passage's first word in its domain.
+    """
+    for texts, length, window in zip(example.sequences, example.lengths, example.windows, strict=True):
+        yield TextSpan((example.passage,), window, passage_start), TextSpan(texts, (0, length), 0)
+
+
+@dataclass(frozen=True)
+class SubwordAlignment:
+    """Subwords of the texts whose words a reader reads.
+
+    Attributes:
+        words: The words.
+        tokens: The subwords, with the index of their words.
+        rows: Row of the subwords for each row of the words.
+        layout: Special tokens of their tokenizer.
+    """
+
+    words: WordTokens
+    tokens: Tokens
+    rows: np.ndarray
+    layout: SpecialLayout
+
+    @classmethod
+    def between(cls, words: WordTokens, tokens: Tokens, layout: SpecialLayout) -> "SubwordAlignment":
+        """Align words with the subwords of the same texts."""
+        rows = np.full(len(words.offsets) - 1, -1)
+        for text_id, row in words.rows.items():
+            rows[row] = tokens.rows[text_id]
+        return cls(words, tokens, rows, layout)
+
+    def encode(self, span: TextSpan) -> np.ndarray:
+        """Return the subwords of a passage or question that is read alone.
+
+        Args:
+            span: The passage or question.
+
+        Returns:
+            Subword ids, and the position in the domain of the word that each belongs to, int64 [2, M]; special
+            tokens belong to none.
+        """
+        (first, count), ids, words, words_before = span.window, [], [], 0
+        for row in span.texts:
+            # Keep the subwords of the words in the window, which counts over all texts.
+            row_slice = self.tokens.slice(int(self.rows[row]))
+            word_index = self.tokens.word_index[row_slice].astype(np.int64)
+            inside = (word_index >= first - words_before) & (word_index < first + count - words_before)
+            ids.append(self.tokens.input_ids[row_slice][inside])
+            words.append(word_index[inside] + words_before - first + span.offset)
+            words_before += self.words.length(row)
+        prefix, suffix = (np.array(special, np.int64) for special in (self.layout.prefix, self.layout.suffix))
+        no_word = [np.full(len(special), OF_NO_WORD) for special in (prefix, suffix)]
+        return np.stack([np.concatenate([prefix, *ids, suffix]), np.concatenate([no_word[0], *words, no_word[1]])])
+
+
+def pad_subwords(encoded: Sequence[np.ndarray], pad_id: int) -> tuple[np.ndarray, np.ndarray]:
+    """Pad S results of `SubwordAlignment.encode` to two arrays, ids and words [S, M]."""
+    length = max(subwords.shape[1] for subwords in encoded)
+    ids = np.full((len(encoded), length), pad_id, np.int64)
+    words = np.full((len(encoded), length), PADDING, np.int64)
+    for row, subwords in enumerate(encoded):
+        ids[row, : subwords.shape[1]], words[row, : subwords.shape[1]] = subwords
+    return ids, words

@@ -1,0 +1,136 @@
+"""The tokens of all texts of a benchmark as flat memory-mapped arrays, looked up by text id."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
+
+from coattend.batches.memory_mapped import MappedFile, RowIndex, memory_mapped_table, stream_batches
+from coattend.errors import CoattendError
+from coattend.text.hashing import text_id
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Subword tokens of many texts.
+
+    Attributes:
+        rows: Text id to row.
+        offsets: Row r's tokens are ``offsets[r]:offsets[r + 1]`` of the flat arrays.
+        input_ids: Subword ids.
+        tag_ids: Tag ids of the words that the subwords belong to.
+        starts: Index of each subword's first character in its text.
+        ends: Index behind its last character.
+        tagger: Name of the tagger that made the tags.
+        tokenizer: Digest of the tokenizer that made the tokens.
+        word_index: Index within the text of the word that each subword belongs to, -1 for none; empty if not loaded.
+    """
+
+    rows: Mapping[str, int]
+    offsets: np.ndarray
+    input_ids: np.ndarray
+    tag_ids: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+    tagger: str
+    tokenizer: str
+    word_index: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32), kw_only=True)
+
+    @classmethod
+    def from_table(cls, table: pads.Dataset, *, with_word_index: bool = False) -> "Tokens":
+        """Load the stored tokens of a benchmark.
+
+        Args:
+            table: Its tokens table.
+            with_word_index: Load ``word_index``, too.
+        """
+        columns = ["input_ids", "tag_ids", "starts", "ends", *(["word_index"] if with_word_index else [])]
+        metadata = table.schema.metadata or {}
+        return cls(
+            tagger=metadata.get(b"tagger", b"unknown").decode(),
+            tokenizer=metadata.get(b"tokenizer", b"").decode(),
+            **flat_columns(table, columns),
+        )
+
+    def row(self, text: str) -> int:
+        """Return the row of a text.
+
+        Raises:
+            CoattendError: If the text was not tokenised.
+        """
+        try:
+            return self.rows[text_id(text)]
+        except KeyError:
+            raise CoattendError(
+                "has no tokens",
+                where=f"text {text[:60]!r}",
+                cure="Run the pipelines ingestion, tagging and tokenization",
+            ) from None
+
+    def length(self, row: int) -> int:
+        """Return the number of tokens of a row."""
+        return int(self.offsets[row + 1] - self.offsets[row])
+
+    def slice(self, row: int) -> slice:
+        """Return the slice of the flat arrays that holds a row."""
+        return slice(int(self.offsets[row]), int(self.offsets[row + 1]))
+
+    def digest(self, rows: Iterable[int]) -> str:
+        """Hash the ids and tags of rows, in their order."""
+        digest = hashlib.sha256()
+        for row in rows:
+            row_slice = self.slice(row)
+            digest.update(self.input_ids[row_slice].tobytes())
+            digest.update(self.tag_ids[row_slice].tobytes() + b"|")
+        return digest.hexdigest()
+
+
+def flat_columns(
+    table: pads.Dataset, columns: list[str], **converters: Callable[[pa.Array], np.ndarray]
+) -> dict[str, Any]:
+    """Flatten list columns of a table of texts into memory-mapped arrays.
+
+    Args:
+        table: The table.
+        columns: List columns; in each row all lists have one length.
+        converters: By column, a function that maps its values to int32 numbers.
+
+    Returns:
+        The columns by name, ``offsets`` of the rows in them, and ``rows`` by text id.
+    """
+    dtypes = {name: np.dtype(np.int32) if name in converters else _dtype_of(table, name) for name in columns}
+    files = {name: MappedFile() for name in (*columns, "offsets")}
+    files["offsets"].write(np.int64(0))
+
+    def text_ids() -> Iterator[pa.RecordBatch]:
+        end = 0
+        for batch in stream_batches(table, ["text_id", *columns]):
+            for name in columns:
+                values = batch.column(name).flatten()
+                convert = converters.get(name, _numbers)
+                files[name].write(np.ascontiguousarray(convert(values), dtypes[name]))
+            # Offsets of this batch continue those of the batches before.
+            ends = end + np.cumsum(pc.list_value_length(batch.column(columns[0])).to_numpy(), dtype=np.int64)
+            files["offsets"].write(ends)
+            end = int(ends[-1]) if len(ends) else end
+            yield batch.select(["text_id"])
+
+    # Reading the ids is what fills the files.
+    ids = memory_mapped_table(text_ids(), pa.schema([table.schema.field("text_id")]))
+    dtypes["offsets"] = np.dtype(np.int64)
+    return {name: file.array(dtypes[name]) for name, file in files.items()} | {"rows": RowIndex(ids["text_id"])}
+
+
+def _dtype_of(table: pads.Dataset, column: str) -> np.dtype[Any]:
+    dtype: np.dtype[Any] = np.dtype(table.schema.field(column).type.value_type.to_pandas_dtype())
+    return dtype
+
+
+def _numbers(values: pa.Array) -> np.ndarray:
+    numbers: np.ndarray = values.to_numpy(zero_copy_only=False)
+    return numbers

@@ -1,0 +1,141 @@
+"""Checks of a run before it starts: parameters, wiring, training sets and tables."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kedro.framework.project import pipelines
+from kedro.pipeline import Pipeline
+from kedro.pipeline.node import Node
+
+from coattend import studies
+from coattend.config import BenchmarkParameters, ReaderParameters
+from coattend.config.entries import TextProfiles, benchmark_names, reader_entry, text_profiles
+from coattend.config.source import current
+from coattend.errors import CoattendError, did_you_mean
+from coattend.pipelines.keys import NodeKey
+
+DATA_STAGES = ("ingestion", "tagging", "tokenization")
+"""Stages that are run as one command: without changes they cost nothing."""
+
+
+def check_runtime_params(
+    runtime_params: Mapping[str, object], parameters: Mapping[str, object], path: tuple[str, ...] = ()
+) -> None:
+    """Check that every block that ``--params`` names exists; the fields of a block are checked by its model.
+
+    Args:
+        runtime_params: The parameters of the command.
+        parameters: Those of the configuration files.
+        path: Where they stand among all parameters.
+
+    Raises:
+        CoattendError: If there is no such parameter.
+    """
+    for key, value in runtime_params.items():
+        if key not in parameters:
+            cure = did_you_mean(key, list(parameters))
+            if not path and key in BenchmarkParameters.model_fields:
+                cure = f"Say whose: benchmarks.<name>.{key}"
+            where = f"--params {'.'.join((*path, key))}"
+            raise CoattendError("there is no such parameter", where=where, cure=cure)
+        block = parameters[key]
+        if isinstance(value, dict) and isinstance(block, dict) and not path:
+            check_runtime_params(value, block, (key,))
+
+
+def check_wiring(key: NodeKey, reader: ReaderParameters, catalog: Any, *, reads_words: bool) -> None:
+    """Check that a reader's parameters agree with the tables that its node was built for.
+
+    Args:
+        key: A node that trains or predicts.
+        reader: The reader's parameters in this run.
+        catalog: The run's catalog.
+        reads_words: True if the reader reads words in this run.
+
+    Raises:
+        CoattendError: If they ask for other tables, which a run cannot change.
+    """
+    built = _built_profiles(key)
+    tokenizer = catalog.load(f"params:encoders.{built.encoder}").tokenizer
+    readings = ("a reader of subwords", "a reader of words")
+    wiring = {
+        f"readers.{reader.name}.encoder": (reader.encoder, built.encoder),
+        f"readers.{reader.name}.tagging": (reader.tagging, built.tagging),
+        f"encoders.{built.encoder}.tokenizer": (tokenizer, built.tokenizer),
+        f"readers.{reader.name}.reader": (readings[reads_words], readings[built.reads_words]),
+    }
+    for where, (wanted, wired) in wiring.items():
+        if wanted != wired:
+            raise CoattendError(
+                f"is {wanted!r}, but the pipelines are built for {wired!r}",
+                where=where,
+                cure="Say it in a parameter file: it decides which tables are read, which --params cannot change",
+            )
+
+
+def _built_profiles(key: NodeKey) -> TextProfiles:
+    if key.study is None:
+        return text_profiles(reader_entry(str(key.reader)))
+    study = studies.load_study(key.study)
+    return text_profiles(study.changed(current().studies.get(key.study, {})).entry(str(key.reader)))
+
+
+def check_trained_on(node: Node, benchmarks: Iterable[str]) -> None:
+    """Check that a node reads the questions that it shall train on.
+
+    Args:
+        node: A node that trains.
+        benchmarks: The benchmarks of its ``train_on``.
+
+    Raises:
+        CoattendError: If it does not read one of them, which a run cannot change.
+    """
+    for name in benchmarks:
+        if f"{name}.questions" in node.inputs:
+            continue
+        cure = "A study trains on other benchmarks than the one that is asked: see conf/base/studies/multi_task.yml"
+        raise CoattendError(
+            f"names {name!r}, whose questions are not read here",
+            where=f"{node.name}, training.train_on",
+            cure=cure if name in benchmark_names() else did_you_mean(name, benchmark_names()),
+        )
+
+
+def check_tables(pipeline: Pipeline, catalog: Any) -> None:
+    """Check that the tables exist that a run reads and does not write.
+
+    Args:
+        pipeline: What is run.
+        catalog: The run's catalog.
+
+    Raises:
+        CoattendError: If a table is missing, with the command that writes it.
+    """
+    from coattend.io.checked import JSONDataset, TableDataset
+    from coattend.io.sharded import ShardedTableDataset
+
+    for name in sorted(pipeline.inputs()):
+        dataset = None if name.startswith("params:") else catalog.get(name)
+        is_table = isinstance(dataset, JSONDataset | ShardedTableDataset | TableDataset)
+        if dataset is None or not is_table:
+            continue
+        if not getattr(dataset, "optional", False) and not dataset.exists():
+            command = writing_command(name, pipelines)
+            raise CoattendError("does not exist", where=name, cure=f"Write it first: {command}" if command else None)
+
+
+def writing_command(table: str, registry: Mapping[str, Pipeline]) -> str | None:
+    """The command that writes a table; None where no pipeline does.
+
+    Args:
+        table: Its name in the catalog.
+        registry: All pipelines by name, stages before those that contain stages.
+    """
+    for name, pipeline in registry.items():
+        for node in pipeline.nodes:
+            if table in node.outputs:
+                stages = DATA_STAGES[: DATA_STAGES.index(name) + 1] if name in DATA_STAGES else (name,)
+                is_study = name.startswith(studies.PREFIX)
+                namespace = f" --namespaces {node.namespace}" if node.namespace and not is_study else ""
+                return f"kedro run --pipelines {','.join(stages)}{namespace}"
+    return None

@@ -1,0 +1,177 @@
+"""The project's ``kedro run``: namespaces or nodes alone choose their pipelines, and errors are one line."""
+
+import logging
+import sys
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple, TextIO
+
+import click
+from kedro.framework.cli.project import run as kedro_run
+from kedro.framework.cli.utils import CONTEXT_SETTINGS
+from kedro.framework.project import pipelines
+from kedro.io import DatasetError
+from kedro.logging import RichHandler
+from kedro.pipeline import Pipeline
+from kedro.validation.exceptions import ParameterValidationError
+
+from coattend import studies
+from coattend.config import entries, source
+from coattend.errors import CoattendError, did_you_mean
+
+STUDY = "study"
+"""First part of the namespaces of studies."""
+CUTS = ("from_nodes", "to_nodes", "from_inputs", "to_outputs")
+"""Options that cut a path out of a pipeline, which may go through several stages."""
+LOG_FORMAT = "%(asctime)s %(levelname)-7s %(message)s"
+
+
+@click.group(context_settings=CONTEXT_SETTINGS, name=__file__)
+def cli() -> None:
+    """Commands of this project, which take precedence over Kedro's."""
+
+
+@cli.command("run", params=list(kedro_run.params))
+def run(**options: Any) -> Any:
+    """Run pipelines. A namespace without a pipeline means that of its benchmark or study, a node without a pipeline the
+    first pipeline that has it."""
+    from coattend.tracking import tracking
+
+    _use_plain_lines()
+    source.enter(options["conf_source"], options["env"])
+    selection = select(
+        options["pipelines"] or ([options["pipeline"]] if options["pipeline"] else []),
+        options["namespaces"],
+        options["node_names"],
+        cut=any(options[name] for name in CUTS),
+    )
+    options["namespaces"] = selection.namespaces
+    if not options["pipeline"]:
+        options["pipelines"] = selection.pipelines
+    try:
+        return kedro_run.callback(**options)  # type: ignore[misc]  # Kedro's command has one.
+    except BaseException as error:
+        # Kedro tells hooks of errors inside the runner only: not of Ctrl-C, nor of the refusal of another hook.
+        tracking.close("KILLED" if isinstance(error, KeyboardInterrupt) else "FAILED")
+        if isinstance(error, DatasetError | ParameterValidationError):
+            raise to_user_error(error) from None
+        raise
+
+
+class Selection(NamedTuple):
+    """The pipelines and namespaces of a run."""
+
+    pipelines: list[str]
+    namespaces: list[str]
+
+
+def select(
+    pipeline_names: Sequence[str], namespaces: Sequence[str], node_names: Collection[str] = (), *, cut: bool = False
+) -> Selection:
+    """Choose pipelines where there are namespaces or nodes alone, and check all names.
+
+    Args:
+        pipeline_names: Names of pipelines.
+        namespaces: Namespaces.
+        node_names: Names of nodes.
+        cut: True if a path through several stages is asked for, so that nodes choose no pipelines.
+
+    Raises:
+        CoattendError: For an unknown pipeline or namespace.
+    """
+    names = sorted(set(pipeline_names) or {pipeline_of(namespace) for namespace in namespaces})
+    if not names and not cut:
+        names = _pipelines_with(node_names)
+    # Kedro's session requests the same, and registers all pipelines anew where that is a change.
+    pipelines.set_requested(names or None)
+    for name in names:
+        if name not in pipelines:
+            raise CoattendError(f"no pipeline is called {name!r}", cure=did_you_mean(name, list(pipelines)))
+    registered = {prefix for name in names for prefix in _namespaces(pipelines[name])} if namespaces else set()
+    for namespace in namespaces:
+        pipeline_of(namespace)
+        if namespace not in registered:
+            raise _unknown_namespace(namespace, names, registered)
+    # Kedro 1.7 takes the nodes of a namespace inside another one twice, and refuses them.
+    outer = [name for name in namespaces if not any(name.startswith(f"{parent}.") for parent in namespaces)]
+    return Selection(names, outer)
+
+
+def pipeline_of(namespace: str) -> str:
+    """The pipeline that a namespace means where no pipeline is chosen: its study's, or its benchmark's.
+
+    Raises:
+        CoattendError: If there is no such study or benchmark.
+    """
+    first, *rest = namespace.split(".")
+    if first == STUDY and rest:
+        return f"{studies.PREFIX}{studies.load_study(rest[0]).name}"
+    benchmarks = entries.benchmark_names()
+    if first not in benchmarks:
+        raise CoattendError(f"no benchmark is called {first!r}", cure=did_you_mean(first, benchmarks))
+    return first
+
+
+def to_user_error(error: Exception) -> CoattendError:
+    """The project's own error inside one of Kedro's, else Kedro's message."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, CoattendError):
+            return cause
+        cause = cause.__cause__
+    if isinstance(error, ParameterValidationError):
+        return CoattendError(str(error), cure="The fields of each block are in coattend/config")
+    return CoattendError(str(error), cure="Run the stage that writes it again")
+
+
+def _pipelines_with(node_names: Collection[str]) -> list[str]:
+    """The first pipeline that has each node, stages before others; none if a node is in no pipeline."""
+    missing, names = set(node_names), []
+    for name, pipeline in pipelines.items() if missing else ():
+        present = missing & {node.name for node in pipeline.nodes}
+        names += [name] if present else []
+        missing -= present
+        if not missing:
+            return names
+    return []
+
+
+def _namespaces(pipeline: Pipeline) -> set[str]:
+    parts = [node.namespace.split(".") for node in pipeline.nodes if node.namespace]
+    return {".".join(names[: depth + 1]) for names in parts for depth in range(len(names))}
+
+
+def _unknown_namespace(namespace: str, pipeline_names: Sequence[str], registered: set[str]) -> CoattendError:
+    benchmark, _, reader = namespace.partition(".")
+    siblings = sorted(name for name in registered if reader and name.startswith(f"{benchmark}."))
+    if siblings and reader in entries.reader_names():
+        tasks = " or ".join(entries.answerable_tasks(benchmark))
+        return CoattendError(
+            f"{reader!r} has no head for {tasks}, which {benchmark} asks for, or its entry leaves {benchmark} out",
+            where=f"--namespaces {namespace}",
+            cure=f"Readers of {benchmark}: {', '.join(name.partition('.')[2] for name in siblings)}",
+        )
+    problem = f"no namespace {namespace!r} in the pipelines {', '.join(pipeline_names)}"
+    benchmarks = sorted({name.partition(".")[0] for name in registered})
+    if benchmark not in benchmarks:
+        return CoattendError(problem, cure=f"They are run for: {', '.join(benchmarks) or 'no benchmark'}")
+    return CoattendError(problem, cure=did_you_mean(namespace, siblings or sorted(registered)))
+
+
+class PlainHandler(logging.StreamHandler[TextIO]):
+    """Writes whole lines to the current standard output."""
+
+    def __init__(self) -> None:
+        logging.Handler.__init__(self)
+        self.setFormatter(logging.Formatter(LOG_FORMAT, datefmt="%Y-%m-%d %H:%M:%S"))
+
+    @property
+    def stream(self) -> TextIO:  # type: ignore[override]  # It is never set.
+        """The current standard output, which tests and notebooks replace."""
+        return sys.stdout
+
+
+def _use_plain_lines() -> None:
+    """Replace Kedro's columns, which are cut at 80 characters where there is no terminal."""
+    if not sys.stdout.isatty():
+        root = logging.getLogger()
+        root.handlers = [PlainHandler() if isinstance(handler, RichHandler) else handler for handler in root.handlers]

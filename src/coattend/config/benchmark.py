@@ -1,0 +1,151 @@
+"""Parameters of a benchmark: its files, its text, its tags and tokens, and how readers train on it."""
+
+from pathlib import PurePosixPath
+from typing import Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from coattend.config.base import Parameters
+from coattend.config.training import RerankingParameters, TrainingParameters
+
+Task = Literal["options", "span", "word"]
+METRICS = {"options": ["accuracy"], "word": ["accuracy"], "span": ["exact", "f1"]}
+"""The metrics of each task that readers are compared by, the one that leads last."""
+
+
+class SourceParameters(Parameters):
+    """One kind of raw file of a benchmark."""
+
+    format: str = Field(description="Native format: a module of coattend.data.formats, such as dream or squad.")
+    folder: str = Field(description="Folder of the files, below the raw folder.")
+    files: dict[str, list[str]] = Field(description="Split to file patterns inside the folder; one match is enough.")
+    archives: list[str] = Field([], description="Archives whose members are matched where the folder has no files.")
+    annotations: list[str] = Field([], description="Files with types of questions, as DREAM's annotators wrote them.")
+    options: dict[str, Any] = Field({}, description="Options of the format, such as entities of cnn.")
+    fallback: bool = Field(False, description="Whether it is used only for splits that no source before it has.")
+    subset: str | None = Field(None, description="Subset name for questions whose format names none.")
+    optional: bool = Field(False, description="Whether the source may be missing altogether.")
+
+
+class DownloadParameters(Parameters):
+    """A file of a benchmark that can be fetched."""
+
+    url: str = Field(pattern="^https?://", description="Where it is published.")
+    file: str = Field(description="Where it shall lie, below the raw folder.")
+    sha256: str | None = Field(None, pattern="^[0-9a-f]{64}$", description="Its digest; null: not known.")
+
+    @field_validator("file")
+    @classmethod
+    def _inside(cls, file: str) -> str:
+        if PurePosixPath(file).is_absolute() or ".." in PurePosixPath(file).parts:
+            raise ValueError("file must lie below the raw folder")
+        return file
+
+
+class BookParameters(Parameters):
+    """Cloze questions that are made from books."""
+
+    folder: str = Field("books", description="Folder of the books, below the raw folder.")
+    files: list[str] = Field(["*.txt"], min_length=1, description="File patterns inside the folder.")
+    dev: float = Field(0.1, gt=0, lt=1, description="Share of the books whose questions are dev; at least one book.")
+    test: float = Field(0.1, ge=0, lt=1, description="Share of the books whose questions are test.")
+    step: int = Field(5, ge=1, description="Sentences from one passage to the next; with 21 none is used twice.")
+    seed: int = Field(0, description="The same seed draws the same questions from the same books.")
+
+    @model_validator(mode="after")
+    def _leaves_train(self) -> "BookParameters":
+        if self.dev + self.test >= 1:
+            raise ValueError("dev and test together must leave books to train on")
+        return self
+
+
+class BenchmarkParameters(Parameters):
+    """A benchmark: where its files are, how its text is processed, how readers train on it."""
+
+    name: str = Field("", description="Name of this entry; filled in from the entry's key.")
+    title: str = Field(description="Name as the literature writes it.")
+    tasks: tuple[Task, ...] = Field(min_length=1, description="What its questions ask for.")
+    sources: tuple[SourceParameters, ...] = Field(min_length=1, description="Its raw files.")
+    trained_on: str | None = Field(
+        None, description="Benchmark whose trained readers are scored on this one; null: its own."
+    )
+    published_at: str = Field("", description="Where its files are published; shown when they are missing.")
+    published: dict[str, dict[str, float]] = Field(
+        {}, description="Published numbers: a split, split/subset or overview to names and values of the profile."
+    )
+    downloads: tuple[DownloadParameters, ...] = Field((), description="Its files that can be fetched.")
+    licence: str = Field("", description="Licence note of the data.")
+    hub: str = Field("", description="Its name on the Hugging Face Hub, which cards of shared readers link to.")
+    generator: dict[str, Any] | None = Field(
+        None, description="Settings of the sample's generator; null for real data."
+    )
+    books: BookParameters | None = Field(
+        None, description="Books that its questions are made from; null: they are not made from books."
+    )
+    fill_blanks: bool = Field(False, description="Whether an option fills the question's blank, or stands behind it.")
+    submission: Literal["squad", "recam"] | None = Field(
+        None, description="Form in which its own scorer reads predictions; null: it has none."
+    )
+    words_as_options: bool = Field(
+        False, description="Whether readers of options answer its words: each candidate filled into the blank."
+    )
+    drop_asked: bool = Field(
+        False, description="Whether training questions that are asked in another split too are left out."
+    )
+    scored: float = Field(
+        1.0, gt=0, le=1, description="Share of the questions of other splits than train that are asked, by their ids."
+    )
+    shards: int | None = Field(
+        None,
+        ge=1,
+        le=4096,
+        description="In how many files its texts, tags and tokens are kept; null: as suits its size.",
+    )
+    workers: int | None = Field(None, ge=1, description="Processes that tag and tokenise; null: one a core.")
+    max_characters: int = Field(100_000, ge=100, description="Longer texts are rejected and listed.")
+    training: TrainingParameters = Field(TrainingParameters(), description="How readers train on it.")
+    recurrent: dict[str, Any] = Field(
+        {}, description="Differences from `training` for readers with a recurrent encoder, whose tokens are words."
+    )
+    frozen: dict[str, Any] = Field(
+        {"learning_rate": 5e-4},
+        description="Differences from `training` where the encoder stays frozen: what is new takes a larger rate.",
+    )
+    reranking: RerankingParameters = Field(RerankingParameters(), description="How cloze answers are ranked again.")
+
+    @property
+    def is_written(self) -> bool:
+        """True if this project writes its raw files itself."""
+        return self.generator is not None or self.books is not None
+
+    @property
+    def subsets(self) -> frozenset[str]:
+        """Names of its subsets as far as its file says them; none where only its questions do."""
+        published = {split.partition("/")[2] for split in self.published} - {""}
+        of_sources = {source.subset for source in self.sources if source.subset is not None}
+        complete = published or all(source.subset is not None for source in self.sources)
+        return frozenset(published | of_sources) if complete else frozenset()
+
+    @property
+    def answerable(self) -> tuple[str, ...]:
+        """The tasks of the heads that can answer its questions."""
+        as_options = "word" in self.tasks and self.words_as_options
+        return (*self.tasks, "options") if as_options and "options" not in self.tasks else self.tasks
+
+
+class TaggingParameters(Parameters):
+    """A profile of word tokens and POS tags."""
+
+    tagger: Literal["nltk", "textblob", "auto"] = Field(
+        "auto", description="auto: NLTK's perceptron tagger, or textblob's lexicon where its data cannot be had."
+    )
+    tagset: Literal["penn", "extended"] = Field(
+        "penn", description="penn: 36 tags, punctuation is ERR; extended: punctuation has its own tags."
+    )
+    lowercase_before_tagging: bool = Field(False, description="As the POI-Net release does; it loses proper nouns.")
+
+
+class TokenizerParameters(Parameters):
+    """A profile of subword tokens."""
+
+    source: str = Field("embedded", description="'embedded' (MiniLM), a folder, or a Hugging Face name.")

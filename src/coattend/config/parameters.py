@@ -1,0 +1,80 @@
+"""The model of all parameters, and the first mistake in them as one line."""
+
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from coattend.config.benchmark import BenchmarkParameters, TaggingParameters, TokenizerParameters
+from coattend.config.commands import (
+    AttentionParameters,
+    CompareParameters,
+    DemoParameters,
+    EngineParameters,
+    PredictionParameters,
+    ShareParameters,
+    TrackingParameters,
+)
+from coattend.config.reader import EncoderParameters, ReaderParameters
+from coattend.config.study import StudySettings
+from coattend.errors import CoattendError, did_you_mean
+
+UNKNOWN_FIELD = "extra_forbidden"
+"""Pydantic's type of the error that a field has no such name."""
+
+
+class ProjectParameters(BaseModel):
+    """The blocks of a project's parameters; a project may have blocks of its own besides."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    attention: AttentionParameters = Field(AttentionParameters(), description="What the attention page shows.")
+    benchmarks: dict[str, BenchmarkParameters] = Field({}, description="Benchmarks by name.")
+    compare: CompareParameters = Field(CompareParameters(), description="Trials to compare.")
+    demo: DemoParameters = Field(DemoParameters(), description="The demo's address and limits.")
+    encoders: dict[str, EncoderParameters] = Field({}, description="Encoders by name.")
+    engine: EngineParameters = Field(EngineParameters(), description="Where work is spread.")
+    prediction: PredictionParameters = Field(PredictionParameters(), description="A reader and its questions.")
+    readers: dict[str, ReaderParameters] = Field({}, description="Readers by name.")
+    share: ShareParameters = Field(ShareParameters(), description="A reader to share.")
+    study: StudySettings = Field(StudySettings(), description="Settings of all studies.")
+    taggings: dict[str, TaggingParameters] = Field({}, description="Tagging profiles by name.")
+    tokenizers: dict[str, TokenizerParameters] = Field({}, description="Tokenizer profiles by name.")
+    tracking: TrackingParameters = Field(TrackingParameters(), description="What MLflow keeps.")
+
+
+def check_parameters(content: Any, model: type[BaseModel] = ProjectParameters, *, block: str = "") -> None:
+    """Validate parameters.
+
+    Args:
+        content: The parameters.
+        model: Their model.
+        block: Where they stand among all parameters, such as ``studies.duma_table7.about``.
+
+    Raises:
+        CoattendError: For the first mistake, with the nearest name if there is no such parameter.
+    """
+    try:
+        model.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        path = [str(key) for key in first["loc"]]
+        where = ".".join([block, *path] if block else path)
+        if first["type"] != UNKNOWN_FIELD:
+            raise CoattendError(first["msg"].removeprefix("Value error, "), where=where) from None
+        cure = did_you_mean(path[-1], field_names(model, path[:-1]))
+        raise CoattendError("there is no such parameter", where=where, cure=cure) from None
+
+
+def field_names(model: Any, path: list[str]) -> list[str]:
+    """Names of the fields at a path of a model, through mappings of models."""
+    for key in path:
+        if get_origin(model) is dict:
+            model = get_args(model)[1]
+        else:
+            field = model.model_fields.get(key) if _is_model(model) else None
+            model = field.annotation if field else None
+    return list(model.model_fields) if _is_model(model) else []
+
+
+def _is_model(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)

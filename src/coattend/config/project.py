@@ -1,0 +1,77 @@
+"""The Kedro project: its folder, and the hooks that act in its runs only."""
+
+import os
+from collections.abc import Callable
+from functools import cache, wraps
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+from kedro.framework.hooks import hook_impl
+from kedro.utils import find_kedro_project
+
+PACKAGE = "coattend"
+CONF_SOURCE = "conf"
+RUN_ID = "COATTEND_RUN_ID"
+"""Environment variable by which worker processes know that a run of this project started them."""
+
+_CHECKOUT = Path(__file__).resolve().parents[3]
+
+
+def project_folder() -> Path:
+    """The Kedro project that contains the working directory, else that directory if it has a configuration (as for the
+    installed package), else the checkout of this module."""
+    # Called thousands of times: a path of the working directory each time would take longer than the rest.
+    return _project_containing(os.getcwd())  # noqa: PTH109
+
+
+@cache
+def _project_containing(folder: str) -> Path:
+    project_path: Path | None = find_kedro_project(Path(folder))
+    if project_path is not None:
+        return project_path
+    return _CHECKOUT if _has_configuration(_CHECKOUT) and not _has_configuration(Path(folder)) else Path(folder)
+
+
+def _has_configuration(folder: Path) -> bool:
+    return (folder / CONF_SOURCE / "base").is_dir()
+
+
+Hook = TypeVar("Hook", bound=Callable[..., Any])
+
+
+@overload
+def project_hook(function: Hook, **options: bool) -> Hook: ...
+
+
+@overload
+def project_hook(function: None = None, **options: bool) -> Callable[[Hook], Hook]: ...
+
+
+def project_hook(function: Callable[..., Any] | None = None, **options: bool) -> Any:
+    """Mark a method as a Kedro hook that does nothing in the runs of other projects.
+
+    Kedro calls hooks of entry points in every project of the Python environment. Hooks in ``settings.HOOKS`` would
+    belong to this project alone, but Kedro 1.7 does not register them in the workers that ParallelRunner spawns
+    (``KEDRO_MP_CONTEXT=spawn``): ``PACKAGE_NAME`` is None there, and no settings are loaded.
+
+    Args:
+        function: The method, if the decorator is used without options.
+        options: Those of Kedro's ``hook_impl``, such as ``tryfirst``.
+    """
+
+    def mark(method: Callable[..., Any]) -> Any:
+        @wraps(method)
+        def hook(*args: Any, **kwargs: Any) -> Any:
+            return method(*args, **kwargs) if is_own_process() else None
+
+        # Pluggy's overloads list its options one by one.
+        return hook_impl(hook, **options)  # type: ignore[call-overload]
+
+    return mark if function is None else mark(function)
+
+
+def is_own_process() -> bool:
+    """True in a process that is configured for this project, and in the workers that its runs spawn."""
+    from kedro.framework import project  # Sets up logging, which importing a part of the package should not.
+
+    return project.PACKAGE_NAME == PACKAGE or (project.PACKAGE_NAME is None and RUN_ID in os.environ)

@@ -1,0 +1,87 @@
+"""Parameters of encoders and readers, and the training parameters that a reader has on a benchmark."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field, ValidationError, model_validator
+
+from coattend.config.base import Parameters
+from coattend.config.benchmark import BenchmarkParameters
+from coattend.config.training import TrainingParameters
+from coattend.errors import CoattendError, did_you_mean
+
+
+class EncoderParameters(Parameters):
+    """A pretrained encoder."""
+
+    source: str = Field("embedded", description="'embedded' (MiniLM), a folder, or a Hugging Face name.")
+    tokenizer: str = Field("minilm", description="Tokenizer profile whose tokens it reads.")
+    dropout: float = Field(0.0, ge=0, lt=1, description="Dropout inside the encoder, attention included.")
+
+
+class ReaderParameters(Parameters):
+    """A reader of the registry with its options.
+
+    Options of the reader itself (``turns``, ``fuse``, ``pooling`` ...) stand beside these fields; the reader's own
+    configuration checks them before anything is trained.
+    """
+
+    name: str = Field(description="Name of this entry.")
+    reader: str = Field(description="Name in the registry of readers; by default the entry's own.")
+    encoder: str = Field("minilm", description="Encoder profile.")
+    tagging: str = Field("nltk_penn", description="Tagging profile whose tags it reads.")
+    head: str | None = Field(None, description="null: the one of the reader's heads that the benchmark asks for.")
+    benchmarks: tuple[str, ...] | None = Field(None, description="Benchmarks it is registered on; null: all that fit.")
+    training: dict[str, Any] = Field({}, description="Differences from the benchmark's training parameters.")
+    training_on: dict[str, dict[str, Any]] = Field(
+        {}, description="Such differences by benchmark; where `training` says something too, it counts."
+    )
+    options: dict[str, Any] = Field({}, description="The reader's own options.")
+
+    def trained_on(self, benchmark: str) -> str:
+        """The benchmark whose trials it has where it is scored on one: that one, or the only other that it names."""
+        benchmarks = list(self.training.get("train_on", {}))
+        return benchmarks[0] if len(benchmarks) == 1 else benchmark
+
+    def with_seeds(self, seeds: tuple[int, ...] | None) -> "ReaderParameters":
+        """The same reader, trained with other seeds; None: with its own."""
+        return self if seeds is None else self.model_copy(update={"training": self.training | {"seeds": list(seeds)}})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _gather_options(cls, values: Any) -> Any:
+        if not isinstance(values, Mapping) or not isinstance(values.get("options", {}), Mapping):
+            return values
+        fields = {key: value for key, value in values.items() if key in cls.model_fields}
+        options = {key: value for key, value in values.items() if key not in cls.model_fields}
+        return fields | {"options": {**fields.get("options", {}), **options}}
+
+
+def training_of(benchmark: BenchmarkParameters, reader: ReaderParameters, *, recurrent: bool) -> TrainingParameters:
+    """The benchmark's training parameters with its differences for this kind of reader, and then the reader's own.
+
+    To train on the whole benchmark is what ``train_on`` asks for anyway, said or not: it is empty then.
+
+    Raises:
+        CoattendError: If a difference names no such parameter, or has a wrong value.
+    """
+    frozen = reader.training.get("frozen", benchmark.training.frozen)
+    block = "recurrent" if recurrent else "frozen" if frozen else None
+    of_encoder = getattr(benchmark, block) if block else {}
+    of_reader = reader.training_on.get(benchmark.name, {}) | reader.training
+    try:
+        training = TrainingParameters.model_validate({**benchmark.training.model_dump(), **of_encoder, **of_reader})
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        where = f"benchmarks.{benchmark.name}.{block}"
+        if field.partition(".")[0] in of_reader:
+            in_training = field.partition(".")[0] in reader.training
+            where = f"readers.{reader.name}.{'training' if in_training else f'training_on.{benchmark.name}'}"
+        raise CoattendError(
+            first["msg"],
+            where=f"{where}.{field}",
+            cure=did_you_mean(field, list(TrainingParameters.model_fields)),
+        ) from None
+    all_subsets = training.train_on == {benchmark.name: ()}
+    return training.model_copy(update={"train_on": {}}) if all_subsets else training

@@ -1,0 +1,194 @@
+"""The configuration source: the folder, archive or address that ``--conf-source`` or ``CONF_SOURCE`` names.
+
+Kedro builds pipelines without telling ``register_pipelines`` the source and the environment of the run
+(https://github.com/kedro-org/kedro/issues/3093, and 1908 and 2187 for the source). Both decide here which pipelines
+there are and which tables they read: names of tables contain the tokenizer, which follows from the reader's encoder. A
+choice at run time would cost the pipelines their edges, and Kedro the order of its nodes. So the config loader, which
+Kedro creates before it looks at pipelines, enters its source here, and pipelines that were built from another one are
+built anew. This module is the only one with such a state.
+"""
+
+import mimetypes
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+import fsspec
+
+from coattend.config.project import PACKAGE, project_folder
+from coattend.config.yaml import PARSE_ERRORS, TextFile, parse_yaml
+
+BASE = "base"
+LOCAL = "local"
+"""Kedro's environment where none is chosen."""
+SUFFIXES = (".yml", ".yaml", ".json")
+WIRING_FIELDS = ("encoder", "tagging")
+"""Fields of a reader that decide which tables it reads."""
+
+Entries = dict[str, dict[str, Any]]
+
+
+class StoredFile(NamedTuple):
+    """A file of an archive or of remote storage."""
+
+    storage: fsspec.AbstractFileSystem
+    path: str
+
+    @property
+    def stem(self) -> str:
+        """Name without folders and suffix."""
+        return PurePosixPath(self.path).stem
+
+    def read_text(self, encoding: str) -> str:
+        """Read the file."""
+        content: bytes = self.storage.cat_file(self.path)
+        return content.decode(encoding)
+
+    def __str__(self) -> str:
+        return self.path
+
+
+@dataclass(frozen=True)
+class ConfigSource:
+    """A configuration source with the wiring of one of its environments.
+
+    Attributes:
+        location: The folder, the archive (zip or tar) or the address that fsspec knows.
+        readers: What the environment changes in the wiring of readers, by name.
+        studies: What it changes in the wiring of studies, by name.
+    """
+
+    location: str
+    readers: Entries = field(default_factory=dict)
+    studies: Entries = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, location: str, environment: str | None) -> "ConfigSource":
+        """Read the wiring of an environment.
+
+        Args:
+            location: The source.
+            environment: The environment; None: ``local``.
+        """
+        readers, studies = _changes(location, environment or LOCAL)
+        return cls(
+            location,
+            {name: wiring for name, entry in readers.items() if (wiring := _wiring(entry))},
+            {name: {"base": entry["base"]} for name, entry in studies.items() if entry and entry.get("base")},
+        )
+
+
+@dataclass
+class _Current:
+    """The source of the newest config loader, and the project folder that it was created in."""
+
+    folder: Path | None = None
+    source: ConfigSource | None = None
+
+
+_newest = _Current()
+
+
+def enter(location: str | None, environment: str | None) -> None:
+    """Build pipelines from a configuration source from now on, as long as the working directory stays in the project.
+
+    Args:
+        location: The source; None: ``CONF_SOURCE`` of the project's settings.
+        environment: The environment of the run; None: that of ``KEDRO_ENV``, or ``local``.
+    """
+    from kedro.framework import project  # Sets up logging, which importing a part of the package should not.
+
+    environment = environment or os.environ.get("KEDRO_ENV")
+    source, previous = ConfigSource.of(_absolute(location or _default_location()), environment), current()
+    _newest.folder, _newest.source = project_folder(), source
+    if source != previous and project.PACKAGE_NAME == PACKAGE:
+        project.pipelines.configure(f"{PACKAGE}.pipeline_registry")
+
+
+def current() -> ConfigSource:
+    """The source of the newest config loader; before there is one, ``CONF_SOURCE`` of the project's settings."""
+    folder = project_folder()
+    if _newest.source is not None and _newest.folder == folder:
+        return _newest.source
+    return _default_source(folder, os.environ.get("KEDRO_ENV"))
+
+
+@cache
+def _default_source(_folder: Path, environment: str | None) -> ConfigSource:
+    return ConfigSource.of(_default_location(), environment)
+
+
+def _default_location() -> str:
+    from kedro.framework import project
+
+    return _absolute(str(project_folder() / project.settings.CONF_SOURCE))
+
+
+def files(location: str, environment: str, folder: str = "") -> Iterator[TextFile]:
+    """The YAML and JSON files of an environment, sorted by path.
+
+    Args:
+        location: The configuration source.
+        environment: The environment, a folder of the source.
+        folder: A folder of the environment; empty: all of it.
+    """
+    storage, root = _open(location)
+    top = "/".join(part for part in (root, environment, folder) if part)
+    if not storage.isdir(top):
+        return
+    for path in sorted(storage.find(top)):
+        if path.endswith(SUFFIXES):
+            yield Path(path) if _is_local(location) else StoredFile(storage, path)
+
+
+def environments(location: str) -> list[str]:
+    """Names of the environments of a source, without the base environment."""
+    storage, root = _open(location)
+    if not storage.isdir(root):
+        return []
+    folders = (
+        PurePosixPath(entry["name"]).name for entry in storage.ls(root, detail=True) if entry["type"] == "directory"
+    )
+    return sorted(name for name in folders if name != BASE)
+
+
+def _open(location: str) -> tuple[fsspec.AbstractFileSystem, str]:
+    """The file system of a source, and its root there, as Kedro's OmegaConfigLoader finds them."""
+    archive, _ = mimetypes.guess_type(location)
+    if archive in ("application/x-tar", "application/zip", "application/x-zip-compressed"):
+        storage = fsspec.filesystem("tar" if archive == "application/x-tar" else "zip", fo=location)
+        return storage, storage.ls("", detail=False)[-1].rstrip("/")
+    storage, root = fsspec.core.url_to_fs(location)
+    return storage, root.rstrip("/")
+
+
+def _is_local(location: str) -> bool:
+    return "://" not in location and Path(location).is_dir()
+
+
+def _absolute(location: str) -> str:
+    return location if "://" in location else str(Path(location).absolute())
+
+
+def _changes(location: str, environment: str) -> tuple[Entries, Entries]:
+    """Changes to readers and studies in the parameter files of an environment."""
+    readers: Entries = {}
+    studies: Entries = {}
+    for file in files(location, environment):
+        if "parameters" not in str(file).rpartition(f"/{environment}/")[2]:
+            continue
+        try:
+            content = parse_yaml(file)
+        except PARSE_ERRORS:
+            continue  # Kedro reads the file too, and says what is wrong with it.
+        if isinstance(content, dict):
+            readers |= content.get("readers") or {}
+            studies |= content.get("studies") or {}
+    return readers, studies
+
+
+def _wiring(entry: Mapping[str, object] | None) -> dict[str, object]:
+    return {name: entry[name] for name in WIRING_FIELDS if entry and name in entry}

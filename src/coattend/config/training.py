@@ -1,0 +1,93 @@
+"""Parameters of training and of re-ranking."""
+
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from coattend.config.base import Parameters
+
+Reads = Literal["all", "no_passage", "no_question", "options_only", "shuffled_passage"]
+"""The parts of a question with options that a reader is given."""
+
+
+class TrainingParameters(Parameters):
+    """The training of a reader on a benchmark."""
+
+    seeds: tuple[int, ...] = Field((0,), min_length=1, description="One trial is trained for each seed.")
+    epochs: float = Field(2.0, gt=0, description="Passes over the training questions.")
+    learning_rate: float = Field(8e-5, gt=0, description="Peak rate of AdamW.")
+    warmup: float = Field(0.06, ge=0, lt=1, description="Share of all steps in which the rate rises linearly.")
+    weight_decay: float = Field(0.01, ge=0, description="AdamW's decay of matrices; biases and norms are left out.")
+    embedding_l2: float = Field(
+        0.0,
+        ge=0,
+        description="Times the squares of word vectors that are trained, added up: part of what is minimised.",
+    )
+    clip: float = Field(1.0, gt=0, description="Largest norm of a step's gradient.")
+    tokens_per_batch: int = Field(6144, ge=64, description="Padded tokens that one forward pass may hold.")
+    accumulate: int = Field(1, ge=1, description="Batches whose gradients are added before a step.")
+    max_length: int = Field(
+        512, ge=16, description="Longest sequence in tokens; the passage is cut, never the question."
+    )
+    precision: Literal["auto", "bf16", "fp32"] = Field(
+        "auto", description="auto: bf16 where the processor or GPU has it."
+    )
+    device: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto: a GPU if there is one.")
+    processes: int = Field(
+        1, ge=1, description="Processes that share every batch of one trial, each with a GPU where there are any."
+    )
+    evaluations: int = Field(5, ge=1, description="How often the held-out questions are scored during training.")
+    patience: int | None = Field(None, ge=1, description="Stop after so many evaluations without gain; null: never.")
+    held_out: float = Field(0.05, gt=0, lt=1, description="Share of training passages held out to choose checkpoints.")
+    selection: Literal["held_out", "dev"] = Field(
+        "held_out", description="Where checkpoints are chosen; dev is labelled."
+    )
+    stride: int = Field(
+        128, ge=0, description="Tokens between the windows of a long passage, as stride_counts says; for spans."
+    )
+    stride_counts: Literal["overlap", "advance"] = Field(
+        "overlap", description="What stride counts: tokens that two windows share, or tokens from start to start."
+    )
+    permute_entities: bool = Field(
+        False, description="Whether anonymised entities (CNN) change names among themselves in every batch."
+    )
+    train_on: dict[str, str | tuple[str, ...]] = Field(
+        {},
+        description="Subsets to train on, by benchmark, such as {cbt: NE}; empty: the whole benchmark. Others than the "
+        "one that is asked are for studies.",
+    )
+    frozen: bool = Field(
+        False, description="Whether the encoder stays as it is: its outputs are computed once and kept."
+    )
+    start_from: str | None = Field(
+        None,
+        description="Trial whose weights it begins with; in a study a variant, whose trial of the same seed it is.",
+    )
+    tag_noise: float = Field(0.0, ge=0, le=1, description="Share of words that are given a tag by lot.")
+    tag_noise_kind: Literal["wrong", "err"] = Field("wrong", description="wrong: another tag than its own; err: ERR.")
+    tag_noise_in: tuple[Literal["train", "dev"], ...] = Field(
+        ("train", "dev"), description="train: what it learns from and is chosen by; dev: what it is scored on."
+    )
+    reads: Reads = Field("all", description="What is read of questions with options, in training and when scored.")
+    max_questions: int | None = Field(
+        None, ge=1, description="Use so many training questions only, and no more held-out ones; null: all."
+    )
+    max_answer_length: int = Field(30, ge=1, description="Longest predicted span in tokens.")
+
+    @field_validator("seeds")
+    @classmethod
+    def _different(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
+        if len(set(seeds)) < len(seeds):
+            raise ValueError("seeds must differ from one another")
+        return seeds
+
+
+class RerankingParameters(Parameters):
+    """The re-ranking of a cloze reader's best candidates with language models."""
+
+    n_best: int = Field(5, ge=2, description="So many of a question's candidates are ranked again.")
+    order: int = Field(3, ge=1, le=8, description="Words of the longest n-gram of the language models.")
+    max_words: int = Field(3_000_000, ge=1, description="The language models learn from so many words at most.")
+    class_bands: int = Field(16, ge=1, description="Bands of frequency that divide the words of a tag into classes.")
+    epochs: int = Field(10, ge=1, description="Passes of MIRA over the questions that weights are tuned on.")
+    aggressiveness: float = Field(0.01, gt=0, description="Largest step of MIRA, its C.")

@@ -1,0 +1,167 @@
+"""YAML with line numbers for errors, and limits against files that expand without end."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import yaml
+
+from coattend.errors import CoattendError
+
+PARSE_ERRORS = (yaml.YAMLError, ValueError, RecursionError, AttributeError, LookupError)
+"""Errors of reading a file that is not YAML. Beside PyYAML's: bytes that are not UTF-8, a date that no calendar has, a
+tag such as ``!!timestamp`` before something else."""
+MAX_DEPTH = 100
+"""Levels of nesting: libyaml takes quadratic time for deep nesting, and PyYAML's own parser overflows the stack."""
+MAX_ENTRIES = 100_000
+"""Entries of a file, an alias counted with its contents: a few lines of aliases can stand for billions of entries."""
+
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""PyYAML's loader in C, ten times as fast, where the build of PyYAML has it."""
+
+
+class TextFile(Protocol):
+    """A file that can be read, on disk (`pathlib.Path`) or in an archive."""
+
+    @property
+    def stem(self) -> str:
+        """Name without folders and suffix."""
+
+    def read_text(self, encoding: str) -> str:
+        """Read the file."""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A YAML file with the line of each entry.
+
+    Attributes:
+        file: The file.
+        content: Its contents.
+        root: Its nodes.
+    """
+
+    file: TextFile
+    content: Any
+    root: yaml.Node | None
+
+    @classmethod
+    def of(cls, file: TextFile) -> "Lines":
+        """Read a file.
+
+        Raises:
+            CoattendError: If it is not YAML, has a key twice in one mapping, or more than `MAX_ENTRIES` entries.
+        """
+        try:
+            text = file.read_text(encoding="utf-8")
+            check_depth(text)
+            loader = LOADER(text)
+            root = loader.get_single_node()
+            _count_entries(root, {})
+            content = None if root is None else loader.construct_document(root)
+        except PARSE_ERRORS as error:
+            raise _not_yaml(file, error) from None
+        for key, line in _duplicate_keys(root):
+            raise CoattendError(f"{key!r} is there twice", where=f"{file}, line {line}", cure="Name one of them anew")
+        return cls(file, content, root)
+
+    def where(self, path: Sequence[Any]) -> str:
+        """File, line and name of an entry; the line is that of its nearest parent in the file.
+
+        Args:
+            path: Keys, and indices of lists.
+        """
+        node, line = self.root, 1
+        for key in path:
+            child = _child(node, key)
+            if child is None:
+                break
+            line, node = child
+        return f"{self.file}, line {line}, {'.'.join(map(str, path))}"
+
+
+def load_yaml(file: TextFile) -> Any:
+    """Read a file of plain YAML.
+
+    Raises:
+        CoattendError: If it is not YAML.
+    """
+    try:
+        return parse_yaml(file)
+    except PARSE_ERRORS as error:
+        raise _not_yaml(file, error) from None
+
+
+def parse_yaml(file: TextFile) -> Any:
+    """Read a file of plain YAML.
+
+    Raises:
+        Exception: One of `PARSE_ERRORS`, if it is not YAML.
+    """
+    text = file.read_text(encoding="utf-8")
+    check_depth(text)
+    return yaml.load(text, Loader=LOADER)  # noqa: S506 a safe loader, in C where there is one
+
+
+def check_depth(text: str) -> None:
+    """Refuse deep nesting before anything is built of it.
+
+    Raises:
+        ValueError: If it is deeper than `MAX_DEPTH`.
+        yaml.YAMLError: If the text is not YAML.
+    """
+    depth = 0
+    for event in yaml.parse(text, Loader=LOADER):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > MAX_DEPTH:
+            raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
+
+
+def _not_yaml(file: TextFile, error: Exception) -> CoattendError:
+    problem = "it is too deeply nested" if isinstance(error, RecursionError) else " ".join(str(error).split())
+    return CoattendError(f"is not YAML ({problem})", where=str(file), cure="Mend the file")
+
+
+def _child(node: yaml.Node | None, key: Any) -> tuple[int, yaml.Node] | None:
+    if isinstance(node, yaml.MappingNode):
+        for key_node, value in node.value:
+            if str(key_node.value) == str(key):
+                return key_node.start_mark.line + 1, value
+    if isinstance(node, yaml.SequenceNode) and isinstance(key, int) and key < len(node.value):
+        return node.value[key].start_mark.line + 1, node.value[key]
+    return None
+
+
+def _count_entries(node: yaml.Node | None, counts: dict[int, int]) -> int:
+    """Count the nodes below a node, aliases with their contents.
+
+    Raises:
+        ValueError: If there are too many, or a node contains itself.
+    """
+    if node is None or isinstance(node, yaml.ScalarNode):
+        return 1
+    if id(node) not in counts:
+        counts[id(node)] = MAX_ENTRIES  # While it is counted: a node that contains itself meets this number.
+        children = (child for entry in node.value for child in (entry if isinstance(entry, tuple) else (entry,)))
+        counts[id(node)] = 1 + sum(_count_entries(child, counts) for child in children)
+    if counts[id(node)] >= MAX_ENTRIES:
+        raise ValueError(f"it has more than {MAX_ENTRIES:,} entries, or one inside itself")
+    return counts[id(node)]
+
+
+def _duplicate_keys(node: yaml.Node | None) -> Iterator[tuple[str, int]]:
+    """Find keys that a mapping has twice, of which YAML silently keeps the last."""
+    if isinstance(node, yaml.MappingNode):
+        names = set()
+        for key, value in node.value:
+            name = (key.tag, str(key.value))
+            if name in names:
+                yield str(key.value), key.start_mark.line + 1
+            names.add(name)
+            yield from _duplicate_keys(value)
+    elif isinstance(node, yaml.SequenceNode):
+        for child in node.value:
+            yield from _duplicate_keys(child)

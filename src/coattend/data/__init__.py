@@ -1,0 +1,1 @@
+"""Raw files of benchmarks as tables of passages, questions and texts."""

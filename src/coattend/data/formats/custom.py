@@ -1,0 +1,251 @@
+"""Your own questions: CSV, JSON Lines or Parquet, a row for each question with its passage.
+
+==============  =========  ==============================================================================
+column          required   content
+==============  =========  ==============================================================================
+``passage``     always     the text that the question is about; rows with equal texts share one passage
+``question``    always     the question; a blank that an option fills is written ``_``
+``id``                     the question's id; without it, a hash of the row's texts
+``subset``                 the part of the benchmark that the question belongs to
+``options``     options    the answers to choose from: two or more texts. In CSV: ``option_1``,
+                           ``option_2`` ...; empty cells at the end are no options
+``label``       options    number of the right option, from 0; or instead of it, or in the same words,
+``answer``      options    the text of the right option. For spans: the answer, if it has one only
+``answers``     spans      list of ``{"text": ..., "start": ...}``, offsets in characters; empty if the passage
+                           has no answer. In CSV: ``answer`` and ``start``, both empty if there is none
+==============  =========  ==============================================================================
+
+A row with options asks for one of them, a row without for a span. Other columns are refused.
+"""
+
+import csv
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import ParamSpec, TypedDict, TypeVar
+
+from coattend.data.formats import squad
+from coattend.data.formats.base import InvalidRecord, PassageRecord, QuestionRecord, Rejection
+from coattend.data.formats.checks import (
+    label_of_answer,
+    printable,
+    require,
+    require_options,
+    require_passage,
+    require_text,
+)
+from coattend.data.formats.reading import (
+    ANY_COLUMN,
+    REFETCH,
+    TEXT_COLUMN,
+    Readable,
+    iterate_lines,
+    parse_json,
+    read_lines,
+    read_parquet_rows,
+)
+from coattend.errors import CoattendError, did_you_mean
+from coattend.text.hashing import text_id
+
+REQUIRED_COLUMNS = ("passage", "question")
+COLUMNS = (*REQUIRED_COLUMNS, "id", "subset", "options", "label", "answer", "answers", "start")
+ANSWER_FIELDS = ("text", "start")
+MAX_ID_CHARACTERS = 1000
+MAX_CELL_CHARACTERS = 2**24
+"""Memory for one CSV cell, if a quotation mark is never closed."""
+MAX_LISTED = 5
+"""Unknown columns or fields that a message names."""
+_OPTION_COLUMN = re.compile(r"option_[1-9][0-9]{0,4}")
+_WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
+
+Row = dict[str, object]
+"""Columns to unchecked values."""
+Arguments = ParamSpec("Arguments")
+Checked = TypeVar("Checked")
+
+
+class RawAnswer(TypedDict):
+    """An answer as the file gives it."""
+
+    text: object
+    start: object
+
+
+def read(path: Readable, *, max_characters: int) -> Iterator[PassageRecord | Rejection]:
+    """Read a file by its suffix, .csv, .jsonl or .parquet; see `coattend.data.formats.base.FormatReader`."""
+    for location, row in read_rows(path):
+        try:
+            if isinstance(row, InvalidRecord):
+                raise row
+            record = _passage(require(row, dict, "the line"), path.name, max_characters)
+            yield replace(record, location=location)
+        except InvalidRecord as error:
+            yield Rejection(path.name, location, str(error))
+
+
+def read_rows(path: Readable) -> Iterator[tuple[str, object]]:
+    """Yield the rows of a file, with some in memory at a time.
+
+    Yields:
+        A row's location, such as ``line 3``, and the row: columns to values, or an `InvalidRecord`.
+
+    Raises:
+        CoattendError: If the file has another suffix or other columns, or is not whole.
+    """
+    suffix = path.name.rpartition(".")[2].lower()
+    if suffix == "csv":
+        yield from _csv_rows(path)
+    elif suffix == "jsonl":
+        yield from _json_rows(path)
+    elif suffix == "parquet":
+        types = dict.fromkeys(COLUMNS, ANY_COLUMN) | dict.fromkeys((*REQUIRED_COLUMNS, "id"), TEXT_COLUMN)
+        rows = read_parquet_rows(path, types, optional=frozenset(COLUMNS) - set(REQUIRED_COLUMNS), strict=True)
+        yield from ((f"row {number}", row) for number, row in enumerate(rows, 1))
+    else:
+        raise CoattendError("is neither .csv, .jsonl nor .parquet", where=str(path), cure="Save it as one of them")
+
+
+def _json_rows(path: Readable) -> Iterator[tuple[str, object]]:
+    # A line that is no JSON stops the reading only at the end, so that all problems can be listed.
+    first_error: CoattendError | None = None
+    for number, text in read_lines(path):
+        try:
+            yield f"line {number}", parse_json(text, f"{path}, line {number}")
+        except CoattendError as error:
+            first_error = first_error or error
+            yield f"line {number}", InvalidRecord(error.problem)
+    if first_error is not None:
+        raise first_error
+
+
+def _csv_rows(path: Readable) -> Iterator[tuple[str, Row | InvalidRecord]]:
+    csv.field_size_limit(MAX_CELL_CHARACTERS)
+    with path.open("rb") as content:
+        lines = csv.reader(iterate_lines(content, path), strict=True)
+        first = 1
+        try:
+            header = [name.strip() for name in next(lines, [])]
+            _check_header(header, path)
+            first = lines.line_num + 1
+            for cells in lines:
+                if cells and len(cells) != len(header):
+                    yield f"line {first}", InvalidRecord("has more or fewer cells than its header")
+                elif cells:
+                    yield f"line {first}", _from_cells(dict(zip(header, cells, strict=True)))
+                first = lines.line_num + 1
+        except csv.Error as error:
+            raise CoattendError(f"is not CSV ({error})", where=f"{path}, line {first}", cure=REFETCH) from None
+
+
+def _check_header(header: list[str], path: Readable) -> None:
+    missing = [name for name in REQUIRED_COLUMNS if name not in header]
+    unknown = [name for name in header if name not in COLUMNS and not _OPTION_COLUMN.fullmatch(name)][:MAX_LISTED]
+    names = ", ".join(header)[:200]
+    if len(set(header)) < len(header):
+        repeated = next(name for name in header if header.count(name) > 1)
+        problem = f"has the column {repeated!r} twice in its header ({names})"
+        raise CoattendError(problem, where=str(path), cure="Leave one of them out")
+    if missing or unknown:
+        problems = [f"has no column {name!r}" for name in missing]
+        problems += [f"has an unknown column {name!r}" for name in unknown]
+        cures = [did_you_mean(name, header) for name in missing]
+        cures += [did_you_mean(name, [*COLUMNS, "option_1"]) for name in unknown]
+        cure = " ".join(dict.fromkeys(cures))
+        raise CoattendError(f"{', '.join(problems)} in its header ({names})", where=str(path), cure=cure)
+
+
+def _from_cells(cells: dict[str, str]) -> Row:
+    """Gather the options of a CSV row, and turn its numbers into integers."""
+    numbered = sorted((name for name in cells if _OPTION_COLUMN.fullmatch(name)), key=lambda name: int(name[7:]))
+    options = [cells[name] for name in numbered]
+    # Questions of one file may have different numbers of options.
+    while options and not options[-1].strip():
+        options.pop()
+    row: Row = {name: text for name, text in cells.items() if name not in numbered and text.strip()}
+    for name in ("label", "start"):
+        if _WHOLE_NUMBER.fullmatch(cells.get(name, "").strip()):
+            row[name] = int(cells[name].strip())
+    return row | ({"options": options} if options else {"answers": _answers_in_cells(row)})
+
+
+def _answers_in_cells(row: Row) -> list[RawAnswer]:
+    """Return the answer in the columns ``answer`` and ``start``, if there is one."""
+    answer = row.get("answer")
+    return [] if answer is None else [{"text": answer, "start": row.get("start")}]
+
+
+def _passage(row: Row, file: str, max_characters: int) -> PassageRecord:
+    """Check a row; the message has all of its problems."""
+    unknown = [name for name in row if name not in COLUMNS][:MAX_LISTED]
+    problems = [f"has an unknown field {name[:60]!r}. {did_you_mean(name, list(COLUMNS))}" for name in unknown]
+
+    def attempt(
+        check: Callable[Arguments, Checked], *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Checked | None:
+        try:
+            return check(*args, **kwargs)
+        except InvalidRecord as error:
+            problems.append(str(error))
+            return None
+
+    passage = attempt(require_passage, row.get("passage"), "the passage", max_characters=max_characters)
+    text = attempt(require_text, row.get("question"), "the question", max_characters=max_characters)
+    for name, limit in (("subset", max_characters), ("id", MAX_ID_CHARACTERS)):
+        if row.get(name) is not None:
+            attempt(require_text, row[name], f"the {name}", max_characters=limit)
+    question: QuestionRecord | None = None
+    if row.get("options") is not None:
+        options = attempt(_options, row["options"], max_characters)
+        label = attempt(_label, row, options) if options is not None else None
+        question = QuestionRecord("", None, "options", "", options=options, label=label)
+    elif passage is not None:
+        question = attempt(_span_question, row, passage, max_characters)
+    # The ids need the texts, so they come last.
+    if problems or passage is None or text is None or question is None:
+        raise InvalidRecord("; ".join(problems))
+    question_id, subset = row.get("id"), row.get("subset")
+    if question_id is None:
+        question_id = text_id("\n".join([passage, text, *(question.options or ())]))
+    question = replace(
+        question, question_id=str(question_id), subset=None if subset is None else str(subset), question=text
+    )
+    return PassageRecord(text_id(passage), passage, None, file, (question,))
+
+
+def _options(values: object, max_characters: int) -> tuple[str, ...]:
+    options = require_options(values, max_characters=max_characters)
+    if len(set(options)) < len(options):
+        repeated = next(option for option in options if options.count(option) > 1)
+        raise InvalidRecord(f"has the option {printable(repeated)!r} twice")
+    return options
+
+
+def _span_question(row: Row, passage: str, max_characters: int) -> QuestionRecord:
+    """Check the answers of a row without options as those of SQuAD."""
+    raw_answers: list[Mapping[str, object]] = (
+        [*_answers_in_cells(row)]
+        if row.get("answers") is None
+        else require(row["answers"], list, "the list of answers")
+    )
+    for answer in raw_answers:
+        for name in require(answer, dict, "an answer"):
+            if name not in ANSWER_FIELDS:
+                cure = did_you_mean(name, list(ANSWER_FIELDS))
+                raise InvalidRecord(f"an answer has an unknown field {printable(name)!r}. {cure}")
+    pairs = [{"text": answer.get("text"), "answer_start": answer.get("start")} for answer in raw_answers]
+    fields = {"id": "", "question": "?", "answers": pairs, "is_impossible": not pairs}
+    return squad.read_question(fields, passage, max_characters)
+
+
+def _label(row: Row, options: tuple[str, ...]) -> int:
+    if row.get("label") is None:
+        return label_of_answer(require_text(row.get("answer"), "the answer", max_characters=1_000_000), options)
+    label = require(row["label"], int, "the label")
+    if not 0 <= label < len(options):
+        raise InvalidRecord(f"the label {label} is none of its {len(options)} options, counted from 0")
+    answer = row.get("answer")
+    if answer is not None and answer != options[label]:
+        raise InvalidRecord(
+            f"the label {label} says {printable(options[label])!r}, and the answer {printable(answer)!r}"
+        )
+    return label

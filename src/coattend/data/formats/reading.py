@@ -1,0 +1,237 @@
+"""Raw files as text, JSON and Parquet rows, each with one clear error if a file is damaged."""
+
+import io
+import json
+from codecs import BOM_UTF8
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import IO, Any, Literal, Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from coattend.errors import CoattendError
+
+REFETCH = "Fetch the file again: it may have been cut off or saved in another form"
+
+TEXT_COLUMN, LIST_COLUMN, STRUCT_COLUMN, ANY_COLUMN = "text", "a list of texts", "a struct", "anything"
+"""Types of Parquet columns, in the words of messages."""
+ROWS_PER_BATCH = 1_000
+
+
+class Readable(Protocol):
+    """A file on disk or inside an archive; ``str`` of it names it in messages."""
+
+    @property
+    def name(self) -> str:
+        """Last part of its path."""
+        ...
+
+    def open(self, mode: Literal["rb"], /) -> IO[bytes]:
+        """Open it for reading from the start."""
+        ...
+
+    def read_bytes(self) -> bytes:
+        """Read all of its bytes."""
+        ...
+
+
+def decode(content: bytes, path: Readable, *, line: int = 1, offset: int = 0) -> str:
+    """Decode bytes that begin at a line and an offset of a file; a byte-order mark at its start is dropped.
+
+    Raises:
+        CoattendError: If they are not UTF-8.
+    """
+    if not offset and content.startswith(BOM_UTF8):
+        content, offset = content.removeprefix(BOM_UTF8), len(BOM_UTF8)
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        line += content.count(b"\n", 0, error.start)
+        problem = f"is not UTF-8 (byte 0x{content[error.start]:02x} at offset {offset + error.start})"
+        raise CoattendError(problem, where=f"{path}, line {line}", cure="Convert the file to UTF-8") from None
+
+
+def read_bytes(path: Readable) -> bytes:
+    """Read a file that is not empty.
+
+    Raises:
+        CoattendError: If it cannot be read, or is empty.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    if not content.strip():
+        raise _empty(path)
+    return content
+
+
+def read_json(path: Readable) -> object:
+    """Read a JSON file; control characters inside its texts are allowed.
+
+    Raises:
+        CoattendError: If it cannot be read, is not UTF-8, or is not whole JSON.
+    """
+    text = decode(read_bytes(path), path)
+    try:
+        return _load_json(text)
+    except json.JSONDecodeError as error:
+        where = f"{path}, line {error.lineno}, column {error.colno}"
+        raise CoattendError(f"is not whole JSON ({error.msg})", where=where, cure=REFETCH) from None
+    except (ValueError, RecursionError) as error:
+        reason = "too deeply nested" if isinstance(error, RecursionError) else str(error)
+        raise CoattendError(f"is not readable JSON ({reason})", where=str(path), cure=REFETCH) from None
+
+
+def read_json_lines(path: Readable) -> Iterator[tuple[int, object]]:
+    """Yield the number and the value of each line of a JSON Lines file; empty lines are skipped.
+
+    Raises:
+        CoattendError: If the file cannot be read, is empty, is not UTF-8, or a line is not JSON.
+    """
+    for number, text in read_lines(path):
+        yield number, parse_json(text, f"{path}, line {number}")
+
+
+def parse_json(text: str, where: str) -> object:
+    """Parse a JSON text.
+
+    Raises:
+        CoattendError: If it is not JSON.
+    """
+    try:
+        return _load_json(text)
+    except (ValueError, RecursionError) as error:
+        raise CoattendError(f"is not JSON ({error})", where=where, cure=REFETCH) from None
+
+
+def read_lines(path: Readable) -> Iterator[tuple[int, str]]:
+    """Yield the number and the text of each line that is not empty.
+
+    Raises:
+        CoattendError: If the file cannot be read, is empty, or is not UTF-8.
+    """
+    offset, empty = 0, True
+    try:
+        with path.open("rb") as file:
+            for number, content in enumerate(file, 1):
+                text = decode(content, path, line=number, offset=offset)
+                offset += len(content)
+                if text.strip():
+                    empty = False
+                    yield number, text
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    if empty:
+        raise _empty(path)
+
+
+def iterate_lines(content: IO[bytes], path: Readable) -> Iterator[str]:
+    """Yield the lines of an open text file with their ends, be they LF, CR LF or CR.
+
+    Raises:
+        CoattendError: If it is empty, or not UTF-8.
+    """
+    lines = io.TextIOWrapper(content, encoding="utf-8-sig", newline="")
+    empty = True
+    try:
+        for line in lines:
+            empty = empty and not line.strip()
+            yield line
+    except UnicodeDecodeError:
+        # Read again byte by byte: the error then has the line and the offset in the file.
+        with path.open("rb") as file:
+            offset = 0
+            for number, raw_line in enumerate(file, 1):
+                decode(raw_line, path, line=number, offset=offset)
+                offset += len(raw_line)
+        raise
+    if empty:
+        raise _empty(path)
+
+
+def read_parquet_rows(
+    path: Readable, columns: Mapping[str, str], *, optional: frozenset[str] = frozenset(), strict: bool = False
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a Parquet file, with some in memory at a time.
+
+    Args:
+        path: The file.
+        columns: Column to its type: `TEXT_COLUMN`, `LIST_COLUMN` ...
+        optional: Columns that may be missing.
+        strict: Refuse other columns instead of skipping them.
+
+    Raises:
+        CoattendError: If the file is not whole, has no rows, or a column is missing or of another type.
+    """
+    try:
+        with path.open("rb") as content:
+            file = pq.ParquetFile(content)
+            present = file.schema_arrow.names
+            _check_columns(path, file.schema_arrow, columns, optional)
+            unknown = [name for name in present if name not in columns]
+            if strict and unknown:
+                raise CoattendError(
+                    f"has an unknown column {unknown[0]!r}", where=str(path), cure=_required_columns(columns)
+                )
+            if not file.metadata.num_rows:
+                raise CoattendError("has no rows", where=str(path), cure=REFETCH)
+            # In small batches: the passages of one may be long.
+            for batch in file.iter_batches(ROWS_PER_BATCH, columns=[name for name in columns if name in present]):
+                # Arrow takes the bytes of a text as they are, UTF-8 or not.
+                batch.validate(full=True)
+                yield from batch.to_pylist()
+    # ValueError, OverflowError: values that Python lacks, such as a day of the year 10,000.
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+        reason = str(error).splitlines()[0]
+        raise CoattendError(f"is not a whole Parquet file ({reason})", where=str(path), cure=REFETCH) from None
+
+
+def _check_columns(path: Readable, schema: pa.Schema, columns: Mapping[str, str], optional: frozenset[str]) -> None:
+    for name, expected in columns.items():
+        if name not in schema.names:
+            if name in optional:
+                continue
+            problem = f"has no column {name!r} (it has {', '.join(schema.names)})"
+            raise CoattendError(problem, where=str(path), cure=_required_columns(columns))
+        actual = schema.field(name).type
+        if not _is_of_type(actual, expected):
+            problem = f"the column {name!r} is {actual} instead of {expected}"
+            raise CoattendError(problem, where=str(path), cure=_required_columns(columns))
+
+
+def _is_of_type(actual: pa.DataType, expected: str) -> bool:
+    if pa.types.is_dictionary(actual):
+        actual = actual.value_type
+    if expected == LIST_COLUMN:
+        is_list = pa.types.is_list(actual) or pa.types.is_large_list(actual)
+        return is_list and _is_of_type(actual.value_type, TEXT_COLUMN)
+    if expected == TEXT_COLUMN:
+        return bool(pa.types.is_string(actual) or pa.types.is_large_string(actual))
+    return expected == ANY_COLUMN or bool(pa.types.is_struct(actual))
+
+
+def _required_columns(columns: Mapping[str, str]) -> str:
+    return "It needs " + ", ".join(f"{name} ({expected})" for name, expected in columns.items())
+
+
+def _load_json(text: str) -> object:
+    return json.loads(text, strict=False, object_pairs_hook=_unique_keys)
+
+
+def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Build an object, and refuse a key that stands twice: JSON's parser would silently keep the last value."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        ((repeated, _),) = Counter(key for key, _ in pairs).most_common(1)
+        raise ValueError(f"the key {repeated[:60]!r} stands twice in one object")
+    return content
+
+
+def _unreadable(path: Readable, error: OSError) -> CoattendError:
+    return CoattendError(f"cannot be read ({error.strerror})", where=str(path), cure="Check the path")
+
+
+def _empty(path: Readable) -> CoattendError:
+    return CoattendError("is empty", where=str(path), cure=REFETCH)

@@ -1,0 +1,272 @@
+"""From raw files to the tables of passages, questions and rejected records, read once, in flat memory."""
+
+import hashlib
+from array import array
+from bisect import bisect_right
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+
+from coattend.config import BenchmarkParameters
+from coattend.data.formats import format_reader
+from coattend.data.formats.base import PassageRecord, QuestionRecord, Rejection
+from coattend.data.raw_files import WITHHELD_SPLIT, RawFile, raw_file_digest, readable_files
+from coattend.data.text_store import Spool
+from coattend.errors import CoattendError
+from coattend.schemas import PASSAGES, QUESTIONS, REJECTED
+from coattend.text import cloze, hashing
+from coattend.text.hashing import combined_digest, normalize, text_id
+
+QuestionTypes = Mapping[str, tuple[str, ...]]
+"""Annotated types of questions by question id."""
+
+NO_TYPES: QuestionTypes = MappingProxyType({})
+
+SOURCE_PARAMETERS = {"sources", "max_characters", "drop_asked", "scored"}
+"""The parameters of a benchmark that decide about its tables."""
+
+
+@dataclass
+class BenchmarkTables:
+    """The tables of a benchmark, in files until they are stored.
+
+    Attributes:
+        passages: Rows of the passages table.
+        questions: Rows of the questions table.
+        rejected: Rows of the rejected table.
+        usable: Split to its number of usable questions.
+        file_names: Split to the names of its files.
+    """
+
+    passages: Spool = field(default_factory=lambda: Spool(PASSAGES))
+    questions: Spool = field(default_factory=lambda: Spool(QUESTIONS))
+    rejected: Spool = field(default_factory=lambda: Spool(REJECTED))
+    usable: dict[str, int] = field(default_factory=dict)
+    file_names: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, passage: PassageRecord, split: str, subset: str | None, types: QuestionTypes) -> None:
+        """Add a passage and its questions; ``subset`` is that of the source, for questions without their own."""
+        passage_row = (passage.passage_id, passage.text, passage.turns, passage.source)
+        self.passages.add(passage_row, characters=len(passage.text))
+        for question in passage.questions:
+            annotated = question.question_types or types.get(question.question_id)
+            row = _question_row(question, passage.passage_id, split, question.subset or subset, annotated)
+            self.questions.add(row, characters=len(question.question))
+
+    def reject(self, record: Rejection) -> None:
+        """List a record that is left out."""
+        self.rejected.add((record.file, record.record, record.reason), characters=len(record.reason))
+
+    def reasons(self, files: Container[str] | None = None) -> str:
+        """Summarize the first few rejections, of some files or of all."""
+        rows = (row for table in self.rejected for row in table.to_pylist() if files is None or row["file"] in files)
+        return "; ".join("{file}, {record}: {reason}".format(**row) for row in islice(rows, 3))
+
+
+def read_benchmark(
+    benchmark: BenchmarkParameters, files: list[RawFile], types: QuestionTypes = NO_TYPES
+) -> BenchmarkTables:
+    """Read every raw file once, into tables of which every split has questions; see `read_tables`.
+
+    Raises:
+        CoattendError: If a format is unknown, a file cannot be used, or a split has no usable question.
+    """
+    tables = read_tables(benchmark, files, types)
+    for split, count in tables.usable.items():
+        if not count:
+            names = tables.file_names[split]
+            reasons = tables.reasons(set(names)) or "they hold none"
+            raise CoattendError(
+                f"no question of the split {split!r} can be used ({reasons})",
+                where=f"{benchmark.title}: {', '.join(names[:3])}",
+                cure="Mend or fetch the files again",
+            )
+    return tables
+
+
+def read_tables(
+    benchmark: BenchmarkParameters, files: list[RawFile], types: QuestionTypes = NO_TYPES
+) -> BenchmarkTables:
+    """Read every raw file once, into tables that may be empty.
+
+    A passage that comes again with the same id and text is one passage. A question id that comes again, and a passage
+    id that comes again with another text, are rejected; so are training questions that another split asks too, if the
+    benchmark says so. If the benchmark scores a share of its questions, the rest is left out without a rejection.
+
+    Args:
+        benchmark: Formats, subsets and limits.
+        files: Its raw files.
+        types: Annotated types of questions by question id.
+
+    Raises:
+        CoattendError: If a format is unknown, or a file cannot be used.
+    """
+    tables, index = BenchmarkTables(), _RecordIndex(benchmark)
+    for file in files:
+        read = format_reader(file.source.format, file.source.options)
+        for path, split in readable_files(file):
+            index.begin_file(path.name, split)
+            for record in read(path, max_characters=benchmark.max_characters):
+                if isinstance(record, Rejection):
+                    tables.reject(record)
+                else:
+                    index.add(record)
+                    tables.add(record, split, file.source.subset, types)
+    tables.passages.finish()
+    tables.questions.finish()
+    index.drop_duplicates(tables)
+    tables.rejected.finish()
+    # An archive need not hold the withheld split.
+    splits = {split for file in files for split in file.splits if file.split or split != WITHHELD_SPLIT}
+    index.count_usable(tables, splits)
+    return tables
+
+
+def source_digest(files: Iterable[tuple[str | None, Path]], benchmark: BenchmarkParameters) -> str:
+    """Hash raw files with their splits, the parameters of their reading, and the code that reads them.
+
+    Raises:
+        CoattendError: If a file cannot be read.
+    """
+    content = hashlib.sha256(benchmark.model_dump_json(include=SOURCE_PARAMETERS).encode())
+    package = Path(__file__).parent
+    text_modules = (Path(cloze.__file__), Path(hashing.__file__))
+    code = combined_digest([*package.glob("*.py"), *package.glob("formats/*.py"), *text_modules])
+    content.update(code.encode())
+    for split, path in files:
+        content.update(f"{split} {path.name} {raw_file_digest(path)}".encode())
+    return content.hexdigest()
+
+
+def _question_row(
+    question: QuestionRecord, passage_id: str, split: str, subset: str | None, types: tuple[str, ...] | None
+) -> tuple[object, ...]:
+    answers = question.answers
+    return (
+        question.question_id,
+        passage_id,
+        split,
+        subset,
+        question.task,
+        question.question,
+        question.options,
+        question.label,
+        None if answers is None else [{"text": text, "start": start} for text, start in answers],
+        question.answerable,
+        types,
+    )
+
+
+class _RecordIndex:
+    """Ids and texts of all rows, to detect repetitions.
+
+    It holds 8 bytes for each: a hash, which two ids of a million share with a chance of one in 30 million.
+    """
+
+    def __init__(self, benchmark: BenchmarkParameters) -> None:
+        self._drop_repeated_in_train, self._scored_share = benchmark.drop_asked, benchmark.scored
+        # One element per file.
+        self._files: list[tuple[str, str]] = []
+        self._first_questions: list[int] = []
+        self._location_units: list[str] = []
+        # One element per row of passages.
+        self._passage_ids, self._texts, self._location_numbers = array("q"), array("q"), array("q")
+        # One element per row of questions.
+        self._question_ids, self._passage_rows = array("q"), array("q")
+        self._contents, self._unscored = array("q"), array("b")
+        self._usable: np.ndarray = np.zeros(0, bool)
+
+    def begin_file(self, name: str, split: str) -> None:
+        self._files.append((name, split))
+        self._first_questions.append(len(self._question_ids))
+        self._location_units.append("")
+
+    def add(self, record: PassageRecord) -> None:
+        passage = normalize(record.text) if self._drop_repeated_in_train else ""
+        for question in record.questions:
+            if self._drop_repeated_in_train:
+                self._contents.append(hash((passage, normalize(question.question))))
+            self._question_ids.append(hash(question.question_id))
+            self._unscored.append(self._is_unscored(question.question_id))
+            self._passage_rows.append(len(self._passage_ids))
+        self._passage_ids.append(hash(record.passage_id))
+        self._texts.append(hash(record.text))
+        # A location such as "line 3"; all of a file have the same unit.
+        unit, _, number = (record.location or " 0").partition(" ")
+        self._location_units[-1] = unit
+        self._location_numbers.append(int(number))
+
+    def drop_duplicates(self, tables: BenchmarkTables) -> None:
+        """Drop repeated rows from the tables, and list those that contradict or repeat an earlier one."""
+        passage_ids, texts = np.array(self._passage_ids), np.array(self._texts)
+        first = _first_equal(passage_ids)
+        repeated = first != np.arange(len(passage_ids))
+        contradicts = repeated & (texts != texts[first])
+        tables.passages.drop(repeated)
+        for row, (passage_id, file) in tables.passages.dropped(["passage_id", "source"]):
+            if contradicts[row]:
+                reason = "this id is another passage's; its questions are left out"
+                tables.reject(Rejection(str(file), str(passage_id), reason))
+
+        question_ids = np.array(self._question_ids)
+        repeated = _first_equal(question_ids) != np.arange(len(question_ids))
+        without_passage = contradicts[np.array(self._passage_rows, dtype=int)]
+        in_other_split = self._in_other_split()
+        unscored = np.array(self._unscored, bool)
+        self._usable = ~(repeated | without_passage | in_other_split | unscored)
+        tables.questions.drop(~self._usable)
+        for row, (question_id,) in tables.questions.dropped(["question_id"]):
+            # Not scored is not wrong.
+            if unscored[row]:
+                continue
+            if in_other_split[row]:
+                reason = "another split asks the same about the same passage"
+            elif without_passage[row]:
+                reason = "its passage is left out"
+            else:
+                reason = "a question with this id, or these texts, came before"
+            file, location = self._locate(row)
+            tables.reject(Rejection(file, f"{location}{question_id}", reason))
+
+    def count_usable(self, tables: BenchmarkTables, splits: set[str]) -> None:
+        """Count the usable questions of each split, and name its files."""
+        tables.usable = dict.fromkeys(sorted(splits), 0)
+        ends = [*self._first_questions[1:], len(self._usable)]
+        for (_, split), start, end in zip(self._files, self._first_questions, ends, strict=True):
+            tables.usable[split] += int(self._usable[start:end].sum())
+        tables.file_names = {
+            split: sorted({name for name, file_split in self._files if file_split == split}) for split in tables.usable
+        }
+
+    def _is_unscored(self, question_id: str) -> bool:
+        """Check if a question of a scored split is outside of the share that is scored, by a hash of its id."""
+        _, split = self._files[-1]
+        if split == "train" or self._scored_share >= 1:
+            return False
+        return int(text_id(question_id)[:8], 16) >= self._scored_share * 16**8
+
+    def _in_other_split(self) -> np.ndarray:
+        """Mask the training questions that another split asks, too [questions]."""
+        if not self._drop_repeated_in_train:
+            return np.zeros(len(self._question_ids), bool)
+        counts = np.diff([*self._first_questions, len(self._question_ids)])
+        train = np.repeat([split == "train" for _, split in self._files], counts)
+        contents = np.array(self._contents)
+        in_other_split: np.ndarray = train & np.isin(contents, contents[~train])
+        return in_other_split
+
+    def _locate(self, question: int) -> tuple[str, str]:
+        """Return the file of a question's row, and its location there if the format has one: ``line 3, ``."""
+        file = bisect_right(self._first_questions, question) - 1
+        number = self._location_numbers[self._passage_rows[question]]
+        return self._files[file][0], f"{self._location_units[file]} {number}, " if number else ""
+
+
+def _first_equal(values: np.ndarray) -> np.ndarray:
+    """Index of the first element that equals each element."""
+    _, first, group = np.unique(values, return_index=True, return_inverse=True)
+    return first[group] if len(values) else np.zeros(0, int)

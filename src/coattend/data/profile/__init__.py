@@ -1,0 +1,1 @@
+"""Dataset statistics and trivial baselines."""

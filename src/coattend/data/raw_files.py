@@ -1,0 +1,154 @@
+"""The raw folder, and the raw files of a benchmark in it."""
+
+import logging
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from coattend.config import BenchmarkParameters, SourceParameters
+from coattend.data.archives import members
+from coattend.data.formats.reading import REFETCH, Readable
+from coattend.errors import CoattendError
+from coattend.text.hashing import file_digest
+
+logger = logging.getLogger(__name__)
+
+WITHHELD_SPLIT = "test"
+"""The split that publishers withhold: it may be missing."""
+
+
+class RawFile(NamedTuple):
+    """A raw file of a benchmark, or an archive of them.
+
+    Attributes:
+        path: The file.
+        split: The split that it belongs to; None for an archive, which may hold all of its source's splits.
+        source: Its format and subset.
+    """
+
+    path: Path
+    split: str | None
+    source: SourceParameters
+
+    @property
+    def splits(self) -> set[str]:
+        """The splits that it may hold."""
+        return set(self.source.files) if self.split is None else {self.split}
+
+
+def readable_files(file: RawFile) -> Iterator[tuple[Readable, str]]:
+    """Yield a raw file with its split, or the members of an archive that belong to its source.
+
+    Raises:
+        CoattendError: If an archive is broken, or has a member that no published archive has.
+    """
+    if file.split is not None:
+        yield file.path, file.split
+        return
+    for member in members(file.path):
+        for split, patterns in file.source.files.items():
+            if any(member.path.match(pattern) for pattern in patterns):
+                yield member, split
+                break
+
+
+def raw_folder(project: Path, *, generated: bool = False) -> Path:
+    """Return the folder of all benchmarks' raw files: ``COATTEND_RAW``, or ``data/01_raw`` of the project.
+
+    Generated files always lie inside the project.
+    """
+    folder = os.environ.get("COATTEND_RAW")
+    return Path(folder).expanduser() if folder and not generated else project / "data" / "01_raw"
+
+
+def raw_files(benchmark: BenchmarkParameters, folder: Path) -> list[RawFile]:
+    """List the raw files of a benchmark below the raw folder, in a fixed order.
+
+    Raises:
+        CoattendError: If a split has no file in any source. A test split and an optional source may be missing, but not
+            everything.
+    """
+    files: list[RawFile] = []
+    for source in benchmark.sources:
+        # A fallback fills the splits of its subset that no source before it has.
+        present = {split for file in files if file.source.subset == source.subset for split in file.splits}
+        candidates = _source_files(source, folder / source.folder)
+        files += [file for file in candidates if not (source.fallback and file.splits & present)]
+    covered = {(split, file.source.subset) for file in files for split in file.splits}
+    for source in benchmark.sources:
+        for split in source.files:
+            if (split, source.subset) in covered:
+                continue
+            # One subset of a split is enough.
+            in_another_subset = split in {covered_split for covered_split, _ in covered}
+            if not in_another_subset and not source.optional and (split != WITHHELD_SPLIT or not files):
+                raise _missing(benchmark, folder, split)
+            description = f"{split} files of {source.subset}" if source.subset else f"{split} files"
+            logger.info("%s: no %s in %s", benchmark.title, description, folder / source.folder)
+    return files
+
+
+def annotation_files(benchmark: BenchmarkParameters, folder: Path) -> list[Path]:
+    """List the files with annotated question types in a fixed order."""
+    paths = (
+        path
+        for source in benchmark.sources
+        for pattern in source.annotations
+        for path in glob_files(folder / source.folder, pattern)
+    )
+    return sorted(set(paths))
+
+
+def glob_files(folder: Path, pattern: str) -> list[Path]:
+    """List the files of a folder that match a pattern.
+
+    Raises:
+        CoattendError: If it is not a pattern.
+    """
+    try:
+        if Path(pattern).is_absolute():
+            raise ValueError("it begins at the root")
+        return [path for path in folder.glob(pattern) if path.is_file()]
+    except ValueError as error:
+        problem = f"{pattern!r} is not a file pattern ({error})"
+        cure = "Write patterns relative to the source's folder, such as train*.json"
+        raise CoattendError(problem, where=str(folder), cure=cure) from None
+
+
+def raw_file_digest(path: Path) -> str:
+    """Return the SHA-256 of a raw file.
+
+    Raises:
+        CoattendError: If it cannot be read.
+    """
+    try:
+        return file_digest(path)
+    except OSError as error:
+        raise CoattendError(f"cannot be read ({error.strerror})", where=str(path), cure=REFETCH) from error
+
+
+def _source_files(source: SourceParameters, folder: Path) -> list[RawFile]:
+    """List the files of a source in its folder; archives only if there are none."""
+    files = [
+        RawFile(path, split, source)
+        for split, patterns in source.files.items()
+        for path in sorted({path for pattern in patterns for path in glob_files(folder, pattern)})
+    ]
+    archives = sorted({path for pattern in source.archives for path in glob_files(folder, pattern)})
+    return files or [RawFile(path, None, source) for path in archives]
+
+
+def _missing(benchmark: BenchmarkParameters, folder: Path, split: str) -> CoattendError:
+    sources = [source for source in benchmark.sources if split in source.files]
+    patterns = [pattern for source in sources for pattern in (*source.files[split], *source.archives)]
+    folders = list(dict.fromkeys(source.folder for source in sources))
+    published = f"published at {benchmark.published_at}" if benchmark.published_at else "not published"
+    return CoattendError(
+        f"{benchmark.title} has no {split} files here (looked for {', '.join(patterns)})",
+        where=", ".join(str(folder / name) for name in folders),
+        cure=(
+            f"Put its {split} files, {published}, into that folder, "
+            f"or set COATTEND_RAW to the folder that holds {folders[0]}/"
+        ),
+    )

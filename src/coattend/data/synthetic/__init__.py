@@ -1,0 +1,1 @@
+"""The synthetic sample: a simulated world, written in the formats of published benchmarks."""

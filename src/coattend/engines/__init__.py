@@ -1,1 +1,0 @@
-"""Ways to spread work over processors and machines."""

@@ -1,0 +1,149 @@
+"""Bootstrap intervals of a mean over questions.
+
+Passages are drawn, not questions. Questions about one passage share its text, so a passage that a reader fails to
+follow costs all of its questions at once: they are not independent, and an interval that draws them one by one is too
+narrow. Trained with several seeds, a reader's seeds are drawn as well, and its interval covers another training, too.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+RESAMPLES = 2_000
+LEVEL = 0.95
+_CELLS = 4_000_000  # Resamples are drawn in blocks of so many numbers, so that memory does not grow with their count.
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean and where it may well lie.
+
+    Attributes:
+        mean: Over questions and seeds.
+        low: Lower end, or None with fewer than two passages: one passage says nothing about others.
+        high: Upper end, likewise.
+    """
+
+    mean: float
+    low: float | None
+    high: float | None
+
+
+def interval(
+    values: np.ndarray, passages: np.ndarray, *, resamples: int = RESAMPLES, level: float = LEVEL, seed: int = 0
+) -> Interval:
+    """Percentile interval of a mean, by drawing passages and seeds with replacement.
+
+    With 0 or 1 for all questions every resample is the same, and a bootstrap would claim to be certain. The interval
+    is then the exact binomial one of as many trials as there are passages.
+
+    Args:
+        values: One number for each seed and question [seeds, questions].
+        passages: The passage of each question, as any integers [questions].
+        resamples: How many times to draw.
+        level: Share of resamples inside the interval.
+        seed: Of the drawing.
+
+    Returns:
+        The mean and the interval, in the unit of the values.
+
+    Raises:
+        ValueError: If there is no question or no seed.
+    """
+    return intervals([values], passages, resamples=resamples, level=level, seed=seed)[0]
+
+
+def intervals(
+    several: Sequence[np.ndarray],
+    passages: np.ndarray,
+    *,
+    resamples: int = RESAMPLES,
+    level: float = LEVEL,
+    seed: int = 0,
+) -> list[Interval]:
+    """Intervals of several means over the same questions, each equal to that of `interval` alone.
+
+    Drawing takes most of the time: those with as many seeds share what is drawn.
+
+    Args:
+        several: For each mean one number for each seed and question [seeds, questions].
+        passages: Passage of each question [questions]; questions of one passage are resampled together.
+        resamples: How many times to draw.
+        level: Share of resamples inside the interval.
+        seed: Of the drawing.
+
+    Raises:
+        ValueError: If there is no question, or one has no seed.
+    """
+    if not all(values.size for values in several):
+        raise ValueError("an interval needs at least one question and one seed")
+    count = len(np.unique(passages))
+    estimates = [Interval(float(values.mean()), *_certain_ends(values, count, level)) for values in several]
+    uncertain = [index for index, values in enumerate(several) if count > 1 and not _is_certain(values)]
+    # Means with the same number of seeds share their resamples.
+    for seeds in {len(several[index]) for index in uncertain}:
+        alike = [index for index in uncertain if len(several[index]) == seeds]
+        together = np.stack([several[index] for index in alike])
+        (means,) = resampled_means([together], passages, resamples=resamples, seed=seed)
+        ends = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=-1).tolist()
+        for index, low, high in zip(alike, *ends, strict=True):
+            estimates[index] = Interval(estimates[index].mean, low, high)
+    return estimates
+
+
+def _is_certain(values: np.ndarray) -> bool:
+    """Return True if all values are 0 or all are 1."""
+    return values.flat[0] in (0.0, 1.0) and bool(np.all(values == values.flat[0]))
+
+
+def _certain_ends(values: np.ndarray, count: int, level: float) -> tuple[float, float] | tuple[None, None]:
+    """The exact binomial interval of all 0 or all 1 on so many passages; none on one passage."""
+    if count < 2:
+        return None, None
+    mean, reach = float(values.mean()), 1 - ((1 - level) / 2) ** (1 / count)
+    return max(mean - reach, 0.0), min(mean + reach, 1.0)
+
+
+def resampled_means(
+    readers: Sequence[np.ndarray], passages: np.ndarray, *, resamples: int, seed: int
+) -> tuple[np.ndarray, ...]:
+    """Means of several readers over the same drawn passages, and over seeds that are drawn for each reader.
+
+    Args:
+        readers: Each one's numbers [seeds, questions]; how many seeds may differ. Several numbers of a reader stand in
+            front, [..., seeds, questions], and have the same seeds drawn.
+        passages: The passage of each question [questions].
+        resamples: How many times to draw.
+        seed: Of the drawing.
+
+    Returns:
+        For each reader the mean of every resample [..., resamples].
+    """
+    _, cluster = np.unique(passages, return_inverse=True)
+    sizes = np.bincount(cluster).astype(float)
+    sums = [np.apply_along_axis(lambda row: np.bincount(cluster, row, len(sizes)), -1, values) for values in readers]
+    random = np.random.default_rng(seed)
+    means: list[list[np.ndarray]] = [[] for _ in readers]
+    for counts in _draws(random, resamples, len(sizes)):
+        questions = counts @ sizes
+        for reader, total in enumerate(sums):
+            *_, seeds, count = total.shape
+            # One product of two matrices takes a sixth of the time that a stack of products takes.
+            seed_means = (total.reshape(-1, count) @ counts.T).reshape(*total.shape[:-1], -1) / questions
+            means[reader].append((seed_means * _counts(random, len(counts), seeds).T).sum(-2) / seeds)
+    return tuple(np.concatenate(blocks, -1) for blocks in means)
+
+
+def _draws(random: np.random.Generator, resamples: int, size: int) -> Iterator[np.ndarray]:
+    block = max(1, _CELLS // size)
+    for start in range(0, resamples, block):
+        yield _counts(random, min(block, resamples - start), size)
+
+
+def _counts(random: np.random.Generator, draws: int, size: int) -> np.ndarray:
+    """Draw ``size`` times with replacement from ``size`` indices, and count each index [draws, size]."""
+    if size == 1:
+        return np.ones((draws, 1))
+    indices = random.integers(size, size=(draws, size)) + size * np.arange(draws)[:, None]
+    return np.bincount(indices.ravel(), minlength=draws * size).reshape(draws, size).astype(float)

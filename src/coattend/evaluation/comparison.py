@@ -1,0 +1,139 @@
+"""Compare variants with their baselines: difference, interval, power, and correction for the size of the table."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from coattend.evaluation.bootstrap import LEVEL
+from coattend.evaluation.significance import Difference, mcnemar, paired_bootstraps
+
+SEEDS_TO_DRAW = 5
+"""From so many seeds on they are drawn like passages are; fewer say too little of others, and are shown one by one."""
+
+POWER = 0.8
+"""How often a difference that can be resolved is found."""
+
+
+@dataclass(frozen=True)
+class SeedDifference:
+    """The difference of two trials with one seed, in percentage points.
+
+    Attributes:
+        seed: Their seed.
+        difference: Over passages.
+        mcnemar_p: Of the exact test; None where answers are not just right or wrong.
+    """
+
+    seed: int
+    difference: Difference
+    mcnemar_p: float | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A variant beside its baseline, in percentage points.
+
+    Attributes:
+        difference: Of the means over seeds.
+        over_seeds: Whether its interval covers other seeds; else it speaks of these alone.
+        by_seed: For each seed that both have.
+        resolves: The smallest difference that so many questions show in four of five cases, at a level of 5 %.
+    """
+
+    difference: Difference
+    over_seeds: bool
+    by_seed: tuple[SeedDifference, ...]
+    resolves: float | None
+
+
+class Pair(NamedTuple):
+    """A variant and its baseline on the same questions.
+
+    Attributes:
+        ours: The variant's marks by seed [questions], from 0 to 1.
+        theirs: The baseline's, likewise.
+        graded: Whether marks may lie between 0 and 1, as F1 does.
+    """
+
+    ours: Mapping[int, np.ndarray]
+    theirs: Mapping[int, np.ndarray]
+    graded: bool
+
+    @property
+    def over_seeds(self) -> bool:
+        """True if there are enough seeds to resample them."""
+        return min(len(self.ours), len(self.theirs)) >= SEEDS_TO_DRAW
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds that both have."""
+        return [seed for seed in self.ours if seed in self.theirs]
+
+    def marks(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return the scores to compare, in percent: all seeds or their means, then each seed [seeds, questions]."""
+        ours_percent, theirs_percent = (100 * np.stack(list(marks.values())) for marks in (self.ours, self.theirs))
+        overall = (
+            (ours_percent, theirs_percent)
+            if self.over_seeds
+            else (ours_percent.mean(0, keepdims=True), theirs_percent.mean(0, keepdims=True))
+        )
+        return [overall, *((100 * self.ours[seed][None], 100 * self.theirs[seed][None]) for seed in self.seeds)]
+
+
+def compare(pairs: Sequence[Pair], passages: np.ndarray) -> list[Comparison]:
+    """Compare variants with their baselines.
+
+    Args:
+        pairs: Each variant and its baseline, all on the same questions.
+        passages: The passage of each question [questions].
+    """
+    marks = [pair.marks() for pair in pairs]
+    differences = iter(paired_bootstraps([row for rows in marks for row in rows], passages))
+    return [_comparison(pair, [next(differences) for _ in rows]) for pair, rows in zip(pairs, marks, strict=True)]
+
+
+def _comparison(pair: Pair, differences: Sequence[Difference]) -> Comparison:
+    overall, *per_seed = differences
+    by_seed = tuple(
+        SeedDifference(seed, difference, None if pair.graded else mcnemar(pair.ours[seed] > 0, pair.theirs[seed] > 0))
+        for seed, difference in zip(pair.seeds, per_seed, strict=True)
+    )
+    return Comparison(overall, pair.over_seeds, by_seed, _resolved(overall))
+
+
+def _resolved(difference: Difference) -> float | None:
+    from scipy.stats import norm
+
+    if difference.low is None or difference.high is None:
+        return None
+    reach = norm.ppf((1 + LEVEL) / 2)
+    return float((difference.high - difference.low) / (2 * reach) * (reach + norm.ppf(POWER)))
+
+
+def expected_resolution(questions: int, *, differing: float = 0.3) -> float | None:
+    """The smallest difference, in percentage points, that will be resolved before anything is trained.
+
+    Args:
+        questions: How many will be scored, each taken to be independent.
+        differing: Share of questions that one of two readers gets right and the other wrong. Trials of one reader with
+            two seeds differ on about so many.
+
+    Returns:
+        None without a question.
+    """
+    from scipy.stats import norm
+
+    if not questions:
+        return None
+    return float(100 * (norm.ppf((1 + LEVEL) / 2) + norm.ppf(POWER)) * np.sqrt(differing / questions))
+
+
+def corrected(p_values: Sequence[float | None]) -> list[float | None]:
+    """p values of one table, corrected for how many they are (Holm); None stays None."""
+    from statsmodels.stats.multitest import multipletests
+
+    known_p = [p for p in p_values if p is not None]
+    holm = iter(multipletests(known_p, method="holm")[1].tolist() if known_p else [])
+    return [None if p is None else next(holm) for p in p_values]

@@ -1,0 +1,147 @@
+"""The metrics of one reader on one benchmark, by split and subset."""
+
+from collections.abc import Iterator
+from typing import Protocol, cast
+
+import numpy as np
+import pyarrow as pa
+
+from coattend.config.benchmark import METRICS as METRICS
+from coattend.evaluation.alignment import Answers, align
+from coattend.evaluation.bootstrap import LEVEL, RESAMPLES, interval
+from coattend.evaluation.groups import EVERYTHING, members, passage_numbers, scored_questions, subsets, types, within
+from coattend.evaluation.no_answer import auroc
+from coattend.evaluation.records import Groups, GroupScores, Score, Summary
+
+
+class Marked(Protocol):
+    """Answers with their marks."""
+
+    @property
+    def correct(self) -> np.ndarray:
+        """1 where right, 0 where wrong."""
+
+    @property
+    def f1(self) -> np.ndarray:
+        """F1 from 0 to 1."""
+
+
+def marks(answers: Marked, metric: str) -> np.ndarray:
+    """The marks that a metric of `METRICS` is the mean of."""
+    return answers.f1 if metric == "f1" else answers.correct
+
+
+def summarise(predictions: pa.Table, questions: pa.Table, *, task: str, trials: dict[str, int]) -> Summary:
+    """Score every split but the training one, in percent.
+
+    A question that a trial left out counts as wrong and is counted under ``missing``. A split that no trial answered
+    at all is not scored but listed.
+
+    Args:
+        predictions: The reader's predictions, with the columns `coattend.evaluation.alignment.COLUMNS`.
+        questions: The benchmark's questions, with the columns `coattend.evaluation.groups.COLUMNS`.
+        task: What the reader answers: ``options``, ``word`` or ``span``. Questions of other tasks are not its own.
+        trials: The reader's finished trials: id to seed.
+
+    Returns:
+        ``splits``: split to group (``all`` and each subset) to metrics; ``question_types``: split to type to metrics;
+        ``not_scored``: reason to split to number of questions.
+
+    Raises:
+        CoattendError: If predictions and trials do not belong together.
+    """
+    labelled, unlabelled = scored_questions(questions, task)
+    answers = align(predictions, labelled["question_id"], list(trials))
+    passages, answerable = passage_numbers(labelled), labelled["answerable"].to_numpy()
+
+    def metrics(rows: np.ndarray) -> GroupScores:
+        return _metrics(answers.of(rows), passages[rows], answerable[rows], task, list(trials.values()))
+
+    splits: dict[str, Groups] = {}
+    by_type: dict[str, Groups] = {}
+    silent: dict[str, int] = {}
+    for split, rows in members(labelled["split"]).items():
+        if answers.of(rows).missing.all():
+            silent[split] = int(rows.sum())
+            continue
+        splits[split] = {name: metrics(group) for name, group in within(rows, subsets(labelled))}
+        by_type[split] = {name: metrics(group) for name, group in within(rows, types(labelled))}
+    hidden = {split: int(rows.sum()) for split, rows in members(unlabelled["split"]).items()}
+    return {
+        "unit": "percent",
+        "interval": {
+            "method": "percentile bootstrap over passages, and over seeds where there are several",
+            "level": LEVEL,
+            "resamples": RESAMPLES,
+        },
+        "splits": splits,
+        "question_types": {split: groups for split, groups in by_type.items() if groups},
+        "not_scored": {"no gold answer is known": hidden, "no prediction was made": silent},
+    }
+
+
+def by_name(metrics: Summary) -> Iterator[tuple[str, Score]]:
+    """Each metric of a summary with its name, such as ``dev.accuracy`` or ``dev.middle.accuracy``."""
+    for split, groups in metrics["splits"].items():
+        for group, values in groups.items():
+            prefix = split if group == EVERYTHING else f"{split}.{group}"
+            for name, metric in values.items():
+                if isinstance(metric, dict):
+                    yield f"{prefix}.{name}", cast("Score", metric)
+
+
+def _metrics(
+    answers: Answers, passages: np.ndarray, answerable: np.ndarray, task: str, seeds: list[int]
+) -> GroupScores:
+    counts: GroupScores = {
+        "questions": len(passages),
+        "passages": len(np.unique(passages)),
+        "missing": int(answers.missing.sum()),
+    }
+    if task != "span":
+        return {**counts, "accuracy": _metric(answers.correct, passages, seeds)}
+    means = {"exact": _metric(answers.correct, passages, seeds), "f1": _metric(answers.f1, passages, seeds)}
+    for part, rows in (("has_answer", answerable), ("no_answer", ~answerable)):
+        if rows.any() and not rows.all():
+            means[f"{part}_exact"] = _metric(answers.correct[:, rows], passages[rows], seeds)
+            means[f"{part}_f1"] = _metric(answers.f1[:, rows], passages[rows], seeds)
+    return {
+        **counts,
+        **cast("GroupScores", means),
+        "no_answer_share": 100 * float(answers.empty.mean()),
+        "answerable": int(answerable.sum()),
+        "answerability_auroc": answerability(answers, answerable),
+    }
+
+
+def _metric(values: np.ndarray, passages: np.ndarray, seeds: list[int]) -> Score:
+    """Mean, interval, standard deviation over seeds (None with one), and each seed's own mean, in percent."""
+    estimate = interval(values, passages)
+    of_seed = 100 * values.mean(axis=1)
+    return {
+        "mean": 100 * estimate.mean,
+        "low": None if estimate.low is None else 100 * estimate.low,
+        "high": None if estimate.high is None else 100 * estimate.high,
+        "spread": float(of_seed.std(ddof=1)) if len(seeds) > 1 else None,
+        "seeds": {str(seed): float(mean) for seed, mean in zip(seeds, of_seed, strict=True)},
+    }
+
+
+def answerability(answers: Answers, answerable: np.ndarray) -> float | None:
+    """Mean over seeds of the area under the ROC curve of the null scores there are, in percent.
+
+    Args:
+        answers: What trials answered.
+        answerable: Whether each question has an answer [questions], bool.
+
+    Returns:
+        None where all have an answer, or none has.
+    """
+    areas = []
+    for scores in answers.null_score:
+        has_score = ~np.isnan(scores)
+        area = auroc(scores[has_score], answerable[has_score])
+        if area is None:
+            return None
+        areas.append(area)
+    return 100 * float(np.mean(areas))

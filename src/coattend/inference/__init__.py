@@ -1,0 +1,1 @@
+"""Decode, score and explain what readers answer."""

@@ -1,0 +1,299 @@
+"""Trace a reader's forward pass over one question: its attention maps, token by token."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import torch
+from torch import Tensor, nn
+
+from coattend.batches.dataset import QuestionSet
+from coattend.batches.examples import Example
+from coattend.batches.tokens import Tokens
+from coattend.batches.word_tokens import WordTokens
+from coattend.config import TokenizerParameters
+from coattend.inference.decoding import span_probabilities
+from coattend.readers.batch import Batch
+from coattend.readers.legend import MapSpec, legend_of
+from coattend.readers.reader import Reader, ReaderOutput
+from coattend.schemas import ATTENTION
+from coattend.text.cloze import question_domains
+from coattend.text.tokenizer import load_tokenizer
+from coattend.trials.build import build_collator
+from coattend.trials.experiment import Experiment
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+SPAN_MAPS = {name: MapSpec(("passage",)) for name in ("start", "end")}
+"""Legend of the start and end probabilities of spans, which are shown as maps."""
+
+
+class Token(NamedTuple):
+    """A token of a sequence.
+
+    Attributes:
+        domain: The text that it comes from: ``passage``, ``question`` or ``option``.
+        text: Its characters, or the name of a special token.
+        start: Its first character in that text; None for a special token.
+        end: The character after its last.
+    """
+
+    domain: str
+    text: str
+    start: int | None = None
+    end: int | None = None
+
+
+@dataclass(frozen=True)
+class TracedSequence:
+    """A sequence that a reader has read, with its attention maps.
+
+    Attributes:
+        passage: Tokens of the passage domain [P].
+        question: Tokens of the question domain [Q].
+        maps: Map name to its values by turn, head or layer, [levels, P] or [levels, Q] as its `MapSpec` says.
+    """
+
+    passage: list[Token]
+    question: list[Token]
+    maps: dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class ForwardTrace:
+    """A reader's forward pass over one question.
+
+    Attributes:
+        output: The reader's output.
+        batch: Its input.
+        legend: Map name to how the map is read.
+        sequences: One for each option, or for each window of the passage.
+    """
+
+    output: ReaderOutput
+    batch: Batch
+    legend: Mapping[str, MapSpec]
+    sequences: list[TracedSequence]
+
+
+def trace_forward(reader: Reader, experiment: Experiment, questions: QuestionSet, example: Example) -> ForwardTrace:
+    """Run a reader on one question and record its attention maps.
+
+    It runs in full precision, so that a near tie may be decided otherwise than in bf16.
+
+    Args:
+        reader: The reader, on the device to use.
+        experiment: Its experiment.
+        questions: The question set that holds the question.
+        example: The question.
+    """
+    batch = Batch(**build_collator(experiment, reader, questions)([example])).to(next(reader.parameters()).device)
+    reader.eval()
+    reader.keep_maps()
+    with torch.inference_mode():
+        output = reader(batch)
+    reader.keep_maps(False)
+    # Maps of the interaction; the mass of tokens, if a cloze head needs it; and the probabilities of spans.
+    tensors, legend = dict(output.attended.maps), dict(legend_of(reader.interaction))
+    if "token_mass" in legend and output.attended.token_mass is not None:
+        tensors["token_mass"] = output.attended.token_mass
+    if output.start is not None:
+        tensors |= dict(
+            zip(SPAN_MAPS, span_probabilities(output, softmaxed=experiment.scores_are_softmaxed), strict=True)
+        )
+        legend |= SPAN_MAPS
+    legend = {name: legend[name] for name in tensors if name in legend}
+    # Cut the padding off each sequence's maps.
+    sequences = []
+    for row, (passage, question) in enumerate(_sequence_tokens(experiment, questions, example)):
+        masks = _stream_masks(batch, row)
+        maps = {}
+        for name, spec in legend.items():
+            length = len(passage) if spec.seen == "passage" else len(question)
+            maps[name] = _attention_per_token(tensors[name][row], spec, masks)[:, :length]
+        sequences.append(TracedSequence(passage, question, maps))
+    return ForwardTrace(output, batch, legend, sequences)
+
+
+def self_attention(reader: Reader, batch: Batch) -> np.ndarray | None:
+    """Compute the attention of the question domain to the passage in the encoder's last layer, averaged over heads.
+
+    The encoder runs once more, with an attention implementation that returns its weights and rounds differently.
+
+    Args:
+        reader: The reader, on the device to use.
+        batch: S sequences.
+
+    Returns:
+        Attention to each token of the passage domain [S, P]; None if the encoder has no such layers.
+    """
+    model = getattr(reader.encoder, "model", None)
+    if model is None or not hasattr(model, "set_attn_implementation"):
+        return None
+    with _last_layer_attention(model) as weights, torch.inference_mode():
+        reader.encoder(batch)
+    if not weights:
+        return None
+    last_layer = weights[-1].float().mean(1)  # [S, N, N]: from, to
+    is_question = torch.zeros_like(batch.attention_mask).scatter(1, batch.question_index, batch.question_mask)
+    attention = (last_layer * is_question.unsqueeze(2)).sum(1) / is_question.sum(1, keepdim=True).clamp_min(1)
+    passage_length = batch.passage_mask.shape[1]
+    return attention[:, :passage_length].masked_fill(~batch.passage_mask, 0.0).cpu().numpy()
+
+
+@contextmanager
+def _last_layer_attention(model: nn.Module) -> Iterator[list[Tensor]]:
+    """Make an encoder return its attention weights, and collect those of its last layer."""
+    weights: list[Tensor] = []
+
+    def collect(_: nn.Module, __: Any, output: Any) -> None:
+        if getattr(output, "attentions", None):
+            weights.append(output.attentions[-1])
+
+    implementation, output_attentions = model.config._attn_implementation, model.config.output_attentions
+    hook = model.register_forward_hook(collect)
+    # Fused kernels never form the weights.
+    model.set_attn_implementation("eager")
+    model.config.output_attentions = True
+    try:
+        yield weights
+    finally:
+        hook.remove()
+        model.config.output_attentions = output_attentions
+        model.set_attn_implementation(implementation)
+
+
+def _stream_masks(batch: Batch, row: int) -> dict[str, Tensor]:
+    """Return the tokens of its domain that each stream of a sequence consists of."""
+    domain = batch.question_mask[row]
+    option = batch.option_mask[row] & domain
+    question = domain & ~option
+    # A domain without an option, or without a question, is one stream.
+    separate = bool(option.any()) and bool(question.any())
+    return {
+        "passage": batch.passage_mask[row],
+        "question": domain,
+        "asked": question if separate else domain,
+        "option": option if separate else domain,
+    }
+
+
+def _attention_per_token(values: Tensor, spec: MapSpec, masks: Mapping[str, Tensor]) -> np.ndarray:
+    """Return the attention that each token receives, averaged over the tokens that attend: [levels, tokens]."""
+    values = values.float() if spec.level is not None else values.float().unsqueeze(0)
+    if spec.by is not None:
+        # Bring the attended tokens last, and turn products into weights.
+        if spec.axes[-1] != spec.seen:
+            values = values.transpose(-1, -2)
+        if spec.kind == "product":
+            values = values.masked_fill(~masks[spec.seen], -torch.inf).softmax(-1)
+        values = values[:, masks[spec.by]].mean(1)
+    return values.masked_fill(~masks[spec.seen], 0.0).cpu().numpy()
+
+
+def _sequence_tokens(
+    experiment: Experiment, questions: QuestionSet, example: Example
+) -> list[tuple[list[Token], list[Token]]]:
+    """Return the tokens of the passage domain and of the question domain of every sequence."""
+    tokens, layout = questions.tokens, experiment.layout
+    prefix, middle, suffix = (
+        _special_token_names(experiment, tokens, ids) for ids in (layout.prefix, layout.middle, layout.suffix)
+    )
+    passage = _text_tokens(tokens, example.passage, "passage", questions.texts[example.question_id])
+    texts = question_texts(experiment, questions.rows[example.question_id])
+    sequences = []
+    for index, (rows, (first, count)) in enumerate(zip(example.sequences, example.windows, strict=True)):
+        # Windows share the texts of the question; options have their own.
+        domain_texts = texts[index if len(texts) > 1 else 0]
+        question = [
+            token
+            for row, domain, text in zip(rows, ("question", "option"), domain_texts, strict=False)
+            for token in _text_tokens(tokens, row, domain, text)
+        ]
+        last_domain = "option" if len(rows) > 1 else "question"
+        sequences.append(
+            (
+                [
+                    *(Token("passage", name) for name in prefix),
+                    *passage[first : first + count],
+                    *(Token("passage", name) for name in middle),
+                ],
+                [*question, *(Token(last_domain, name) for name in suffix)],
+            )
+        )
+    return sequences
+
+
+def question_texts(experiment: Experiment, question: Mapping[str, Any]) -> list[list[str]]:
+    """Return the texts in the question domain of each of a question's sequences; one entry if these are windows.
+
+    Args:
+        experiment: The reader's experiment.
+        question: Row of the questions table.
+    """
+    return question_domains(
+        question["task"],
+        question["question"],
+        question["options"],
+        fill_blanks=experiment.source.fill_blanks,
+        words_as_options=experiment.source.words_as_options,
+    )
+
+
+def _text_tokens(tokens: Tokens, row: int, domain: str, text: str) -> list[Token]:
+    row_slice = tokens.slice(row)
+    offsets = zip(tokens.starts[row_slice].tolist(), tokens.ends[row_slice].tolist(), strict=True)
+    return [Token(domain, text[start:end], start, end) for start, end in offsets]
+
+
+def _special_token_names(experiment: Experiment, tokens: Tokens, ids: tuple[int, ...]) -> list[str]:
+    # Readers of words have sentinels instead of the tokenizer's special tokens.
+    if isinstance(tokens, WordTokens):
+        return ["[none]"] * len(ids)
+    tokenizer = _tokenizer(experiment.encoder.source)
+    return [tokenizer.id_to_token(token_id) for token_id in ids]
+
+
+@cache
+def _tokenizer(source: str) -> "Tokenizer":
+    return load_tokenizer(TokenizerParameters(source=source)).tokenizer
+
+
+def attention_rows(
+    question_id: str, trial_id: str, sequences: Sequence[TracedSequence], legend: Mapping[str, MapSpec]
+) -> pa.Table:
+    """Build the rows of the attention table for one question, a block for each sequence and map.
+
+    Args:
+        question_id: Id of the question.
+        trial_id: Id of the trial whose reader was traced.
+        sequences: The traced sequences.
+        legend: Map name to how the map is read.
+    """
+    blocks = [ATTENTION.empty_table()]
+    for index, sequence in enumerate(sequences):
+        for name, values in sequence.maps.items():
+            tokens = sequence.passage if legend[name].seen == "passage" else sequence.question
+            constants = {"question_id": question_id, "trial_id": trial_id, "sequence": index, "map": name}
+            blocks.append(_map_rows(constants, tokens, values))
+    return pa.concat_tables(blocks)
+
+
+def _map_rows(constants: Mapping[str, str | int], tokens: Sequence[Token], values: np.ndarray) -> pa.Table:
+    """Build the rows of one map [levels, tokens], one for each token."""
+    count = len(tokens)
+    domains, texts, starts, ends = zip(*tokens, strict=True)
+    columns = {name: [constant] * count for name, constant in constants.items()} | {
+        "domain": list(domains),
+        "token": np.arange(count, dtype=np.int32),
+        "text": list(texts),
+        "start": list(starts),
+        "end": list(ends),
+        "values": list(values.T.astype(np.float32)),
+    }
+    return pa.table({field.name: pa.array(columns[field.name], field.type) for field in ATTENTION}, schema=ATTENTION)

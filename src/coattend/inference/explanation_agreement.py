@@ -1,0 +1,55 @@
+"""Rank correlation of attention with occlusion."""
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import spearmanr
+
+MIN_WORDS = 3
+"""Fewer words than this have no rank correlation."""
+
+
+def word_values(values: ArrayLike, words: ArrayLike, *, count: int, reduction: Literal["sum", "mean"]) -> np.ndarray:
+    """Aggregate values of tokens to values of words.
+
+    Args:
+        values: Value of each token [tokens].
+        words: Index of each token's word [tokens]; -1 for none.
+        count: Number of words.
+        reduction: ``sum`` for shares, ``mean`` for scores.
+
+    Returns:
+        [count]; NaN for words without a token.
+    """
+    values, words = np.asarray(values, np.float64), np.asarray(words)
+    in_word = words >= 0
+    token_counts = np.bincount(words[in_word], minlength=count)
+    sums = np.bincount(words[in_word], weights=values[in_word], minlength=count)
+    with np.errstate(invalid="ignore"):
+        return np.where(token_counts > 0, sums / (token_counts if reduction == "mean" else 1), np.nan)
+
+
+def rank_correlation(attention: ArrayLike, drops: ArrayLike) -> float | None:
+    """Compute Spearman's rank correlation of attention and occlusion over words.
+
+    Args:
+        attention: Attention to each word; NaN if unknown.
+        drops: Drop in the answer's probability without each word; NaN if unknown.
+
+    Returns:
+        From -1 to 1; None if fewer than three words have both numbers, or either is constant.
+    """
+    pairs = np.column_stack([np.asarray(attention, np.float64), np.asarray(drops, np.float64)])
+    pairs = pairs[np.isfinite(pairs).all(1)]
+    if len(pairs) < MIN_WORDS or (pairs == pairs[0]).all(0).any():
+        return None
+    return float(spearmanr(pairs[:, 0], pairs[:, 1]).statistic)
+
+
+def mean_correlation(correlations: Sequence[float | None]) -> tuple[float | None, int]:
+    """Average the correlations that are defined, and count them."""
+    defined = [correlation for correlation in correlations if correlation is not None]
+    return (math.fsum(defined) / len(defined) if defined else None), len(defined)

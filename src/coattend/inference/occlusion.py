@@ -1,0 +1,148 @@
+"""Leave-one-out occlusion: the drop in an answer's probability when one word of the passage is masked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from coattend.batches.collator import Collator
+from coattend.batches.dataset import QuestionSet
+from coattend.batches.examples import Example
+from coattend.batches.word_tokens import WordTokens
+from coattend.config import TokenizerParameters
+from coattend.inference.decoding import Decision
+from coattend.readers.batch import Batch
+from coattend.readers.encoders.word_embeddings import UNKNOWN
+from coattend.readers.reader import Reader, ReaderOutput
+from coattend.text.cloze import distinct_words
+from coattend.text.tagset import ERR
+from coattend.text.tokenizer import load_tokenizer, mask_id
+from coattend.trials.build import build_collator
+from coattend.trials.experiment import Experiment
+
+
+@dataclass(frozen=True)
+class Occlusion:
+    """Effect of masking each word of a passage.
+
+    Attributes:
+        words: Index of the word of each token in the passage domain of the decision's sequence [P]; -1 for special
+            tokens.
+        drops: Drop in the answer's probability without each word [words]; NaN for words that are not read.
+    """
+
+    words: np.ndarray
+    drops: np.ndarray
+
+    def token_drops(self) -> np.ndarray:
+        """Return the drop of each token's word [P]; 0 for special tokens."""
+        return np.where(self.words >= 0, self.drops[self.words], 0.0)
+
+
+def occlude(
+    reader: Reader, experiment: Experiment, questions: QuestionSet, example: Example, decision: Decision
+) -> Occlusion:
+    """Mask one word of the passage after the other.
+
+    Words are separated by spaces. Their tokens become the tokenizer's mask, or an unknown word, and their tags ERR.
+    Only the input is masked: the positions stay, and may still be chosen.
+
+    Args:
+        reader: The reader, on the device to use.
+        experiment: Its experiment.
+        questions: The question set that holds the question.
+        example: The question.
+        decision: The reader's decision for it.
+    """
+    # Windows do not see each other, so only that of the decision is read again.
+    if decision.span is not None:
+        window = slice(decision.sequence, decision.sequence + 1)
+        example = replace(
+            example,
+            sequences=example.sequences[window],
+            lengths=example.lengths[window],
+            windows=example.windows[window],
+        )
+        decision = replace(decision, sequence=0)
+    collator = build_collator(experiment, reader, questions)
+    passage_words, word_count = _word_of_token(questions, example, decision.sequence)
+    special_before, special_after = collator.passage_start, len(experiment.layout.middle)
+    words = np.concatenate([np.full(special_before, -1), passage_words, np.full(special_after, -1)])
+    # Copies of the question share batches under the budget of tokens.
+    tokens_per_copy = collator.sequence_length(example) * len(example.sequences)
+    copies_per_batch = max(1, experiment.training.tokens_per_batch // tokens_per_copy)
+    softmaxed = experiment.scores_are_softmaxed
+    occluder = Occluder.of(experiment, questions, collator)
+    original = _forward(reader, occluder.copies(example, [None], words))
+    original_probability = decision.probability(original, softmaxed=softmaxed)[0]
+    drops = np.full(word_count, np.nan)
+    read_words = np.unique(words[words >= 0]).tolist()
+    for first in range(0, len(read_words), copies_per_batch):
+        masked_words = read_words[first : first + copies_per_batch]
+        output = _forward(reader, occluder.copies(example, masked_words, words))
+        probabilities = decision.probability(output, softmaxed=softmaxed)
+        drops[masked_words] = (original_probability - probabilities).cpu().numpy()
+    return Occlusion(words, drops)
+
+
+def _word_of_token(questions: QuestionSet, example: Example, sequence: int) -> tuple[np.ndarray, int]:
+    """Return the index of the word of each passage token of a sequence, and the number of words in the passage."""
+    distinct = distinct_words(questions.texts[example.question_id])
+    # Number occurrences instead of distinct words.
+    occurrences = distinct._replace(word=np.arange(len(distinct.starts)))
+    tokens = questions.tokens
+    offset, count = example.windows[sequence]
+    start = tokens.slice(example.passage).start + offset
+    window = slice(start, start + count)
+    return occurrences.of_tokens(tokens.starts[window], tokens.ends[window]), len(distinct.starts)
+
+
+def _forward(reader: Reader, batch: Batch) -> ReaderOutput:
+    with torch.inference_mode():
+        return reader(batch.to(next(reader.parameters()).device))
+
+
+@dataclass(frozen=True)
+class Occluder:
+    """Masks words in copies of a question.
+
+    Attributes:
+        collator: Makes the batches.
+        mask: Id that replaces a masked token.
+        subword_mask: Id that replaces a masked subword beside words.
+    """
+
+    collator: Collator
+    mask: int
+    subword_mask: int
+
+    @classmethod
+    def of(cls, experiment: Experiment, questions: QuestionSet, collator: Collator) -> "Occluder":
+        """Create an occluder for an experiment's tokens."""
+        subword_mask = mask_id(load_tokenizer(TokenizerParameters(source=experiment.encoder.source)))
+        mask = UNKNOWN if isinstance(questions.tokens, WordTokens) else subword_mask
+        return cls(collator, mask, subword_mask)
+
+    def copies(self, example: Example, masked_words: Sequence[int | None], words: np.ndarray) -> Batch:
+        """Batch copies of a question, each with one word masked.
+
+        Args:
+            example: The question.
+            masked_words: The word to mask in each copy; None leaves it unchanged.
+            words: Index of the word of each token in the passage domain [P].
+        """
+        batch = Batch(**self.collator([example] * len(masked_words)))
+        rows_per_copy = len(example.sequences)
+        for copy, word in enumerate(masked_words):
+            if word is None:
+                continue
+            rows = slice(copy * rows_per_copy, (copy + 1) * rows_per_copy)
+            positions = torch.from_numpy(np.flatnonzero(words == word))
+            batch.input_ids[rows, positions] = self.mask
+            batch.tag_ids[rows, positions] = ERR
+            # Contextual vectors are computed from subwords that are read beside the words.
+            if batch.passage_pieces is not None:
+                is_masked = torch.isin(batch.passage_piece_words[rows], positions)
+                batch.passage_pieces[rows][is_masked] = self.subword_mask
+        return batch

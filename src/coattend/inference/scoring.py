@@ -1,0 +1,155 @@
+"""Score answers against the gold answers of their questions."""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from coattend.batches.dataset import QuestionSet
+from coattend.evaluation import squad
+from coattend.evaluation.calibration import MASSES, log_probabilities
+from coattend.evaluation.no_answer import best_threshold
+from coattend.inference.decoding import Answer
+from coattend.schemas import PREDICTIONS
+
+
+def score_answers(
+    answers: Iterable[Answer], questions: QuestionSet, *, trial_id: str, seed: int, threshold: float | None
+) -> pa.Table:
+    """Compare answers with the gold answers.
+
+    Args:
+        answers: The answers of a reader.
+        questions: The questions; those without an answer have no row.
+        trial_id: The trial that answered.
+        seed: Its seed.
+        threshold: "No answer" is predicted if the null score exceeds the span's score by more than this; None: never.
+
+    Returns:
+        A predictions table in the order of the questions. ``start`` and ``end`` are those of the best span, also where
+        "no answer" is predicted. ``null_score`` is compared with the threshold: the score of "no answer" less that of
+        the best span.
+    """
+    version = "v1.1" if all(questions.questions.column("answerable").to_pylist()) else "v2.0"
+    threshold = math.inf if threshold is None else threshold
+    answer_by_id = {answer.example.question_id: answer for answer in answers}
+    rows = []
+    for question in questions.questions.to_pylist():
+        question_id = question["question_id"]
+        answer = answer_by_id.get(question_id)
+        if answer is None:
+            continue
+        if answer.word is not None:
+            row = _score_word(question, answer)
+        elif question["task"] != "span":
+            row = _score_option(question, answer)
+        else:
+            row = _score_span(question, answer, questions.texts[question_id], threshold, version)
+        rows.append({"question_id": question_id, "trial_id": trial_id, "seed": seed} | row)
+    return pa.Table.from_pylist(rows, schema=PREDICTIONS)
+
+
+def held_out_score(answers: Iterable[Answer], questions: QuestionSet) -> float:
+    """Compute the score that chooses checkpoints: accuracy for options, mean F1 for spans; no answer is wrong.
+
+    For spans, "no answer" is predicted if its score is higher, and never if every question has an answer.
+    """
+    all_answerable = all(questions.questions.column("answerable").to_pylist())
+    table = score_answers(answers, questions, trial_id="", seed=0, threshold=None if all_answerable else 0.0)
+    return float(pa.compute.sum(table.column("f1")).as_py() or 0.0) / questions.questions.num_rows
+
+
+def held_out_loss(answers: Iterable[Answer], questions: QuestionSet, head: str) -> float | None:
+    """Compute the mean of -log p of the right option or candidate, normalised over these alone.
+
+    As in training, questions without an answer, or whose right candidate was cut off with the passage, do not count.
+
+    Args:
+        answers: The answers of a reader.
+        questions: The questions.
+        head: The head that gave the scores.
+
+    Returns:
+        None if answers have no such scores: for spans, and for words chosen from the whole passage.
+    """
+    columns = (questions.questions.column(name).to_pylist() for name in ("question_id", "label"))
+    labels = dict(zip(*columns, strict=True))
+    scored = [(answer.scores, labels[answer.example.question_id]) for answer in answers if answer.scores is not None]
+    # Heads that sum masses give a candidate that was not read no mass at all.
+    reachable = [(scores, label) for scores, label in scored if head not in MASSES or scores[label] > 0]
+    losses = [-log_probabilities(scores, head)[label] for scores, label in reachable]
+    return float(np.mean(losses)) if losses else None
+
+
+def null_threshold(answers: Sequence[Answer], questions: QuestionSet, train: QuestionSet) -> float | None:
+    """Choose the threshold of "no answer" with the best F1 on held-out questions.
+
+    Args:
+        answers: Answers to the held-out questions.
+        questions: The held-out questions.
+        train: The training questions.
+
+    Returns:
+        None if every training question has an answer, so that one is always given. Zero, where the two scores are
+        equal, if only the held-out questions all have answers.
+    """
+    if all(train.questions.column("answerable").to_pylist()):
+        return None
+    golds = {row["question_id"]: _gold_texts(row) for row in questions.questions.to_pylist()}
+    if all(golds.values()):
+        return 0.0
+    margins = np.array([answer.null_margin for answer in answers])
+    span_f1, null_f1 = [], []
+    for answer in answers:
+        question_id = answer.example.question_id
+        text = questions.texts[question_id][answer.start : answer.end]
+        span_f1.append(squad.best(text, golds[question_id], version="v2.0")[1])
+        null_f1.append(0.0 if golds[question_id] else 1.0)
+    return best_threshold(margins, span_f1, null_f1)
+
+
+def _score_option(question: dict[str, Any], answer: Answer) -> dict[str, Any]:
+    correct = answer.choice == question["label"]
+    if question["task"] == "word":
+        correct = correct and not _is_tied(question, answer)
+    return {
+        "prediction": question["options"][answer.choice],
+        "label": answer.choice,
+        "scores": answer.scores,
+        "correct": correct,
+        "f1": float(correct),
+    }
+
+
+def _score_word(question: dict[str, Any], answer: Answer) -> dict[str, Any]:
+    correct = answer.word == question["options"][question["label"]] and not answer.tied
+    return {"prediction": answer.word, "correct": correct, "f1": float(correct)}
+
+
+def _is_tied(question: dict[str, Any], answer: Answer) -> bool:
+    """Return True if another word scores as high as the right one: cloze accuracy counts a tie as wrong."""
+    right_word, right_score = question["options"][question["label"]], answer.scores[question["label"]]
+    pairs = zip(question["options"], answer.scores, strict=True)
+    return any(score >= right_score for word, score in pairs if word != right_word)
+
+
+def _score_span(
+    question: dict[str, Any], answer: Answer, passage: str, threshold: float, version: squad.Version
+) -> dict[str, Any]:
+    text = passage[answer.start : answer.end] if answer.null_margin <= threshold else ""
+    exact, f1 = squad.best(text, _gold_texts(question), version=version)
+    return {
+        "prediction": text,
+        "scores": answer.probabilities,
+        "start": answer.start,
+        "end": answer.end,
+        "null_score": answer.null_margin,
+        "correct": exact == 1,
+        "f1": f1,
+    }
+
+
+def _gold_texts(question: dict[str, Any]) -> list[str]:
+    return [answer["text"] for answer in question["answers"] or ()]

@@ -1,0 +1,93 @@
+"""Select the questions to explain: by id, or a sample of a split, first those where two readers differ."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from coattend.batches.dataset import QuestionSet
+from coattend.batches.examples import Example
+from coattend.config import AttentionParameters
+from coattend.errors import CoattendError, did_you_mean
+from coattend.text.hashing import text_id
+
+ID_SEPARATOR = "+"
+
+
+def select_by_id(ids: str, question_sets: Sequence[QuestionSet]) -> list[str]:
+    """Split a list of question ids, drop duplicates and check each.
+
+    Args:
+        ids: Ids with ``+`` between them.
+        question_sets: The questions of each reader.
+
+    Raises:
+        CoattendError: If one is not among them, or a reader cannot be given it.
+    """
+    # An id may contain a plus.
+    question_ids = [ids] if ids in question_sets[0].rows else [part for part in ids.split(ID_SEPARATOR) if part]
+    for question_id in question_ids:
+        for questions in question_sets:
+            _check(question_id, questions)
+    if not question_ids:
+        raise CoattendError("names no question", where="attention.ids", cure="Give ids with + between them")
+    return list(dict.fromkeys(question_ids))
+
+
+def _check(question_id: str, questions: QuestionSet) -> None:
+    if question_id not in questions.rows:
+        valid_ids = list(questions.rows)
+        suggestion = did_you_mean(question_id, valid_ids)
+        cure = (
+            suggestion if suggestion.startswith("Did") else f"Its ids are like {valid_ids[0]!r} and {valid_ids[-1]!r}"
+        )
+        problem = f"there is no question {question_id!r} of this task in any split but train"
+        raise CoattendError(problem, where="attention.ids", cure=cure)
+    reason = next((entry.reason for entry in questions.unreadable if entry.question_id == question_id), None)
+    if reason is not None:
+        raise CoattendError(f"cannot be read: {reason}", where=f"question {question_id!r}", cure="Choose another one")
+
+
+def select_from_split(
+    parameters: AttentionParameters, question_sets: Sequence[QuestionSet], predictions: Sequence[pa.Table]
+) -> list[str]:
+    """Sample questions of a split by a hash of their ids.
+
+    Args:
+        parameters: The split and the number of questions.
+        question_sets: The questions of each reader.
+        predictions: Predictions of two readers, whose differences come first; empty for one reader.
+
+    Raises:
+        CoattendError: If the split has no questions.
+    """
+    rows = question_sets[0].rows
+    splits = sorted({row["split"] for row in rows.values()})
+    if parameters.split not in splits:
+        cure = f"{did_you_mean(parameters.split, splits)} What was trained on is not asked again"
+        raise CoattendError(f"there is no split {parameters.split!r}", where="attention.split", cure=cure)
+    # Every reader must be able to read them.
+    readable = set.intersection(*({example.question_id for example in each.examples} for each in question_sets))
+    question_ids = [question_id for question_id in readable if rows[question_id]["split"] == parameters.split]
+    if not question_ids:
+        cure = "Raise training.max_length of the readers, or choose another split"
+        raise CoattendError("both readers can be given none of its questions", where=parameters.split, cure=cure)
+    differing = _differing(predictions)
+    ordered = sorted(question_ids, key=lambda question_id: (question_id not in differing, text_id(question_id)))
+    return ordered[: parameters.questions]
+
+
+def _differing(predictions: Sequence[pa.Table]) -> set[str]:
+    """Return the questions to which two readers gave different answers."""
+    if len(predictions) < 2:
+        return set()
+    left, right = (
+        dict(zip(*table.select(["question_id", "prediction"]).to_pydict().values(), strict=True))
+        for table in predictions
+    )
+    return {question_id for question_id, prediction in left.items() if right.get(question_id) != prediction}
+
+
+def examples_of(question_ids: Sequence[str], questions: QuestionSet) -> list[Example]:
+    """Return the examples of questions, in the order of the ids."""
+    by_id = {example.question_id: example for example in questions.examples}
+    return [by_id[question_id] for question_id in question_ids]

@@ -1,0 +1,111 @@
+"""Explain answers of two of a study's variants."""
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
+
+from coattend.config import AttentionParameters, BenchmarkParameters, ReaderParameters
+from coattend.evaluation.groups import TRAINING_SPLIT
+from coattend.evaluation.records import AttentionReadings
+from coattend.evaluation.runs import side_by_side
+from coattend.inference.attention_report import explain_trials
+from coattend.inference.select_questions import ID_SEPARATOR
+from coattend.io.table_store import StoredTables
+from coattend.schemas import ATTENTION
+
+logger = logging.getLogger(__name__)
+
+
+def explain_variants(
+    findings: Mapping[str, Any],
+    benchmark: BenchmarkParameters,
+    variants: Mapping[str, Any],
+    parameters: AttentionParameters,
+    store: Path,
+    tables: StoredTables,
+) -> tuple[pa.Table, AttentionReadings]:
+    """Explain answers of the baseline and of the last variant of a study on one benchmark.
+
+    Args:
+        findings: The study's findings.
+        benchmark: The benchmark.
+        variants: The study's variants as readers' entries.
+        parameters: The selection of questions. Without ids they are the study's examples of the benchmark; if it has
+            none, a sample of the split, or of the first split if there is none of that name. Words are masked in turn
+            unless ``occlusion`` is false.
+        store: The folder of all trials.
+        tables: The tables of all benchmarks.
+
+    Returns:
+        As `coattend.inference.attention_report.explain_trials`, with readers named as variants; empty without a trial
+        or a question.
+    """
+    questions = tables.open("questions", benchmark.name)
+    trials, splits = side_by_side(findings, benchmark.name), _evaluation_splits(questions)
+    if not trials or not splits:
+        return ATTENTION.empty_table(), {
+            "benchmark": benchmark.name,
+            "title": benchmark.title,
+            "readers": [],
+            "questions": [],
+        }
+    left, right = (*(trial["trial_id"] for trial in trials.values()), None)[:2]
+    taggings = {ReaderParameters.model_validate(variants[name]).tagging for name in trials}
+    selection = parameters.model_copy(
+        update={
+            "left": left,
+            "right": right,
+            "ids": ids_of(findings, benchmark.name, parameters, questions),
+            "split": parameters.split if parameters.split in splits else splits[0],
+            # Variants that read different tags restore their own.
+            "tagging": taggings.pop() if len(taggings) == 1 else None,
+            "occlusion": parameters.occlusion is not False,
+        }
+    )
+    maps, readings = explain_trials(selection, {benchmark.name: benchmark.model_dump()}, store, tables)
+    for reader, name in zip(readings["readers"], trials, strict=True):
+        reader["reader"] = f"{findings['variants'][name]['title']} ({reader['reader']})"
+    return maps, readings
+
+
+def ids_of(
+    findings: Mapping[str, Any], benchmark: str, parameters: AttentionParameters, questions: pads.Dataset
+) -> str | None:
+    """Return the ids of the questions to explain: the configured ones, or else the study's examples.
+
+    Args:
+        findings: The study's findings.
+        benchmark: Name of the benchmark.
+        parameters: The selection; with several benchmarks, each takes its own ids from it.
+        questions: The benchmark's questions.
+
+    Returns:
+        Ids with ``+`` between them; None if the benchmark has none of them.
+    """
+    table = questions.to_table(
+        columns=["question_id", "question"], filter=pads.field("split").cast(pa.string()) != TRAINING_SPLIT
+    )
+    question_ids, texts = table["question_id"].to_pylist(), table["question"].to_pylist()
+    # An example is given by its id or its text; of equal texts the first question counts, as in the study's answers.
+    id_by_key = dict(zip(reversed(texts), reversed(question_ids), strict=True))
+    id_by_key |= {question_id: question_id for question_id in question_ids}
+    if parameters.ids is None:
+        keys = [example["question"] for example in findings["examples"] if example["benchmark"] == benchmark]
+    elif parameters.ids in id_by_key or len(findings["benchmarks"]) == 1:
+        return parameters.ids
+    else:
+        keys = [part for part in parameters.ids.split(ID_SEPARATOR) if part]
+    missing = [key for key in keys if key not in id_by_key]
+    if missing:
+        logger.warning("%s has none of these questions to look at: %s", benchmark, ", ".join(missing))
+    return ID_SEPARATOR.join(id_by_key[key] for key in keys if key in id_by_key) or None
+
+
+def _evaluation_splits(questions: pads.Dataset) -> list[str]:
+    splits = pc.unique(questions.to_table(columns=["split"])["split"].cast(pa.string()))
+    return sorted(set(splits.to_pylist()) - {TRAINING_SPLIT})

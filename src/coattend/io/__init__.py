@@ -1,0 +1,1 @@
+"""Kedro datasets that kedro-datasets lacks: atomic, checksummed, in shards that remember what made them."""

@@ -1,0 +1,216 @@
+"""Files that are written whole or not at all, each beside the checksum of its content."""
+
+import fcntl
+import hashlib
+import logging
+import os
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from glob import escape
+from pathlib import Path
+from typing import BinaryIO
+
+from kedro.io import DatasetError
+
+from coattend.errors import CoattendError
+from coattend.text.hashing import file_digest
+
+logger = logging.getLogger(__name__)
+
+
+class DataError(CoattendError, DatasetError):
+    """A catalog entry that cannot be read or written; Kedro shows it as one message."""
+
+
+def local_path(filepath: str) -> Path:
+    """Return the path of a catalog entry.
+
+    Raises:
+        DataError: If it is an address of a remote store.
+    """
+    if "://" in filepath:
+        raise DataError("is not a path on this machine", where=filepath, cure="Mount the store, and name its folder")
+    return Path(filepath)
+
+
+@contextmanager
+def disk_errors(path: Path, *refusals: type[Exception]) -> Iterator[None]:
+    """Turn errors of the disk into a message with a cure.
+
+    Args:
+        path: The file or folder that is written.
+        refusals: Exceptions that libraries raise in place of OSError.
+
+    Raises:
+        DataError: If the disk is full or refuses the write.
+    """
+    caught: tuple[type[Exception], ...] = (OSError, *refusals)
+    try:
+        yield
+    except caught as error:
+        number = getattr(error, "errno", None)
+        reason = os.strerror(number) if number else str(error).partition("\n")[0]
+        raise DataError(
+            f"cannot be written ({reason})",
+            where=str(path),
+            cure="Check the free space and the permissions of its folder, then run the same command again",
+        ) from error
+
+
+@contextmanager
+def atomic_write(path: Path) -> Iterator[Path]:
+    """Write a file whole or not at all: yield a temporary path beside it, then rename that over the file.
+
+    Args:
+        path: The file to write. Its folder is created.
+
+    Yields:
+        The path to write to. It is removed if the block raises.
+
+    Raises:
+        DataError: If the disk is full or refuses the write.
+    """
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
+    try:
+        with disk_errors(path), ExitStack() as open_files:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _remove_abandoned_parts(path)
+            # The lock tells other processes that this part is still being written.
+            _lock(open_files.enter_context(temporary.open("xb")))
+            yield temporary
+            # The content reaches the disk before the name does, so that a power cut leaves no empty file.
+            with temporary.open("rb") as part:
+                os.fsync(part.fileno())
+            temporary.replace(path)
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def exclusive_lock(folder: Path, activity: str) -> Iterator[None]:
+    """Hold a lock on a folder, which is created; other processes wait for it.
+
+    Args:
+        folder: The folder.
+        activity: What the lock is held for, as the processes that wait log it.
+
+    Raises:
+        DataError: If the disk refuses.
+    """
+    with disk_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        file = (folder / ".lock").open("a")
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            logger.warning("%s by another process; waiting for it", activity)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def reserve_space(file: Path) -> None:
+    """Reserve disk space for a sparse file: a process that writes mapped memory to a full disk is killed.
+
+    Args:
+        file: A file that `numpy.lib.format.open_memmap` created, which takes no space until it is written.
+
+    Raises:
+        OSError: If the disk has not enough space.
+    """
+    with file.open("rb+") as sparse:
+        os.posix_fallocate(sparse.fileno(), 0, file.stat().st_size)
+
+
+def _remove_abandoned_parts(path: Path) -> None:
+    """Remove parts of a file that killed processes left behind.
+
+    A process that still writes holds a lock, except in the moment in which its part is created, and empty.
+    """
+    for part in path.parent.glob(f".{escape(path.name)}.*.part"):
+        with suppress(FileNotFoundError), part.open("rb") as file:
+            if part.stat().st_size and _lock(file):
+                part.unlink()
+
+
+def _lock(file: BinaryIO) -> bool:
+    """Lock a file; return False if another process holds the lock or the file system has no locks."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+MTIME_RESOLUTION_S = 2.0
+"""Seconds within which a file system may give two files of one name and size the same modification time."""
+
+
+@contextmanager
+def write_with_checksum(path: Path) -> Iterator[Path]:
+    """Write a file as `atomic_write` does, and its SHA-256 to ``.<name>.sha256`` beside it.
+
+    The old checksum is removed before the new file appears: a run that is killed in between leaves a whole file without
+    a checksum.
+
+    Raises:
+        DataError: If the disk is full or refuses the write.
+    """
+    with atomic_write(path) as temporary:
+        yield temporary
+        digest = _file_digest(temporary)
+        checksum_path(path).unlink(missing_ok=True)
+    with atomic_write(checksum_path(path)) as temporary:
+        temporary.write_text(f"{digest}\n")
+
+
+def matches_checksum(path: Path) -> bool:
+    """Return True if a file matches its checksum, or has none.
+
+    Raises:
+        OSError: If the file does not exist or cannot be read.
+    """
+    digest = _file_digest(path)
+    recorded = _read_checksum(path)
+    # If the recorded checksum changes meanwhile, another run is writing the file.
+    return recorded in (None, digest) or _read_checksum(path) != recorded or _file_digest(path) == recorded
+
+
+def verify_checksum(path: Path, *, cure: str) -> None:
+    """Raise if a file does not match its checksum.
+
+    Args:
+        path: The file.
+        cure: How the user restores it, for the message.
+
+    Raises:
+        DataError: If the file was changed or damaged.
+        OSError: If the file does not exist or cannot be read.
+    """
+    if not matches_checksum(path):
+        raise DataError("is not the file that was written", where=str(path), cure=cure)
+
+
+def checksum_path(path: Path) -> Path:
+    """Return the path of a file's checksum."""
+    return path.with_name(f".{path.name}.sha256")
+
+
+def _file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file, remembered by this process for files that are old enough."""
+    # A file that is replaced twice within the resolution of the file system's clock looks unchanged.
+    age = time.time() - path.stat().st_mtime
+    if age < MTIME_RESOLUTION_S:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    return file_digest(path)
+
+
+def _read_checksum(path: Path) -> str | None:
+    try:
+        return checksum_path(path).read_text(errors="replace").strip()
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,176 @@
+"""Tables in shards with a manifest, so that a run that was cut off goes on where it stopped."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NewType, TypedDict
+
+import pyarrow as pa
+import pyarrow.dataset as pads
+import pyarrow.parquet as pq
+from kedro.io import AbstractDataset
+
+from coattend.errors import CoattendError
+from coattend.io.atomic import (
+    DataError,
+    atomic_write,
+    exclusive_lock,
+    local_path,
+    matches_checksum,
+    write_with_checksum,
+)
+from coattend.text.hashing import file_digest
+
+TablePreview = NewType("TablePreview", dict[str, Sequence[object]])
+
+
+def preview_rows(data: pads.Dataset, nrows: int) -> TablePreview:
+    """Return the first rows as text: kedro-viz cannot show list columns.
+
+    Args:
+        data: A stored table.
+        nrows: Number of rows.
+
+    Returns:
+        The ``split`` form of a data frame: index, columns and data.
+    """
+    rows = data.head(nrows).to_pylist()
+    cells = [["" if value is None else str(value) for value in row.values()] for row in rows]
+    return TablePreview({"index": list(range(len(rows))), "columns": data.schema.names, "data": cells})
+
+
+class Shard(TypedDict):
+    """A shard in the manifest, with a digest of everything that it is computed from."""
+
+    key: str
+    rows: int
+    sha256: str
+
+
+class Manifest(TypedDict):
+    """The manifest of a table; an origin is recorded once all of its shards are."""
+
+    complete: bool
+    origin: str | None
+    shards: dict[str, Shard]
+
+
+@dataclass(frozen=True)
+class ShardPlan:
+    """The shards of a table, and how to compute those that are missing.
+
+    Attributes:
+        origin: A digest of everything that the whole table is computed from; a table of the same origin is complete.
+        keys: Returns, for each shard, a digest of everything that it is computed from.
+        make: Computes the named shards, in any order.
+    """
+
+    origin: str
+    keys: Callable[[], Mapping[str, str]]
+    make: Callable[[Sequence[str]], Iterator[tuple[str, pa.Table]]]
+
+
+class ShardedTableDataset(AbstractDataset[ShardPlan, pads.Dataset]):
+    """Folder of Parquet shards with a manifest of their keys and checksums.
+
+    A save computes only the shards whose key changed or whose file does not match the manifest, and records each one as
+    soon as it is written. A folder without a complete manifest does not exist as a dataset.
+
+    Args:
+        filepath: The folder.
+        metadata: Read by kedro-viz and the tracking hooks.
+    """
+
+    def __init__(self, *, filepath: str, metadata: dict[str, object] | None = None) -> None:
+        self._folder = local_path(filepath)
+        self._manifest_path = self._folder / "_manifest.json"
+        self.metadata = metadata
+
+    def load(self) -> pads.Dataset:
+        """Open the table lazily, after a check of every shard."""
+        manifest = self._manifest()
+        if not manifest["complete"]:
+            raise DataError("is not finished", where=str(self._folder), cure="Run the stage that writes it first")
+        for name, shard in manifest["shards"].items():
+            if not self._is_intact(name, shard):
+                raise DataError(
+                    "is not the file that was written",
+                    where=str(self._file(name)),
+                    cure="Run its stage again: it mends it",
+                )
+        return pads.dataset([self._file(name) for name in sorted(manifest["shards"])], format="parquet")
+
+    def save(self, data: ShardPlan) -> None:
+        """Compute the shards that are missing or out of date."""
+        try:
+            with exclusive_lock(self._folder, f"{self._folder} is being written"):
+                self._make_missing(data)
+        except CoattendError as error:
+            raise DataError(error.problem, where=error.where, cure=error.cure) from error
+
+    def origin(self) -> str | None:
+        """Return the origin of the stored table; None if it is missing or incomplete."""
+        return self._manifest()["origin"]
+
+    def _make_missing(self, plan: ShardPlan) -> None:
+        manifest = self._manifest()
+        recorded = manifest["shards"]
+        intact = {name: shard for name, shard in recorded.items() if self._is_intact(name, shard)}
+        if manifest["complete"] and manifest["origin"] == plan.origin and intact == recorded:
+            return
+        keys = plan.keys()
+        current = {name: shard for name, shard in intact.items() if keys.get(name) == shard["key"]}
+        missing = [name for name in sorted(keys) if name not in current]
+        # From here on the folder is incomplete, until the last manifest is written.
+        if missing or current != recorded:
+            self._write_manifest(current)
+        for name, table in plan.make(missing) if missing else ():
+            with atomic_write(self._file(name)) as temporary:
+                pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
+            current[name] = {"key": keys[name], "rows": table.num_rows, "sha256": file_digest(self._file(name))}
+            self._write_manifest(current)
+        for stale in set(self._folder.glob("*.parquet")) - {self._file(name) for name in current}:
+            stale.unlink()
+        self._write_manifest(current, origin=plan.origin)
+
+    def _manifest(self) -> Manifest:
+        """Return the manifest; an empty one if it is unreadable, an incomplete one if it fails its checksum."""
+        try:
+            manifest = json.loads(self._manifest_path.read_text())
+            shards = {
+                name: Shard(key=shard["key"], rows=shard["rows"], sha256=shard["sha256"])
+                for name, shard in manifest["shards"].items()
+            }
+            complete = bool(manifest["complete"]) and matches_checksum(self._manifest_path)
+            return {"complete": complete, "origin": manifest["origin"], "shards": shards}
+        except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
+            return {"complete": False, "origin": None, "shards": {}}
+
+    def _write_manifest(self, shards: dict[str, Shard], *, origin: str | None = None) -> None:
+        """Record the shards; with an origin, mark the table as complete."""
+        manifest: Manifest = {"complete": origin is not None, "origin": origin, "shards": shards}
+        with write_with_checksum(self._manifest_path) as temporary:
+            temporary.write_text(json.dumps(manifest, indent=1, sort_keys=True))
+
+    def _is_intact(self, name: str, shard: Shard) -> bool:
+        file = self._file(name)
+        return file.is_file() and file_digest(file) == shard["sha256"]
+
+    def _file(self, name: str) -> Path:
+        return self._folder / f"{name}.parquet"
+
+    def _exists(self) -> bool:
+        return self._manifest()["complete"]
+
+    def _describe(self) -> dict[str, str]:
+        return {"filepath": str(self._folder)}
+
+    def preview(self, nrows: int = 10) -> TablePreview:
+        """First rows for kedro-viz, lists written as text."""
+        return preview_rows(self.load(), nrows)
+
+
+def shards(data: pads.Dataset) -> dict[str, pads.ParquetFileFragment]:
+    """Return the shards of a loaded table by name."""
+    return {Path(fragment.path).stem: fragment for fragment in data.get_fragments()}

@@ -1,0 +1,193 @@
+"""Stored tables by name: those of a benchmark, and rows that another benchmark's tables already hold."""
+
+import re
+from collections.abc import Iterator, Mapping
+from math import gcd
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
+import pyarrow.parquet as pq
+from kedro.io import AbstractDataset
+
+from coattend.io.atomic import DataError, local_path
+from coattend.io.checked import TableDataset
+from coattend.io.schema_validator import SchemaValidator
+from coattend.io.sharded import ShardedTableDataset
+
+
+class Profiles(NamedTuple):
+    """Names of the tagging and tokenizer profiles of a tokens table."""
+
+    tagging: str
+    tokenizer: str
+
+
+class StoredTables:
+    """Opens tables by benchmark and profile, at the paths of the catalog's entries.
+
+    Args:
+        folder: Folder of all tables.
+        paths: Path of each table below it, with the placeholders ``{benchmark}``, ``{tagging}`` and ``{tokenizer}``.
+    """
+
+    def __init__(self, folder: Path, paths: dict[str, str]) -> None:
+        self._folder, self._paths = folder, paths
+
+    def open(self, table: str, benchmark: str, **profiles: str) -> pads.Dataset:
+        """Open a table.
+
+        Args:
+            table: ``questions``, ``passages``, ``tags`` or ``tokens``.
+            benchmark: Name of the benchmark.
+            profiles: Names of its ``tagging`` and ``tokenizer`` profiles, for tags and tokens.
+
+        Raises:
+            DataError: If the table is missing or damaged.
+            DataValidationError: If it has other columns.
+        """
+        path = str(self._folder / self._paths[table].format(benchmark=benchmark, **profiles))
+        one_file = path.endswith(".parquet")
+        dataset = TableDataset(filepath=path, table=table) if one_file else ShardedTableDataset(filepath=path)
+        return SchemaValidator(table).validate(dataset.load())
+
+    def benchmarks(self) -> list[str]:
+        """Return the names of all benchmarks with a questions table, sorted."""
+        pattern = self._paths["questions"]
+        depth = Path(pattern).parts.index("{benchmark}")
+        tables = self._folder.glob(pattern.format(benchmark="*"))
+        return sorted(path.relative_to(self._folder).parts[depth] for path in tables)
+
+    def tokenized(self, benchmark: str) -> list[Profiles]:
+        """Return the profiles of all tokens tables of a benchmark, sorted."""
+        pattern = self._paths["tokens"]
+        parts = Path(pattern).parts
+        tagging, tokenizer = parts.index("{tagging}"), parts.index("{tokenizer}")
+        tables = self._folder.glob(pattern.format(benchmark=benchmark, tagging="*", tokenizer="*"))
+        folders = [path.relative_to(self._folder).parts for path in tables if path.is_dir()]
+        return sorted(Profiles(names[tagging], names[tokenizer]) for names in folders)
+
+
+class StoredTablesDataset(AbstractDataset[None, StoredTables]):
+    """Loads as a `StoredTables`, which opens the tables of any benchmark; saving is refused.
+
+    Args:
+        filepath: Folder of all tables.
+        paths: Path of each table below it, as the catalog's entries have it.
+        metadata: Read by kedro-viz.
+    """
+
+    def __init__(self, *, filepath: str, paths: dict[str, str], metadata: dict[str, object] | None = None) -> None:
+        self._folder, self._paths = local_path(filepath), paths
+        self.metadata = metadata
+
+    def load(self) -> StoredTables:
+        """Return the store, even where no table exists."""
+        return StoredTables(self._folder, self._paths)
+
+    def save(self, data: None) -> None:
+        """Refuse: the data stages write tables."""
+        raise DataError("is only read", where=str(self._folder), cure="Run the data stages, which write tables")
+
+    def _exists(self) -> bool:
+        return True
+
+    def _describe(self) -> dict[str, str]:
+        return {"filepath": str(self._folder)}
+
+
+_SHARD_NAME = re.compile(r"(\d+)-of-(\d+)")
+
+
+class StoredRows:
+    """Looks up rows by text id in all sharded tables below a folder, of any benchmark.
+
+    Args:
+        folder: The folder to search.
+        pattern: Glob of the tables' folders below it.
+    """
+
+    def __init__(self, folder: Path, pattern: str) -> None:
+        self._folder, self._pattern = folder, pattern
+
+    def find(self, ids: pa.Array, *, shard: str, made_by: Mapping[bytes, bytes]) -> list[pa.Table]:
+        """Return the stored rows of some text ids, each once, in no certain order.
+
+        A file is used only if its metadata says that its rows were computed in the same way and its pages match their
+        checksums.
+
+        Args:
+            ids: Text ids of one shard of a table that is distributed by its ids.
+            shard: Name of the shard, such as ``0003-of-0008``.
+            made_by: Metadata that a file must have.
+        """
+        parts: list[pa.Table] = []
+        for path in self._files(shard):
+            if not len(ids):
+                break
+            part = _rows(path, ids, made_by)
+            if part is not None:
+                parts.append(part)
+                ids = ids.filter(pc.invert(pc.is_in(ids, part.column("text_id").combine_chunks())))
+        return parts
+
+    def _files(self, shard: str) -> Iterator[Path]:
+        """Yield the files that may hold ids of a shard, whatever the number of shards of their table.
+
+        The remainder of an id by the number of shards decides its shard, so the remainders by the greatest common
+        divisor of the two numbers have to agree.
+        """
+        wanted = _SHARD_NAME.fullmatch(shard)
+        for folder in sorted(self._folder.glob(self._pattern)):
+            for path in sorted(folder.glob("*.parquet")):
+                candidate = _SHARD_NAME.fullmatch(path.stem)
+                if wanted and candidate:
+                    number, count = map(int, wanted.groups())
+                    other_number, other_count = map(int, candidate.groups())
+                    common = gcd(count, other_count)
+                    if number % common == other_number % common:
+                        yield path
+
+
+def _rows(path: Path, ids: pa.Array, made_by: Mapping[bytes, bytes]) -> pa.Table | None:
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            if not made_by.items() <= (file.schema_arrow.metadata or {}).items():
+                return None
+            matches = pc.is_in(file.read(["text_id"]).column("text_id"), ids)
+            return file.read().filter(matches) if pc.any(matches).as_py() else None
+    except (
+        OSError,
+        pa.ArrowException,
+    ):  # The file is being replaced or is damaged; loading its own table reports that.
+        return None
+
+
+class StoredRowsDataset(AbstractDataset[None, StoredRows]):
+    """Loads as a `StoredRows`: rows that other benchmarks and earlier runs have computed; saving is refused.
+
+    Args:
+        filepath: The folder to search.
+        pattern: Glob of the tables' folders below it.
+        metadata: Read by kedro-viz.
+    """
+
+    def __init__(self, *, filepath: str, pattern: str, metadata: dict[str, object] | None = None) -> None:
+        self._folder, self._pattern = local_path(filepath), pattern
+        self.metadata = metadata
+
+    def load(self) -> StoredRows:
+        """Return the lookup, even where no table exists."""
+        return StoredRows(self._folder, self._pattern)
+
+    def save(self, data: None) -> None:
+        """Refuse: the data stages write tables."""
+        raise DataError("is only read", where=str(self._folder), cure="Write the tables below it")
+
+    def _exists(self) -> bool:
+        return True
+
+    def _describe(self) -> dict[str, str]:
+        return {"filepath": str(self._folder), "pattern": self._pattern}

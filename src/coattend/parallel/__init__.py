@@ -1,0 +1,1 @@
+"""Map a function over shards, in processes of this machine or on a Dask cluster."""

@@ -1,0 +1,66 @@
+"""The parts of the dotted names of nodes and datasets.
+
+A reader's node is ``<benchmark>.<reader>.<deed>``, a benchmark's ``<benchmark>.<deed>``, a study's
+``study.<study>.<benchmark>.<variant or deed>`` or ``study.<study>.<deed>``. Datasets have such a prefix, too, and an
+entry of the catalog behind it.
+"""
+
+from typing import NamedTuple
+
+from kedro.pipeline.node import Node
+
+STUDY = "study"
+"""First part of the names in studies."""
+TRAINS = "gpu"
+"""Tag of the nodes that train a reader or let it answer."""
+
+
+class NodeKey(NamedTuple):
+    """The experiment that a node belongs to.
+
+    Attributes:
+        benchmark: The benchmark; None where a node is about several.
+        reader: The reader, or the variant of a study; None where a node is about several.
+        study: The study; None for nodes of a benchmark's stages.
+    """
+
+    benchmark: str | None
+    reader: str | None
+    study: str | None = None
+
+    @classmethod
+    def of(cls, node: Node) -> "NodeKey":
+        """The key of a node, by its namespace."""
+        parts = (node.namespace or "").split(".")
+        if parts[0] != STUDY:
+            first, reader, *_ = [*parts, None, None]
+            return cls(first or None, reader)
+        _, study, benchmark, *_ = [*parts, None, None]
+        return cls(benchmark, node.short_name if TRAINS in node.tags else None, study)
+
+    @property
+    def experiment(self) -> str | None:
+        """Name of the MLflow experiment: the study's pipeline, or the benchmark."""
+        return self.benchmark if self.study is None else f"{STUDY}_{self.study}"
+
+    @property
+    def benchmark_parameters(self) -> str:
+        """Name of the benchmark's parameters in the catalog."""
+        name = self.benchmark if self.study is None else f"{self.study}.benchmarks.{self.benchmark}"
+        return f"params:{'benchmarks' if self.study is None else 'studies'}.{name}"
+
+    @property
+    def reader_parameters(self) -> str:
+        """Name of the reader's parameters in the catalog."""
+        name = self.reader if self.study is None else f"{self.study}.variants.{self.reader}"
+        return f"params:{'readers' if self.study is None else 'studies'}.{name}"
+
+
+def entry_of(dataset: str) -> str:
+    """The catalog entry of a dataset, the last part of its name: ``metrics``, ``model``."""
+    return dataset.rpartition(".")[2]
+
+
+def prefix_of(dataset: str) -> str:
+    """The name of a dataset without its catalog entry: ``dream.poi_net`` of ``dream.poi_net.metrics``."""
+    return dataset.rpartition(".")[0]

@@ -1,0 +1,70 @@
+"""Options of the encoders. Nothing here imports torch."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from coattend.readers.interfaces import STREAMS, EncoderConfig
+
+
+class TransformerConfig(EncoderConfig):
+    """Options of the transformer encoder."""
+
+    reads_together: ClassVar[bool] = True
+
+    dropout: float | None = Field(
+        None, ge=0, lt=1, description="Dropout of hidden states and attention; null: as the encoder has it."
+    )
+    tag_embedding: bool = Field(False, description="Whether to add an embedding of part-of-speech tags.")
+    hidden_tag_embedding: bool = Field(
+        False, description="Whether to add another embedding of tags to the encoder's vectors."
+    )
+    co_attention: bool = Field(
+        False,
+        description="Whether its layers co-attend: passage tokens look at question tokens alone and back, and those"
+        " with a sliding window too at the whole other side.",
+    )
+    tag_count: int = Field(39, ge=2, description="Tags with PAD, SPE and ERR: 39, or 48 with punctuation's own.")
+
+    def fills(self) -> frozenset[str]:
+        """Both streams and the summary."""
+        return STREAMS | {"summary"}
+
+
+class RecurrentConfig(EncoderConfig):
+    """Options of the recurrent encoder."""
+
+    reads_together: ClassVar[bool] = False
+
+    cell: Literal["gru", "lstm"] = Field("gru", description="gru or lstm.")
+    hidden: int = Field(128, ge=1, description="Width of the state of each direction.")
+    directions: Literal[1, 2] = Field(2, description="2: the layer reads from both ends.")
+    shared: bool = Field(False, description="Whether one layer reads passage and question.")
+    # Word vectors.
+    vectors: Literal["encoder", "file", "random"] = Field(
+        "encoder", description="encoder: the mean of the pretrained encoder's input rows of a word's pieces."
+    )
+    vectors_file: str | None = Field(None, description="File of vectors, as GloVe's; for vectors: file.")
+    vector_spread: float = Field(
+        1.0, gt=0, description="Root mean square of vectors' numbers; those of a file stay as they are."
+    )
+    vector_width: int = Field(128, ge=1, description="Width of random vectors.")
+    train_vectors: bool = Field(False, description="Whether vectors are trained; else they stay as they are.")
+    most_words: int = Field(50_000, ge=1, description="Most words of the vocabulary, the most frequent ones.")
+    lowercase: bool = Field(True, description="Whether words are looked up in lower case.")
+    # Features that are concatenated with a word's vector.
+    character_width: int = Field(0, ge=0, description="Width of character n-gram vectors; 0: none.")
+    tag_embedding: bool = Field(False, description="Whether to add an embedding of part-of-speech tags.")
+    tag_count: int = Field(39, ge=2, description="Tags with PAD, SPE and ERR: 39, or 48 with punctuation's own.")
+    tag_width: int = Field(16, ge=1, description="Width of the embedding of tags.")
+    context: bool = Field(False, description="Whether to add vectors from the pretrained encoder, frozen.")
+    word_dropout: float = Field(0.0, ge=0, lt=1, description="Share of the passage's words that become zero.")
+    dropout: float = Field(0.0, ge=0, lt=1, description="Dropout of what the layer reads.")
+
+    def fills(self) -> frozenset[str]:
+        """Both streams."""
+        return STREAMS
+
+
+CONFIGS: dict[str, type[EncoderConfig]] = {"transformer": TransformerConfig, "recurrent": RecurrentConfig}
+"""Options of each encoder, by the name of its module."""

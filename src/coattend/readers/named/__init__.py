@@ -1,1 +1,0 @@
-"""Readers by name, one file each: the file's name is the reader's."""

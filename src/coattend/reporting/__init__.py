@@ -1,1 +1,0 @@
-"""Tables, figures and the page that compare the readers of a benchmark."""

@@ -1,0 +1,1 @@
+"""Pages, tables and figures of what was trained and measured."""

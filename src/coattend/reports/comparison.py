@@ -1,0 +1,137 @@
+"""Compare the readers of a benchmark: their metrics, paired tests against a baseline, and the chance level."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from typing import Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
+
+from coattend.evaluation import alignment, groups
+from coattend.evaluation.records import ReaderMetrics
+from coattend.evaluation.significance import mcnemar, paired_bootstrap
+from coattend.evaluation.summary import METRICS, marks
+from coattend.reports.records import BenchmarkResults, ReaderDifference, RejectedRecords
+
+BASELINE = "plain"
+"""Readers of this name, or whose names begin with it and ``_``, are preferred as baselines."""
+
+
+def compare_readers(
+    benchmark: str,
+    title: str,
+    questions: pads.Dataset,
+    rejected: pads.Dataset,
+    metrics: Mapping[str, ReaderMetrics | None],
+    predictions: Mapping[str, pads.Dataset | None],
+) -> BenchmarkResults:
+    """Compare the readers of a benchmark.
+
+    Args:
+        benchmark: Its name.
+        title: Its name in the literature.
+        questions: Its questions.
+        rejected: The records that ingestion rejected.
+        metrics: Reader to its metrics from the evaluation stage, None if it was not run.
+        predictions: Reader to its predictions; one without predictions gets no paired test.
+    """
+    columns = questions.to_table(columns=groups.COLUMNS)
+    scored = {name: scores for name, scores in metrics.items() if scores is not None and scores["splits"]}
+    baselines = _baselines(scored)
+    # Only the number of options is needed, not their texts.
+    option_count = pc.list_value_length(questions.to_table(columns=["options"])["options"])
+    return {
+        "benchmark": benchmark,
+        "title": title,
+        "unit": "percent",
+        "readers": {name: {"status": _status(scores), "metrics": scores} for name, scores in metrics.items()},
+        "baselines": baselines,
+        "chance": _chance(columns.append_column("option_count", option_count), baselines),
+        "differences": list(_differences(columns, scored, predictions, baselines)),
+        "rejected": _rejected(rejected),
+    }
+
+
+def _status(metrics: ReaderMetrics | None) -> Literal["scored", "failed", "not run"]:
+    if metrics is None:
+        return "not run"
+    return "scored" if metrics["splits"] else "failed"
+
+
+def _baselines(scored: Mapping[str, ReaderMetrics]) -> dict[str, str]:
+    """Choose the baseline of each task: the plain reader, else the first that was run."""
+    baselines: dict[str, str] = {}
+    # The plain reader sorts first, then its variations, then all others in their order.
+    for name in sorted(scored, key=lambda name: (name != BASELINE, not name.startswith(f"{BASELINE}_"))):
+        baselines.setdefault(scored[name]["task"], name)
+    return baselines
+
+
+def _chance(questions: pa.Table, tasks: Collection[str]) -> dict[str, dict[str, dict[str, float]]]:
+    """Score guessing: an option at random; for spans, "no answer" to every question."""
+    chance: dict[str, dict[str, dict[str, float]]] = {}
+    for task in tasks:
+        in_task, _ = groups.scored_questions(questions, task)
+        hits = ~in_task["answerable"].to_numpy() if task == "span" else 1 / in_task["option_count"].to_numpy()
+        chance[task] = {
+            split: {
+                name: 100 * float(hits[group].mean()) for name, group in groups.within(rows, groups.subsets(in_task))
+            }
+            for split, rows in groups.members(in_task["split"]).items()
+        }
+    return chance
+
+
+def _differences(
+    questions: pa.Table,
+    scored: Mapping[str, ReaderMetrics],
+    predictions: Mapping[str, pads.Dataset | None],
+    baselines: Mapping[str, str],
+) -> Iterator[ReaderDifference]:
+    """Test every reader against the baseline of its task, split by split."""
+    for task, baseline in baselines.items():
+        # Predictions may be missing although the metrics are there: then there is no paired test.
+        baseline_predictions = predictions.get(baseline)
+        if baseline_predictions is None:
+            continue
+        in_task, _ = groups.scored_questions(questions, task)
+        # Questions of one passage are resampled together.
+        passages, splits = groups.passage_numbers(in_task), groups.members(in_task["split"])
+        baseline_answers = _align(baseline_predictions, in_task, scored[baseline])
+        for name, metrics in scored.items():
+            reader_predictions = predictions.get(name)
+            if metrics["task"] != task or name == baseline or reader_predictions is None:
+                continue
+            answers = _align(reader_predictions, in_task, metrics)
+            for split in sorted(metrics["splits"].keys() & scored[baseline]["splits"].keys()):
+                rows = splits[split]
+                for metric in METRICS[task]:
+                    ours, theirs = (marks(side, metric)[:, rows] for side in (answers, baseline_answers))
+                    difference = paired_bootstrap(100 * ours, 100 * theirs, passages[rows])
+                    # McNemar's test needs answers that are right or wrong, and one trial of each reader.
+                    testable = metric != "f1" and len(ours) == len(theirs) == 1
+                    yield {
+                        "task": task,
+                        "split": split,
+                        "metric": metric,
+                        "reader": name,
+                        "baseline": baseline,
+                        "mean": difference.mean,
+                        "low": difference.low,
+                        "high": difference.high,
+                        "p": difference.p,
+                        "mcnemar_p": mcnemar(ours[0] > 0, theirs[0] > 0) if testable else None,
+                    }
+
+
+def _align(predictions: pads.Dataset, questions: pa.Table, metrics: ReaderMetrics) -> alignment.Answers:
+    """Align the predictions of finished trials with the questions."""
+    trial_ids = [trial["trial_id"] for trial in metrics["trials"] if not trial.get("failure")]
+    table = predictions.to_table(columns=alignment.COLUMNS)
+    return alignment.align(table, questions["question_id"], trial_ids)
+
+
+def _rejected(rejected: pads.Dataset) -> RejectedRecords:
+    reasons = Counter(rejected.to_table(columns=["reason"])["reason"].to_pylist())
+    return {"records": reasons.total(), "reasons": dict(reasons.most_common())}

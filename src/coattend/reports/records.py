@@ -1,0 +1,220 @@
+"""Types of the records that reports themselves write: comparisons of readers and of trials, findings of studies."""
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+from coattend.evaluation.records import Analyses, BreakdownRow, ReaderMetrics, SearchResult, TrialRecord
+
+
+class Estimate(TypedDict):
+    """A mean or a difference with its interval; the ends are None with fewer than two passages."""
+
+    mean: float
+    low: float | None
+    high: float | None
+
+
+class ReaderEntry(TypedDict):
+    """A reader in a comparison; without metrics if it was not run."""
+
+    status: Literal["scored", "failed", "not run"]
+    metrics: ReaderMetrics | None
+
+
+class ReaderDifference(TypedDict):
+    """A reader against its task's baseline on one split, in percentage points."""
+
+    task: str
+    split: str
+    metric: str
+    reader: str
+    baseline: str
+    mean: float
+    low: float | None
+    high: float | None
+    p: float | None
+    mcnemar_p: float | None
+
+
+class RejectedRecords(TypedDict):
+    """Number of records that ingestion rejected, in all and by reason, the most frequent first."""
+
+    records: int
+    reasons: dict[str, int]
+
+
+class BenchmarkResults(TypedDict):
+    """All readers of a benchmark, compared."""
+
+    benchmark: str
+    title: str
+    unit: str
+    readers: dict[str, ReaderEntry]
+    baselines: dict[str, str]
+    """Task to the reader that others are compared with."""
+    chance: dict[str, dict[str, dict[str, float]]]
+    """Task to split to group to the percentage that guessing scores."""
+    differences: list[ReaderDifference]
+    rejected: RejectedRecords
+    scored: NotRequired[float]
+    """Share of the benchmark's questions that is scored."""
+
+
+class TrialDifference(TypedDict):
+    """Left and right trial by one metric: both in percent, and left minus right in points."""
+
+    left: float
+    right: float
+    mean: float
+    low: float | None
+    high: float | None
+    p: float | None
+
+
+class Contest(TypedDict):
+    """Two trials on one split, or on one subset of it."""
+
+    split: str
+    group: str
+    questions: int
+    missing: dict[str, int]
+    counts: dict[str, int]
+    mcnemar_p: float
+    metrics: dict[str, TrialDifference]
+
+
+class PrintedScore(TypedDict):
+    """A paper's number; ``checkpoints`` if it is the best of so many printed ones."""
+
+    value: float
+    encoder: str
+    ensemble: bool
+    checkpoints: NotRequired[int]
+
+
+class PrintedBlock(TypedDict):
+    """A paper's numbers for one encoder: variant to benchmark or quantity to numbers."""
+
+    encoder: str
+    ensemble: bool
+    numbers: dict[str, dict[str, Any]]
+
+
+class CitedSystem(TypedDict):
+    """A system that a paper only quotes."""
+
+    name: str
+    mark: str | None
+    encoder: str | None
+    source: str | None
+    numbers: dict[str, Any]
+
+
+class SeedEstimate(TypedDict):
+    """A variant against its baseline with one seed."""
+
+    seed: int
+    mean: float
+    low: float | None
+    high: float | None
+    p: float | None
+    mcnemar_p: float | None
+
+
+class StudyRow(TypedDict):
+    """A variant's metric on one group of questions, and how it differs from the baseline's."""
+
+    benchmark: str
+    split: str
+    group: str
+    metric: str
+    variant: str
+    title: str
+    encoder: str | None
+    baseline: str | None
+    questions: int
+    trials: int
+    mean: float
+    low: float | None
+    high: float | None
+    spread: float | None
+    seeds: dict[str, float]
+    difference: float | None
+    difference_low: float | None
+    difference_high: float | None
+    p: float | None
+    p_corrected: NotRequired[float | None]
+    resolves: float | None
+    over_seeds: bool | None
+    by_seed: list[SeedEstimate]
+    printed: list[PrintedScore]
+    verdict: NotRequired[str | None]
+
+
+class Variant(TypedDict):
+    """A study's variant; ``series`` and ``at`` place it in figures of lines."""
+
+    title: str
+    benchmarks: NotRequired[list[str] | None]
+    series: NotRequired[list[str]]
+    at: NotRequired[float | str | None]
+
+
+class SearchSpace(TypedDict):
+    """Values of one hyper-parameter that a search draws from."""
+
+    low: float | None
+    high: float | None
+    log: bool
+    choices: list[Any] | None
+
+
+class Search(TypedDict):
+    """A study's hyper-parameter search, as it is configured."""
+
+    trials: int
+    space: dict[str, SearchSpace]
+
+
+class TrialFailure(TypedDict):
+    """A trial without a result, and the reason."""
+
+    benchmark: str
+    variant: str
+    seed: int
+    failure: str
+
+
+class StudyFindings(TypedDict):
+    """A study's own fields, as in its file, with what was measured."""
+
+    name: str
+    title: str
+    source: str
+    benchmarks: list[str]
+    protocol: Literal["finetuned", "frozen"]
+    seeds: list[int]
+    """Seeds that were run."""
+    search: NotRequired[Search | None]
+    options: NotRequired[dict[str, Any]]
+    baseline: str
+    variants: dict[str, Variant]
+    metric: NotRequired[str | None]
+    asks: NotRequired[dict[str, list[str]]]
+    shows: list[str]
+    axis: str | None
+    printed: list[PrintedBlock]
+    cited: list[CitedSystem]
+    notes: list[str]
+    rows: list[StudyRow]
+    trials: dict[str, dict[str, list[TrialRecord]]]
+    """Benchmark to variant to its trials."""
+    trained_on: dict[str, dict[str, str]]
+    """Benchmark to variant to the other benchmark that its trials were trained on."""
+    homes: dict[str, list[str]]
+    """Benchmark to the subsets that analyses are restricted to; empty for all of it."""
+    searches: NotRequired[dict[str, dict[str, SearchResult]]]
+    failures: list[TrialFailure]
+    analyses: dict[str, Analyses]
+    breakdowns: list[BreakdownRow]
+    left_out: NotRequired[list[str]]
+    """Variants that the budget left no time for."""

@@ -1,0 +1,119 @@
+"""Sections and sentences that several pages share: calibration of confidences, and what is wrong with trials."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
+
+from coattend.evaluation.calibration import BINS
+from coattend.evaluation.records import Calibration, ReliabilityBin, Score, TrialRecord
+from coattend.reports.tables import NO_VALUE, Cell, Table, heads
+from coattend.trials.warnings import alarms
+
+ENCODER_NOTE = (
+    "The embedded MiniLM encoder was tuned on sentence pairs that include the questions of SQuAD and TriviaQA: it has "
+    "seen questions of this kind, so span results with it may be too good."
+)
+
+CALIBRATION_TEXT = (
+    "A reader that gives its answers a probability of 80 % should be right four times in five. The probability is the "
+    "softmax over the options; where a word is looked for in the passage, a candidate's share of what all candidates "
+    "have; of a span that of its first word times that of its last, and right is what matches exactly. Readers that "
+    "choose from all words of the passage have no part in this, as they keep no scores.",
+    "Calibration error (ECE): how far probability and accuracy are apart, on average over tenths of the questions, "
+    "from the least sure to the surest; it is hardly ever zero, and the small print says what chance alone makes of "
+    "it.",
+    "Risk: the share of wrong answers where a reader may keep silent when it is least sure. Its mean over all shares "
+    "of answered questions is AURC, lower being better; the small print has what the best order would reach with the "
+    "same answers.",
+)
+
+
+def calibration_table(caption: str, name_title: str, calibrations: Mapping[str, Calibration]) -> Table:
+    """List accuracy, mean confidence, calibration error and AURC.
+
+    Args:
+        caption: The table's caption.
+        name_title: Head of the first column: ``Reader`` or ``Variant``.
+        calibrations: Reader or variant to its calibration, with its accuracy.
+    """
+    columns = heads(name_title, "Accuracy", "Mean probability", "ECE", "AURC")
+    rows = tuple(
+        (
+            Cell(name),
+            Cell(f"{calibration['accuracy']:.1f}"),
+            Cell(f"{calibration['confidence']['mean']:.1f}"),
+            _mean_over_seeds(calibration["ece"], f"{calibration['ece_by_chance']['mean']:.1f} by chance"),
+            _mean_over_seeds(calibration["aurc"], f"{calibration['aurc_at_best']['mean']:.1f} at best"),
+        )
+        for name, calibration in calibrations.items()
+    )
+    return Table(caption, columns, rows)
+
+
+def reliability_table(questions: str, name_title: str, calibrations: Mapping[str, Calibration]) -> Table:
+    """List accuracy and confidence by tenths of the questions, means over seeds.
+
+    Args:
+        questions: Name of the questions.
+        name_title: Head of the first column: ``Reader`` or ``Variant``.
+        calibrations: Reader or variant to its calibration.
+    """
+    ends = {0: ("least sure",), BINS - 1: ("surest",)}
+    # Only the outer tenths have a name.
+    tenths = [Cell(f"{index + 1} of {BINS}", ends.get(index, ())) for index in range(BINS)]
+    caption = f"Accuracy by tenths, {questions}; in small print the mean probability"
+    rows = tuple(
+        (Cell(name), *_reliability_cells(list(calibration["reliability"].values())))
+        for name, calibration in calibrations.items()
+    )
+    return Table(caption, (Cell(name_title), *tenths), rows)
+
+
+def _mean_over_seeds(score: Score, note: str) -> Cell:
+    std = "" if score["spread"] is None else f"± {score['spread']:.1f}, {len(score['seeds'])} seeds"
+    return Cell(f"{score['mean']:.1f}", (note, std) if std else (note,))
+
+
+def _reliability_cells(seeds: list[list[ReliabilityBin]]) -> Iterator[Cell]:
+    """Make a cell for each tenth; with fewer questions than tenths the last ones are empty."""
+    for index in range(BINS):
+        bins = [seed[index] for seed in seeds if index < len(seed)]
+        if bins:
+            accuracy = float(np.mean([tenth["accuracy"] for tenth in bins]))
+            confidence = float(np.mean([tenth["confidence"] for tenth in bins]))
+            yield Cell(f"{accuracy:.1f}", (f"{confidence:.1f}",))
+        else:
+            yield Cell(NO_VALUE)
+
+
+def training_warnings(trials_by_name: Mapping[str, Iterable[TrialRecord]]) -> Iterator[str]:
+    """Say what looks wrong with trainings, each warning once with all trials that it is about.
+
+    Args:
+        trials_by_name: Reader or variant to its trials; failed ones raise no warning.
+    """
+    # Warning to reader or variant to the seeds of its trials.
+    seeds_by_warning: dict[str, dict[str, list[str]]] = {}
+    for name, trials in trials_by_name.items():
+        for trial in trials:
+            for warning in alarms(trial.get("signs", {})):
+                seeds_by_warning.setdefault(warning, {}).setdefault(name, []).append(str(trial["seed"]))
+    for warning, by_name in seeds_by_warning.items():
+        trials_named = "; ".join(
+            f"{name}, seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}" for name, seeds in by_name.items()
+        )
+        yield f"Warning, {trials_named}: {warning}"
+
+
+def unmonitored_trials(trials: Iterable[TrialRecord]) -> Iterator[str]:
+    """Say how many trials lack the diagnostics that warnings are based on, if any do."""
+    count = sum(not trial.get("failure") and "signs" not in trial for trial in trials)
+    if count:
+        subject, them = ("1 trial was", "it") if count == 1 else (f"{count:,} trials were", "them")
+        yield f"{subject} trained before such things were noted: nothing here warns of {them}."
+
+
+def partial_scoring(benchmark: str, share: float) -> Iterator[str]:
+    """Say which share of a benchmark's questions is scored, unless all are."""
+    if share < 1:
+        yield f"{benchmark}: {100 * share:.3g} % of the questions to score are asked, drawn by their ids."

@@ -1,0 +1,115 @@
+"""The numbers that a paper prints for a study's variants, by what they are of."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, TypedDict
+
+from coattend.evaluation.groups import EVERYTHING
+from coattend.reports.records import PrintedBlock, PrintedScore
+from coattend.reports.tables import Cell
+
+SCORES = {"exact": "exact_match", "f1": "f1", "accuracy": "accuracy"}
+"""Metric to its name in study files; the last one that a task has decides which checkpoint is best."""
+
+QUANTITIES = {
+    "parameters_millions": "Parameters, millions",
+    "minutes_per_epoch": "Minutes for an epoch",
+    "boundary_pos": "Boundary words",
+    "boundary_pos_wrong": "Boundary words with a wrong part of speech",
+}
+"""Other printed quantities: name in study files to title."""
+
+
+class ScoreKey(NamedTuple):
+    """The variant, questions and metric of a score."""
+
+    variant: str
+    benchmark: str
+    split: str
+    group: str
+    metric: str
+
+
+class PrintedColumns(TypedDict):
+    """Printed scores as columns of a table.
+
+    ``printed`` and ``printed_encoder`` are of the first single reader; ``printed_all`` has all scores in words.
+    """
+
+    printed: float | None
+    printed_encoder: str | None
+    printed_all: str | None
+
+
+def printed_scores(blocks: Iterable[PrintedBlock], benchmarks: Sequence[str]) -> dict[ScoreKey, list[PrintedScore]]:
+    """Collect all printed scores.
+
+    Args:
+        blocks: The study's printed numbers.
+        benchmarks: The study's benchmarks.
+    """
+    scores: dict[ScoreKey, list[PrintedScore]] = {}
+    for block in blocks:
+        for variant, numbers in block["numbers"].items():
+            for benchmark in benchmarks:
+                for name, number in numbers.get(benchmark, {}).items():
+                    if name in QUANTITIES:
+                        continue
+                    # A name such as test/middle is of a subset.
+                    split, _, group = name.partition("/")
+                    by_metric, checkpoints = _best_checkpoint(number)
+                    for metric, value in by_metric.items():
+                        key = ScoreKey(variant, benchmark, split, group or EVERYTHING, metric)
+                        score: PrintedScore = {
+                            "encoder": block["encoder"],
+                            "ensemble": block["ensemble"],
+                            "value": value,
+                        }
+                        if checkpoints is not None:
+                            score["checkpoints"] = checkpoints
+                        scores.setdefault(key, []).append(score)
+    return scores
+
+
+def _best_checkpoint(number: Any) -> tuple[dict[str, float], int | None]:
+    """Read scores that are printed once, or step by step: then the best step's, and the number of steps."""
+    by_step = isinstance(number, dict) and bool(number) and all(str(name).isdigit() for name in number)
+    if not by_step:
+        return _scores(number), None
+    # Papers keep the checkpoint that is best by the last metric.
+    best = max(map(_scores, number.values()), key=lambda scores: list(scores.values())[-1:])
+    return best, len(number)
+
+
+def _scores(number: Any) -> dict[str, float]:
+    """Read scores by metric; a bare number is an accuracy."""
+    if not isinstance(number, dict):
+        return {"accuracy": float(number)}
+    return {metric: float(number[name]) for metric, name in SCORES.items() if number.get(name) is not None}
+
+
+def encoder_label(printed: PrintedScore | PrintedBlock) -> str:
+    """Name the encoder of a printed score, and whether it is an ensemble's."""
+    return f"{printed['encoder']}, ensemble" if printed["ensemble"] else str(printed["encoder"])
+
+
+def printed_cell(score: PrintedScore) -> Cell:
+    """Make a cell of a printed score."""
+    return Cell(f"{score['value']:g}", _checkpoint_note(score))
+
+
+def _checkpoint_note(score: PrintedScore) -> tuple[str, ...]:
+    return (f"best of {score['checkpoints']} printed checkpoints",) if "checkpoints" in score else ()
+
+
+def printed_columns(scores: Sequence[PrintedScore]) -> PrintedColumns:
+    """Write the printed scores of a row as columns."""
+    # An ensemble's score is never taken for a single reader's.
+    single = next((score for score in scores if not score["ensemble"]), None)
+    described = [
+        f"{score['value']:g} ({', '.join((encoder_label(score), *_checkpoint_note(score)))})" for score in scores
+    ]
+    return {
+        "printed": None if single is None else single["value"],
+        "printed_encoder": None if single is None else single["encoder"],
+        "printed_all": "; ".join(described) or None,
+    }

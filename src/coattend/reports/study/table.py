@@ -1,0 +1,273 @@
+"""A study's table: each variant's scores, how they differ from the baseline's, and what the paper printed."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as pads
+
+from coattend.config import StudyParameters
+from coattend.evaluation import alignment, comparison, groups, summary
+from coattend.evaluation.records import Score, TrialRecord, VariantOutcome, score_of
+from coattend.evaluation.runs import Run, asked_groups, home_of
+from coattend.evaluation.summary import METRICS
+from coattend.reports.records import PrintedScore, StudyFindings, StudyRow, TrialFailure
+from coattend.reports.study.paper_numbers import ScoreKey, printed_columns, printed_scores
+from coattend.schemas import STUDY_ROWS
+
+ALPHA = 0.05
+"""A difference with a smaller p value is clear."""
+
+
+class VariantRun(NamedTuple):
+    """The outcome and the answers of a variant on one benchmark."""
+
+    outcome: VariantOutcome
+    answers: pads.Dataset
+
+
+def study_findings(study: StudyParameters, parts: Mapping[str, Any]) -> StudyFindings:
+    """Collect all that is known of a study.
+
+    Args:
+        study: The study.
+        parts: For each benchmark ``<benchmark>.questions``, ``<benchmark>.breakdowns`` and ``<benchmark>.analyses``,
+            and for each of its variants ``<benchmark>.<variant>.outcome`` and ``<benchmark>.<variant>.answers``; None
+            if it was not run.
+    """
+    rows: list[StudyRow] = []
+    runs = {benchmark: _runs(study, parts, benchmark) for benchmark in study.benchmarks}
+    for benchmark, by_variant in runs.items():
+        rows += _score_rows(study, benchmark, parts[f"{benchmark}.questions"], by_variant)
+    homes = {name: home_of(name, [run.outcome for run in by_variant.values()]) for name, by_variant in runs.items()}
+    _add_verdicts(rows, select_rows(rows, study.asks, homes), study.metric)
+
+    trials = {
+        benchmark: {variant: run.outcome["trials"] for variant, run in by_variant.items()}
+        for benchmark, by_variant in runs.items()
+    }
+    failures: list[TrialFailure] = [
+        {"benchmark": benchmark, "variant": variant, "seed": trial["seed"], "failure": failure}
+        for benchmark, by_variant in trials.items()
+        for variant, of_variant in by_variant.items()
+        for trial in of_variant
+        if (failure := trial.get("failure"))
+    ]
+    # A study without trials names the seeds that it would run.
+    seeds = {trial["seed"] for by_variant in trials.values() for records in by_variant.values() for trial in records}
+    measured = {
+        "rows": rows,
+        "trials": trials,
+        "trained_on": {benchmark: _other_training_benchmarks(benchmark, by) for benchmark, by in runs.items()},
+        "searches": {
+            benchmark: {name: run.outcome["search"] for name, run in by_variant.items() if "search" in run.outcome}
+            for benchmark, by_variant in runs.items()
+        },
+        "failures": failures,
+        "homes": {benchmark: list(subsets) for benchmark, subsets in homes.items()},
+        "seeds": sorted(seeds) or list(study.seeds),
+        "analyses": {benchmark: parts[f"{benchmark}.analyses"] for benchmark in study.benchmarks},
+        "breakdowns": [
+            row for benchmark in study.benchmarks for row in parts[f"{benchmark}.breakdowns"].to_table().to_pylist()
+        ],
+    }
+    findings: StudyFindings = study.model_dump(mode="json") | measured  # type: ignore[assignment]
+    return findings
+
+
+def arrow_table(findings: StudyFindings) -> pa.Table:
+    """Write the rows as a table of the schema `STUDY_ROWS`."""
+    flat = [{**row, **printed_columns(row["printed"])} for row in findings["rows"]]
+    return pa.Table.from_pylist([{name: row[name] for name in STUDY_ROWS.names} for row in flat], STUDY_ROWS)
+
+
+def rows_in_question(findings: StudyFindings) -> list[StudyRow]:
+    """Select the rows of the groups of questions that a study asks about."""
+    # Findings of earlier versions do not say what the study asks about.
+    return select_rows(findings["rows"], findings.get("asks", {}), findings["homes"])
+
+
+def select_rows(rows: Sequence[StudyRow], asks: Any, homes: Any) -> list[StudyRow]:
+    """Select the rows of the groups of questions that a study asks about.
+
+    Args:
+        rows: All rows.
+        asks: Benchmark to the subsets that the study names.
+        homes: Benchmark to the subsets that all variants were trained on.
+    """
+    return [
+        row for row in rows if row["group"] in asked_groups(asks.get(row["benchmark"], ()), homes[row["benchmark"]])
+    ]
+
+
+def trials_by_training_benchmark(findings: StudyFindings) -> dict[str, dict[str, list[TrialRecord]]]:
+    """Select the trials that were trained on the benchmark that they are listed under, by benchmark and variant."""
+    return {
+        benchmark: {
+            variant: trials
+            for variant, trials in by_variant.items()
+            if variant not in findings["trained_on"].get(benchmark, {})
+        }
+        for benchmark, by_variant in findings["trials"].items()
+    }
+
+
+def _runs(study: StudyParameters, parts: Mapping[str, Any], benchmark: str) -> dict[str, VariantRun]:
+    """Select the variants that were run on a benchmark."""
+    runs = {}
+    for variant in study.variants:
+        outcome, answers = (parts.get(f"{benchmark}.{variant}.{part}") for part in ("outcome", "answers"))
+        if outcome is not None and answers is not None:
+            runs[variant] = VariantRun(outcome, answers)
+    return runs
+
+
+def _other_training_benchmarks(benchmark: str, runs: Mapping[str, VariantRun]) -> dict[str, str]:
+    trained_on = {variant: run.outcome.get("trained_on", benchmark) for variant, run in runs.items()}
+    return {variant: other for variant, other in trained_on.items() if other != benchmark}
+
+
+def _score_rows(
+    study: StudyParameters, benchmark: str, questions: pads.Dataset, variant_runs: Mapping[str, VariantRun]
+) -> list[StudyRow]:
+    """Score every variant in each split, subset and metric."""
+    table = questions.to_table(columns=groups.COLUMNS)
+    # A variant without a finished trial or a scored question has no run.
+    candidates = {variant: Run.of(run.outcome, run.answers.to_table(), table) for variant, run in variant_runs.items()}
+    runs = {variant: run for variant, run in candidates.items() if run is not None}
+    printed = printed_scores(study.model_dump(mode="json")["printed"], study.benchmarks)
+    rows: list[StudyRow] = []
+    for variant, run in runs.items():
+        scores = summary.summarise(run.predictions, table, task=run.task, trials=run.seed_of)
+        splits = groups.members(run.questions["split"])
+        for split, by_group in scores["splits"].items():
+            for group, inside in groups.within(splits[split], groups.subsets(run.questions)):
+                for metric in METRICS[run.task]:
+                    key = ScoreKey(variant, benchmark, split, group, metric)
+                    score = score_of(by_group[group], metric)
+                    encoder = variant_runs[variant].outcome.get("encoder")
+                    rows.append(_row(study, key, run, encoder, int(inside.sum()), score, printed.get(key, [])))
+    _add_differences(rows, runs)
+    return rows
+
+
+def _row(
+    study: StudyParameters,
+    key: ScoreKey,
+    run: Run,
+    encoder: str | None,
+    questions: int,
+    score: Score,
+    printed: list[PrintedScore],
+) -> StudyRow:
+    """Make a row of a score, without a difference as yet."""
+    baseline = study.baseline_of(key.variant)
+    return {
+        "benchmark": key.benchmark,
+        "split": key.split,
+        "group": key.group,
+        "metric": key.metric,
+        "variant": key.variant,
+        "title": study.variants[key.variant].title,
+        "encoder": encoder,
+        "baseline": None if key.variant == baseline else baseline,
+        "questions": questions,
+        "trials": len(run.trials),
+        "mean": score["mean"],
+        "low": score["low"],
+        "high": score["high"],
+        "spread": score["spread"],
+        "seeds": score["seeds"],
+        "difference": None,
+        "difference_low": None,
+        "difference_high": None,
+        "p": None,
+        "resolves": None,
+        "over_seeds": None,
+        "by_seed": [],
+        "printed": printed,
+    }
+
+
+def _add_differences(rows: Sequence[StudyRow], runs: Mapping[str, Run]) -> None:
+    """Compare each row with its baseline; rows of the same questions share their bootstrap draws."""
+    answers = {variant: run.marks_by_seed() for variant, run in runs.items()}
+    # Rows are grouped by the questions that they are about.
+    rows_by_questions: dict[tuple[str, str], list[StudyRow]] = {}
+    for row in rows:
+        if row["baseline"] is not None and answers.get(row["baseline"]):
+            rows_by_questions.setdefault((row["split"], row["group"]), []).append(row)
+    for (split, group), comparable in rows_by_questions.items():
+        questions = runs[comparable[0]["variant"]].questions
+        inside = groups.members(questions["split"])[split] & groups.subsets(questions)[group]
+        pairs = [
+            comparison.Pair(
+                _scores_by_seed(answers[row["variant"]], row["metric"], inside),
+                _scores_by_seed(answers[row["baseline"] or ""], row["metric"], inside),
+                graded=row["metric"] == "f1",
+            )
+            for row in comparable
+        ]
+        compared = comparison.compare(pairs, groups.passage_numbers(questions)[inside])
+        for row, result in zip(comparable, compared, strict=True):
+            row["difference"], row["p"] = result.difference.mean, result.difference.p
+            row["difference_low"], row["difference_high"] = result.difference.low, result.difference.high
+            row["resolves"], row["over_seeds"] = result.resolves, result.over_seeds
+            row["by_seed"] = [
+                {
+                    "seed": seed.seed,
+                    "mean": seed.difference.mean,
+                    "low": seed.difference.low,
+                    "high": seed.difference.high,
+                    "p": seed.difference.p,
+                    "mcnemar_p": seed.mcnemar_p,
+                }
+                for seed in result.by_seed
+            ]
+
+
+def _scores_by_seed(answers: Mapping[int, alignment.Answers], metric: str, inside: np.ndarray) -> dict[int, np.ndarray]:
+    return {seed: summary.marks(answer, metric)[0, inside] for seed, answer in answers.items()}
+
+
+def _add_verdicts(rows: list[StudyRow], in_question: Sequence[StudyRow], metric: str | None) -> None:
+    """Correct p values for the number of comparisons, and say what each difference amounts to.
+
+    A study asks one question of each variant, benchmark, split and group of questions that it names, by its own metric
+    where the benchmark is scored by it, else by the task's. Other rows are reported without a corrected p value.
+
+    Args:
+        rows: All rows; the fields ``p_corrected`` and ``verdict`` are added.
+        in_question: Those of the groups of questions that the study asks about.
+        metric: The study's own metric.
+    """
+    # The study's own metric takes the place of the task's.
+    metrics = {row["benchmark"]: ("accuracy", "f1") for row in rows}
+    if metric is not None:
+        metrics |= {row["benchmark"]: (metric,) for row in rows if row["metric"] == metric}  # type: ignore[misc]
+    tested = [row for row in in_question if row["metric"] in metrics[row["benchmark"]]]
+    for row in rows:
+        row["p_corrected"] = None
+    for row, p in zip(tested, comparison.corrected([row["p"] for row in tested]), strict=True):
+        row["p_corrected"] = p
+    comparisons = sum(row["p"] is not None for row in tested)
+    for row in rows:
+        row["verdict"] = None if row["difference"] is None else _verdict(row, comparisons)
+
+
+def _verdict(row: StudyRow, comparisons: int) -> str:
+    low, high = row["difference_low"], row["difference_high"]
+    if low is None or high is None:
+        return "one passage says nothing of others"
+    if low <= 0 <= high:
+        resolved = f"{row['questions']:,} questions resolve differences above {row['resolves']:.1f} points"
+        return f"not distinguishable at these sizes: {resolved}"
+    # An interval that does not cover other seeds speaks of these seeds alone.
+    verdict = f"{'better' if low > 0 else 'worse'}{'' if row['over_seeds'] else ', with these seeds'}"
+    p_corrected = row.get("p_corrected")
+    if p_corrected is None:
+        return f"{verdict}, not corrected"
+    if p_corrected >= ALPHA:
+        return f"{verdict}, before a correction for {comparisons} comparisons"
+    return verdict

@@ -1,0 +1,130 @@
+"""Log a trained reader as the MLflow model of its run, with its card."""
+
+import hashlib
+import logging
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from coattend.evaluation.records import ScoredTrials, TrialRecord
+from coattend.io.mlflow_store import client_of
+from coattend.serving import model_card
+from coattend.serving.model_lookup import MODEL_NAME, READER_ARTIFACT
+from coattend.serving.preprocessor import pack
+from coattend.trials import run_spec
+from coattend.trials.run_spec import RunSpec
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities import LoggedModel, Run
+
+
+ENTRY_FILE = Path(__file__).with_name("mlflow_entry.py")
+CARD_DIGEST_TAG = "card"
+"""Tag of a logged model: a hash of its card and its spec."""
+
+logger = logging.getLogger(__name__)
+
+
+def log_reader(client: "MlflowClient", run: str, folder: Path, metrics: ScoredTrials, trial: TrialRecord) -> None:
+    """Log a trial's reader as the model of its run; if it is logged already, update only its card.
+
+    Args:
+        client: Client of the store.
+        run: The trial's run.
+        folder: The trial's folder.
+        metrics: Metrics of its reader.
+        trial: Outcome of the trial.
+    """
+    from coattend.serving.signature import input_example
+
+    spec = run_spec.read(folder).without_credentials()
+    if not spec.is_servable:
+        logger.warning("trial %s reads its questions in part only: it is no model to ask", folder.name)
+        return
+    if spec.benchmark != metrics["benchmark"]:
+        return  # It is a model of the benchmark that it was trained on.
+    tracked_run = client.get_run(run)
+    example = input_example(spec)
+    loading = model_card.from_mlflow(run, example.to_dict("records")[0], client.tracking_uri)
+    text = model_card.write(spec, metrics, trial, loading=loading, commit=describe_commit(tracked_run.data.tags))
+    digest = hashlib.sha256(f"{text}{spec.model_dump_json()}".encode()).hexdigest()
+    model = logged_model(client, tracked_run)
+    if model is not None and model.tags.get(CARD_DIGEST_TAG) == digest:
+        return
+    with tempfile.TemporaryDirectory() as temporary:
+        if model is None:
+            model = _create(client, tracked_run.info.experiment_id, run, spec, trial)
+            model_folder = _save(folder, spec, model, run, example, Path(temporary))
+        else:
+            model_folder = Path(temporary, "card")
+            (model_folder / "artifacts" / READER_ARTIFACT).mkdir(parents=True)
+            run_spec.write(spec, model_folder / "artifacts" / READER_ARTIFACT)
+        (model_folder / model_card.FILE).write_text(text)
+        client.log_model_artifacts(model.model_id, str(model_folder))
+    client.set_logged_model_tags(model.model_id, {CARD_DIGEST_TAG: digest})
+    client.finalize_logged_model(model.model_id, "READY")
+
+
+def logged_model(client: "MlflowClient", run: "Run") -> "LoggedModel | None":
+    """Return the model of a run; None if its reader is not logged."""
+    models = client.search_logged_models([run.info.experiment_id], f"source_run_id = '{run.info.run_id}'")
+    return next((model for model in models if model.status == "READY"), None)
+
+
+def describe_commit(tags: Mapping[str, str]) -> str | None:
+    """Return the commit in a run's tags, with a note on uncommitted changes; None if there is none."""
+    changed = " with changes that were not committed" if tags.get("git_dirty") == "true" else ""
+    return f"{tags['git_sha']}{changed}" if "git_sha" in tags else None
+
+
+def trial_commit(store: str, trial: str) -> str | None:
+    """Return the commit of the first run of a trial; None if the store has none.
+
+    Args:
+        store: Address of the MLflow store.
+        trial: The trial's id.
+    """
+    client = client_of(store)
+    if client is None:
+        return None
+    experiments = [experiment.experiment_id for experiment in client.search_experiments()]
+    order = ["attributes.start_time ASC"]
+    runs = client.search_runs(experiments, f"tags.trial_id = '{trial}'", max_results=1, order_by=order)
+    return describe_commit(runs[0].data.tags) if runs else None
+
+
+def _create(client: "MlflowClient", experiment: str, run: str, spec: RunSpec, trial: TrialRecord) -> "LoggedModel":
+    from mlflow.entities import LoggedModelOutput
+
+    description = f"{spec.name} on {spec.benchmark}, seed {trial['seed']}"
+    tags = {"trial_id": spec.trial_id, "benchmark": spec.benchmark, "reader": spec.name, "about": description}
+    model = client.create_logged_model(experiment, MODEL_NAME, run, tags | {"licence": spec.licences[:500]})
+    client.log_outputs(run, [LoggedModelOutput(model.model_id, 0)])
+    return model
+
+
+def _save(folder: Path, spec: RunSpec, model: "LoggedModel", run: str, example: Any, temporary: Path) -> Path:
+    """Save the model in MLflow's layout; return its folder."""
+    from importlib.metadata import version
+
+    import mlflow
+    from mlflow.models import Model
+
+    from coattend.serving.signature import signature
+
+    pack(folder, temporary / READER_ARTIFACT)
+    mlflow.pyfunc.save_model(
+        str(temporary / MODEL_NAME),
+        python_model=str(ENTRY_FILE),
+        artifacts={READER_ARTIFACT: str(temporary / READER_ARTIFACT)},
+        signature=signature(),
+        input_example=example,
+        pip_requirements=[f"coattend=={version('coattend')}", f"mlflow=={mlflow.__version__}"],
+        metadata={"trial_id": spec.trial_id, "benchmark": spec.benchmark, "licence": spec.licences},
+        mlflow_model=Model(
+            artifact_path=model.artifact_location, run_id=run, model_uuid=model.model_id, model_id=model.model_id
+        ),
+    )
+    return temporary / MODEL_NAME

@@ -1,0 +1,217 @@
+"""Find a trained reader by trial id, MLflow run, registered model or folder."""
+
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+
+from coattend.errors import CoattendError, did_you_mean
+from coattend.io.mlflow_store import client_of, store_errors
+from coattend.trials import run_spec
+from coattend.trials.store import find_trial, finished_trials
+
+if TYPE_CHECKING:
+    from mlflow.entities import LoggedModel
+
+RUN_ID = re.compile(r"[0-9a-f]{32}")
+"""Id of an MLflow run."""
+
+NOT_FOUND = "RESOURCE_DOES_NOT_EXIST"
+"""MLflow's error code for a missing entity; other codes are failures of the store."""
+
+
+def resolve_run(store: str, run_or_trial: str) -> tuple[str | None, str]:
+    """Resolve a run or trial id.
+
+    Args:
+        store: Address of the MLflow store.
+        run_or_trial: Id of a run, or of a trial or its beginning.
+
+    Returns:
+        The run's id, if that was given, and the trial's or its beginning.
+
+    Raises:
+        CoattendError: If there is no such run, it is none of a trial, or the store cannot be asked.
+    """
+    if not RUN_ID.fullmatch(run_or_trial):
+        return None, run_or_trial
+    from mlflow.exceptions import MlflowException
+
+    cure = "Take one from the MLflow UI (make mlflow), or a trial's id"
+    client = client_of(store)
+    if client is None:
+        raise CoattendError(f"there is no MLflow store here to look for run {run_or_trial}", where="run", cure=cure)
+    with store_errors(store, writing=False):
+        try:
+            tags = client.get_run(run_or_trial).data.tags
+        except MlflowException as error:
+            if error.error_code != NOT_FOUND:
+                raise
+            raise CoattendError(f"there is no run {run_or_trial}", where="run", cure=cure) from None
+    if "trial_id" not in tags:
+        raise CoattendError("is no run of a trial", where=f"run {run_or_trial}", cure="Take one of its child runs")
+    return run_or_trial, tags["trial_id"]
+
+
+def attached_predictions(store: str, run: str) -> pa.Table:
+    """Download the predictions that are attached to a run.
+
+    Raises:
+        CoattendError: If there are none, or the store cannot be asked.
+    """
+    from mlflow import MlflowClient
+    from mlflow.exceptions import MlflowException
+
+    with store_errors(store, writing=False), tempfile.TemporaryDirectory() as folder:
+        try:
+            file = MlflowClient(store).download_artifacts(run, "predictions.parquet", folder)
+        except (MlflowException, OSError) as error:
+            if getattr(error, "error_code", NOT_FOUND) != NOT_FOUND:
+                raise
+            cure = "Run the pipeline evaluation of its reader"
+            raise CoattendError("holds no predictions", where=f"run {run}", cure=cure) from None
+        return pq.read_table(Path(file))
+
+
+def run_metrics(store: str, run: str) -> dict[str, float]:
+    """Return the last value of each metric of a run.
+
+    Raises:
+        CoattendError: If the store cannot be asked.
+    """
+    from mlflow import MlflowClient
+
+    with store_errors(store, writing=False):
+        metrics: dict[str, float] = MlflowClient(store).get_run(run).data.metrics
+    return metrics
+
+
+MODEL_NAME = "model"
+"""Name of the model of a trial's run."""
+
+READER_ARTIFACT = "reader"
+"""Name of the artefact of an MLflow model that is a packed reader."""
+
+HUB_PREFIX = "hf://"
+"""Prefix of the name of a reader on the Hugging Face Hub."""
+
+_MODEL_ID = re.compile(r"m-[0-9a-f]{32}")
+_MAX_LISTED = 5
+
+
+def resolve_model(name: str | None, trials: Path, store: str, *, where: str = "prediction.model") -> Path:
+    """Resolve the name of a trained reader to a folder for `Predictor.load`.
+
+    Args:
+        name: Folder, trial id, run id, model id or address, or ``hf://`` name.
+        trials: The folder of all trials.
+        store: Address of the MLflow store.
+        where: The parameter that names it.
+
+    Raises:
+        CoattendError: If there is none of that name; it lists what there is. If the store cannot be asked.
+    """
+    if not name:
+        raise CoattendError("names no trained reader", where=where, cure=describe_choices(trials, store))
+    if Path(name).is_dir():
+        return _packed_reader(Path(name), where)
+    if name.startswith(HUB_PREFIX):
+        return _from_hub(name.removeprefix(HUB_PREFIX), where)
+    if RUN_ID.fullmatch(name):
+        name = f"runs:/{name}/{MODEL_NAME}"
+    elif _MODEL_ID.fullmatch(name):
+        name = f"models:/{name}"
+    if ":/" in name:
+        return _packed_reader(_download(name, trials, store, where), where)
+    if not any(folder.name.startswith(name) for folder in trials.glob("*")):
+        raise CoattendError(f"there is no trained reader {name!r}", where=where, cure=describe_choices(trials, store))
+    return find_trial(trials, name, where).folder
+
+
+def describe_choices(trials: Path, store: str) -> str:
+    """List the trained readers to choose from, in one sentence."""
+    parts = []
+    models = logged_models(store)
+    if models:
+        parts.append(
+            "Logged models: " + _first_names([f"models:/{model.model_id} ({model.tags['about']})" for model in models])
+        )
+    names = _registered_models(store)
+    if names:
+        parts.append("Registered models: " + _first_names([f"models:/{name}" for name in names]))
+    trials_read_whole = [trial for trial in finished_trials(trials) if trial.outcome["training"]["reads"] == "all"]
+    if trials_read_whole:
+        parts.append("Trials: " + _first_names([str(model) for model in trials_read_whole]))
+    return ". ".join(parts) or "Nothing is trained here yet: run the pipelines training and evaluation of a reader"
+
+
+def _first_names(names: list[str]) -> str:
+    hidden = len(names) - _MAX_LISTED
+    return "; ".join(names[:_MAX_LISTED]) + (f"; and {hidden} more" if hidden > 0 else "")
+
+
+def logged_models(store: str) -> "list[LoggedModel]":
+    """Return the logged readers of an MLflow store, the newest first; none without a store."""
+    client = client_of(store)
+    if client is None:
+        return []
+    experiments = [model.experiment_id for model in client.search_experiments()]
+    candidates = client.search_logged_models(experiments) if experiments else []
+    readers = [model for model in candidates if "trial_id" in model.tags]
+    return sorted(readers, key=lambda model: -model.creation_timestamp)
+
+
+def _registered_models(store: str) -> list[str]:
+    client = client_of(store)
+    return [] if client is None else sorted(model.name for model in client.search_registered_models())
+
+
+def _download(address: str, trials: Path, store: str, where: str) -> Path:
+    from mlflow.artifacts import download_artifacts
+    from mlflow.exceptions import MlflowException
+
+    if client_of(store) is None:
+        raise CoattendError(
+            f"there is no MLflow store here to look for {address!r}", where=where, cure=describe_choices(trials, store)
+        )
+    try:
+        return Path(download_artifacts(artifact_uri=address, tracking_uri=store, registry_uri=store))
+    # MLflow raises its own errors, and those of the place where models are kept or of the package that knows it.
+    except (MlflowException, OSError, ImportError) as error:
+        reason = str(error).splitlines()[0][:200]
+        name = address.removeprefix("models:/").partition("@")[0].partition("/")[0]
+        names = _registered_models(store) if address.startswith("models:/") else []
+        near = f"{did_you_mean(name, names)} " if names and name not in names else ""
+        cure = near + describe_choices(trials, store)
+        raise CoattendError(f"there is no model {address!r} ({reason})", where=where, cure=cure) from None
+
+
+def _from_hub(name: str, where: str) -> Path:
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(name))
+    except (OSError, ValueError) as error:
+        reason = str(error).splitlines()[0][:200]
+        cure = "Write hf://<user>/<name>; a private one is fetched for who is logged in (`hf auth login`)"
+        problem = f"there is no reader {name!r} at hand or to be fetched from the Hugging Face Hub ({reason})"
+        raise CoattendError(problem, where=where, cure=cure) from None
+
+
+def _packed_reader(folder: Path, where: str) -> Path:
+    """The packed reader in the folder of an MLflow model; a folder of a trial, or a packed reader, is one itself.
+
+    Nothing of an MLflow model but its description is read here, and of the rest only weights and JSON.
+    """
+    description = folder / "MLmodel"
+    if not description.is_file():
+        return folder
+    flavours = yaml.safe_load(description.read_text()).get("flavors", {})
+    artifact = flavours.get("python_function", {}).get("artifacts", {}).get(READER_ARTIFACT, {}).get("path")
+    if artifact is None or not (folder / artifact / run_spec.FILE).is_file():
+        raise CoattendError("is an MLflow model, but none of coattend", where=f"{where} {folder}")
+    return folder / str(artifact)

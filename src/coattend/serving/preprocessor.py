@@ -1,0 +1,178 @@
+"""Tagger and tokenizer of a trained reader, and the files that they need."""
+
+import json
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import TypedDict
+
+import pyarrow as pa
+import pyarrow.dataset as pads
+
+from coattend import readers
+from coattend.batches.load_tokens import ReaderTexts
+from coattend.batches.subword_alignment import SubwordAlignment
+from coattend.batches.tokens import Tokens
+from coattend.batches.word_tokens import ONLY_WORDS, WITH_BOUNDARY, WordTokens
+from coattend.config import TokenizerParameters
+from coattend.data.text_store import DistinctTexts
+from coattend.errors import CoattendError
+from coattend.text import nltk as nltk_data
+from coattend.text.encode import tag_texts, tokenize_texts
+from coattend.text.nltk import NltkTagger
+from coattend.text.tagging import TextTagger, load_tagger
+from coattend.text.tagset import tagset
+from coattend.text.tokenizer import (
+    SpecialLayout,
+    SubwordTokenizer,
+    find_tokenizer_files,
+    load_tokenizer,
+    read_tokenizer,
+    special_layout,
+)
+from coattend.trials import run_spec
+from coattend.trials.run_spec import RunSpec
+
+TOKENIZER, NLTK = "tokenizer", "nltk_data"
+"""Folders of a packed reader."""
+
+
+class QueryRow(TypedDict):
+    """A query as a row of questions, with its passage."""
+
+    question_id: str
+    passage_id: str
+    task: str
+    question: str
+    passage: str
+    options: list[str] | None
+    label: None
+    answers: None
+
+
+@dataclass(frozen=True)
+class Preprocessor:
+    """What makes a reader's tokens of texts.
+
+    Attributes:
+        spec: How the reader is asked.
+        tagger: Finds words and tags them.
+        subwords: Its tokenizer; None where it reads words alone.
+        layout: The special tokens of that.
+    """
+
+    spec: RunSpec
+    tagger: TextTagger
+    subwords: SubwordTokenizer | None
+    layout: SpecialLayout | None
+
+    @classmethod
+    def of(cls, spec: RunSpec, folder: Path) -> "Preprocessor":
+        """Load a reader's tokenizer and tagger: those that its folder carries, else where they came from.
+
+        Raises:
+            CoattendError: If one cannot be had, or is another than the reader was trained with.
+        """
+        tagger = _load_tagger(spec, folder)
+        if tagger.name != spec.tagger:
+            problem = f"was trained with tags by {spec.tagger}, and here {tagger.name} is found"
+            cure = "Put NLTK's data where it is found, as the README says"
+            raise CoattendError(problem, where=f"trial {spec.trial_id}", cure=cure)
+        if not spec.tokenizer:
+            return cls(spec, tagger, None, None)
+        tokenizer_folder = folder / TOKENIZER
+        subwords = load_tokenizer(
+            TokenizerParameters(source=str(tokenizer_folder) if tokenizer_folder.is_dir() else spec.encoder)
+        )
+        if subwords.digest != spec.tokenizer:
+            problem = f"was trained with another tokenizer than that of {subwords.source!r}"
+            raise CoattendError(problem, where=f"trial {spec.trial_id}", cure="Restore its files, or train it again")
+        return cls(spec, tagger, subwords, special_layout(subwords))
+
+    @property
+    def source(self) -> str:
+        """Where its tokenizer was found."""
+        return self.spec.encoder if self.subwords is None else self.subwords.source
+
+    def __call__(self, questions: Iterable[QueryRow]) -> ReaderTexts:
+        """The tokens of all texts of questions.
+
+        Args:
+            questions: Rows of a questions table, each with its ``passage``.
+        """
+        texts = self._texts(questions)
+        tags = tag_texts(self.tagger, texts)
+        if self.subwords is None or self.layout is None:
+            return ReaderTexts(WordTokens.from_tags(pads.dataset(tags)), self._around_words)
+        tokens = pads.dataset(tokenize_texts(self.subwords, texts, tags))
+        if not self.spec.reads_words:
+            return ReaderTexts(Tokens.from_table(tokens), self.layout)
+        words = WordTokens.from_tags(pads.dataset(tags))
+        pieces = SubwordAlignment.between(words, Tokens.from_table(tokens, with_word_index=True), self.layout)
+        return ReaderTexts(words, self._around_words, pieces)
+
+    @property
+    def _around_words(self) -> SpecialLayout:
+        return WITH_BOUNDARY if readers.task_of(self.spec.head) == "span" else ONLY_WORDS
+
+    def _texts(self, questions: Iterable[QueryRow]) -> pa.Table:
+        """Each distinct text once, of one kind, as ingestion gathers them."""
+        spec, texts = self.spec, DistinctTexts(1)
+        for question in questions:
+            texts.add(question["passage"], "passage")
+            texts.add_question(
+                question["task"],
+                question["question"],
+                question["options"],
+                fill_blanks=spec.fill_blanks,
+                words_as_options=spec.words_as_options,
+            )
+        (name,) = texts.keys()
+        return texts.table(name)
+
+
+def _load_tagger(spec: RunSpec, folder: Path) -> TextTagger:
+    data_folder = folder / NLTK
+    if not data_folder.is_dir():
+        return load_tagger(spec.tagging)
+    tagger = NltkTagger(data_folder.absolute(), data_folder.absolute())
+    return TextTagger(tagger, tagset(spec.tagging.tagset), spec.tagging.lowercase_before_tagging)
+
+
+def pack(trial: Path, target: Path) -> None:
+    """Copy a trained reader and all that stands between a text and it.
+
+    Args:
+        trial: The folder of a finished trial.
+        target: A folder that is not there yet.
+
+    Raises:
+        CoattendError: If the trial has no spec, or its tokenizer or tagger cannot be had.
+    """
+    spec = run_spec.read_servable(trial)
+    processing = Preprocessor.of(spec, trial)
+    shutil.copytree(trial / "model", target / "model")
+    run_spec.write(spec.without_credentials(), target)
+    if processing.subwords is not None:
+        _save_tokenizer(processing.subwords, target / TOKENIZER)
+    tagger = processing.tagger.tagger
+    if isinstance(tagger, NltkTagger):
+        english = nltk_data.open_package(tagger.punkt, nltk_data.PUNKT) / "english"
+        _copy_files(english, target / NLTK / nltk_data.PUNKT / "english")
+        _copy_files(nltk_data.open_package(tagger.tagger, nltk_data.TAGGER), target / NLTK / nltk_data.TAGGER)
+
+
+def _save_tokenizer(subwords: SubwordTokenizer, target: Path) -> None:
+    target.mkdir()
+    read_tokenizer(find_tokenizer_files(subwords.source), subwords.source).save(str(target / "tokenizer.json"))
+    pad = subwords.tokenizer.id_to_token(subwords.pad_id)
+    (target / "tokenizer_config.json").write_text(json.dumps({"pad_token": pad}) + "\n")
+
+
+def _copy_files(source: Traversable, target: Path) -> None:
+    target.mkdir(parents=True)
+    for file in source.iterdir():
+        if file.is_file():
+            (target / file.name).write_bytes(file.read_bytes())

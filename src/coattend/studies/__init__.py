@@ -1,0 +1,25 @@
+"""A paper's table as a study: read from YAML, validated, and expanded into variants. Imports no torch."""
+
+from coattend.studies.spec import (
+    PREFIX,
+    change_study,
+    forget_studies,
+    load_study,
+    read_studies,
+    study_groups,
+    study_names,
+    study_parameters,
+)
+from coattend.studies.study import Study
+
+__all__ = [
+    "PREFIX",
+    "Study",
+    "change_study",
+    "forget_studies",
+    "load_study",
+    "read_studies",
+    "study_groups",
+    "study_names",
+    "study_parameters",
+]

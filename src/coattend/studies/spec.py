@@ -1,0 +1,200 @@
+"""Read and validate the files of the folder ``studies`` of the base environment.
+
+A file is a paper, an entry of its ``studies`` a table or figure: ``duma.yml`` with ``table7`` is ``duma_table7``.
+Nothing here imports torch.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from coattend.config import BenchmarkParameters, ReaderParameters, SearchParameters, ValuesParameters
+from coattend.config.parameters import check_parameters
+from coattend.config.source import BASE, current, files
+from coattend.config.study import (
+    CitedParameters,
+    ExampleParameters,
+    PaperParameters,
+    PrintedParameters,
+    StudyParameters,
+    VariantParameters,
+)
+from coattend.config.yaml import Lines, TextFile
+from coattend.errors import CoattendError, did_you_mean
+from coattend.studies.study import Study
+from coattend.studies.validation import check_frozen, find_problems
+from coattend.studies.value_checks import nearest_choice
+
+_NAME = re.compile(r"[A-Za-z0-9_]+")
+PREFIX = "study_"
+"""Prefix of the names of studies' pipelines."""
+
+_INNER: dict[tuple[str, ...], type[BaseModel]] = {
+    ("search", "space"): ValuesParameters,
+    ("search",): SearchParameters,
+    ("variants",): VariantParameters,
+    ("printed",): PrintedParameters,
+    ("cited",): CitedParameters,
+    ("examples",): ExampleParameters,
+}
+"""Model of each block inside a study's entry, the innermost first."""
+
+Checked = TypeVar("Checked", bound=BaseModel)
+
+
+def study_names() -> list[str]:
+    """Return the names of all studies, sorted."""
+    return sorted(_studies(current().location))
+
+
+def study_groups() -> dict[str, list[str]]:
+    """Group the studies of a file by the words that their names share, such as ``aoa_results`` for three benchmarks."""
+    by_prefix: dict[str, list[str]] = {}
+    for name in study_names():
+        stem = f"{load_study(name).file.stem}_"
+        words = name.removeprefix(stem).split("_")
+        for count in range(1, len(words)):
+            by_prefix.setdefault(stem + "_".join(words[:count]), []).append(name)
+    # Of two names for the same studies the shorter one is enough, and a study's own name is its own.
+    distinct = {tuple(members): name for name, members in reversed(by_prefix.items()) if len(members) > 1}
+    return {name: list(members) for members, name in distinct.items() if name not in _studies(current().location)}
+
+
+def load_study(name: str) -> Study:
+    """Return a study by name.
+
+    Raises:
+        CoattendError: If there is no such study, or a file of studies is wrong, with its line.
+    """
+    studies = _studies(current().location)
+    if name not in studies:
+        raise CoattendError(f"no study is called {name!r}", cure=did_you_mean(name, list(studies)))
+    return studies[name]
+
+
+def change_study(name: str, values: Mapping[str, Any]) -> Study:
+    """Return a study with the changes of an environment.
+
+    Raises:
+        CoattendError: As `load_study`, or if its variants can no longer be compared.
+    """
+    study = load_study(name).changed(values)
+    for problem in check_frozen(study) if values else ():
+        raise CoattendError(problem.what, where=f"studies.{name}", cure=problem.cure)
+    return study
+
+
+class StudyBlock(Mapping[str, Any]):
+    """A block of a study's parameters, which Kedro takes as one value.
+
+    Kedro registers a dataset for every key of nested dictionaries. The keys of all studies are ten thousand, which
+    would cost every run a second.
+    """
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+
+    def __getitem__(self, key: str) -> Any:
+        return self._values[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return repr(dict(self._values))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "StudyBlock":
+        return self  # Nothing changes it.
+
+
+def study_parameters(
+    changes: Mapping[str, Any], readers: Mapping[str, Any], benchmarks: Mapping[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """Return the parameters of every study: the study itself, its variants as readers' entries, and its benchmarks.
+
+    Args:
+        changes: Changes of the environment, by study.
+        readers: The readers' entries that variants differ from.
+        benchmarks: The benchmarks' entries.
+
+    Raises:
+        CoattendError: If a change is wrong.
+    """
+    blocks = {}
+    for name in study_names():
+        study = change_study(name, changes.get(name) or {})
+        variants = {variant: StudyBlock(study.entry(variant, readers)) for variant in study.parameters.variants}
+        benchmark_entries = {
+            benchmark: StudyBlock(study.benchmark(benchmark, benchmarks[benchmark])) for benchmark in study.read
+        }
+        if changes.get(name):
+            for block_name, model, entries in (
+                ("variants", ReaderParameters, variants),
+                ("benchmarks", BenchmarkParameters, benchmark_entries),
+            ):
+                for key, entry in entries.items():
+                    check_parameters(entry, model, block=f"studies.{name}.{block_name}.{key}")
+        blocks[name] = {"about": StudyBlock(study.dumped), "variants": variants, "benchmarks": benchmark_entries}
+    return blocks
+
+
+def forget_studies() -> None:
+    """Clear the cache, since files have changed."""
+    _studies.cache_clear()
+
+
+@cache
+def _studies(location: str) -> dict[str, Study]:
+    return {study.name: study for file in files(location, BASE, "studies") for study in read_studies(file)}
+
+
+def read_studies(file: TextFile) -> list[Study]:
+    """Read the studies of a file.
+
+    Raises:
+        CoattendError: If it uses unknown names or repeats something, with file, line and the nearest name.
+    """
+    lines = Lines.of(file)
+    content = lines.content
+    cure = "See the files beside it"
+    if not isinstance(content, dict) or set(content) != {"paper", "studies"} or not content["studies"]:
+        raise CoattendError("must hold the keys 'paper' and 'studies'", where=str(file), cure=cure)
+    if not isinstance(content["studies"], dict):
+        problem = "must be a mapping of names to studies"
+        raise CoattendError(problem, where=lines.where(("studies",)), cure=cure)
+    paper = _validate(PaperParameters, content["paper"], lines, ("paper",))
+    studies = []
+    for name, entry in content["studies"].items():
+        if not _NAME.fullmatch(str(name)):
+            problem = f"{name!r} is no name of a study: it names files and pipelines"
+            raise CoattendError(problem, where=lines.where(("studies", name)), cure="Take letters, digits and _")
+        checked = _validate(StudyParameters, entry, lines, ("studies", name))
+        study = Study(paper, checked.model_copy(update={"name": f"{file.stem}_{name}"}), file)
+        for mistake in find_problems(study):
+            where = lines.where(("studies", name, *mistake.path))
+            raise CoattendError(mistake.what, where=where, cure=mistake.cure)
+        studies.append(study)
+    return studies
+
+
+def _validate(model: type[Checked], content: Any, lines: Lines, path: tuple[Any, ...]) -> Checked:
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        # A misspelt field is a missing one too, and says more.
+        first = min(error.errors(), key=lambda candidate: candidate["type"] != "extra_forbidden")
+        field = str(first["loc"][-1]) if first["loc"] else ""
+        above = first["loc"][:-1]
+        inner = next(
+            (model for path_of_model, model in _INNER.items() if above[: len(path_of_model)] == path_of_model), model
+        )
+        misspelt = first["type"] == "extra_forbidden"
+        cure = did_you_mean(field, list(inner.model_fields)) if misspelt else nearest_choice(first)
+        message = first["msg"].removeprefix("Value error, ")
+        raise CoattendError(message, where=lines.where((*path, *first["loc"])), cure=cure) from None

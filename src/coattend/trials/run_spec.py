@@ -1,0 +1,242 @@
+"""Run specification of a trained reader: all that it takes to run it again, in one file beside its weights."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from coattend.batches.word_tokens import WordTokens
+from coattend.config import TaggingParameters
+from coattend.config.base import Parameters
+from coattend.config.training import TrainingParameters
+from coattend.errors import CoattendError
+from coattend.io.atomic import matches_checksum, verify_checksum, write_with_checksum
+from coattend.masking import masked, masked_text
+from coattend.trials.device import device_and_precision
+from coattend.trials.experiment import Experiment
+from coattend.trials.trial import TrialOutcome
+
+FILE = "run_spec.json"
+"""Name of the file in a trial's folder, and in a packed reader."""
+
+RESEARCH = "research"
+"""Word in the licence notes of data that are for research only."""
+
+
+class TrainedOn(Parameters):
+    """A benchmark that a reader was trained on."""
+
+    name: str = Field(description="Its name.")
+    title: str = Field(description="Its title.")
+    licence: str = Field("", description="Licence note of its data.")
+    published_at: str = Field("", description="Address where its data are published.")
+    hub: str = Field("", description="Its name on the Hugging Face Hub.")
+
+    @property
+    def for_research(self) -> bool:
+        """True if its data are for research only."""
+        return RESEARCH in self.licence
+
+    @property
+    def licence_note(self) -> str:
+        """Its licence note, or a sentence that there is none."""
+        return self.licence or "their publishers state none that is known here."
+
+
+class RunSpec(Parameters):
+    """Everything between a text and a trained reader, and the data that the reader was trained on."""
+
+    trial_id: str = Field(description="The trial that trained it.")
+    model_digest: str | None = Field(None, description="Digest of its weights and their description.")
+    name: str = Field(description="Name of its reader's entry.")
+    benchmark: str = Field(description="Name of the benchmark that it was trained on.")
+    title: str = Field(description="That benchmark's title.")
+    licence: str = Field("", description="Licence note of that benchmark's data.")
+    published_at: str = Field("", description="Address where these data are published.")
+    hub: str = Field("", description="That benchmark's name on the Hugging Face Hub.")
+    also_trained_on: tuple[TrainedOn, ...] = Field((), description="Other benchmarks that it was trained on.")
+    task: Literal["options", "span", "word"] = Field(description="The task of the benchmark's questions.")
+    reader: str = Field(description="Name of the reader in the registry.")
+    head: str = Field(description="Its head.")
+    options: dict[str, Any] = Field(description="The reader's options, resolved.")
+    encoder: str = Field(description="Source of its encoder, and so of its tokenizer.")
+    tokenizer: str = Field(description="Digest of that tokenizer; empty if it reads words alone.")
+    tokenizer_profile: str = Field(description="Name of the tokenizer profile of its tokens.")
+    reads_words: bool = Field(description="True if it reads words, and subwords at most for their context.")
+    tagging: TaggingParameters = Field(description="Settings of the tagging profile.")
+    tagging_profile: str = Field(description="Name of the tagging profile of its tags.")
+    tagger: str = Field(description="Name of the tagger that these settings resolved to.")
+    fill_blanks: bool = Field(description="True if an option fills the question's blank, False if it follows it.")
+    words_as_options: bool = Field(description="True if candidates for a word are read like options.")
+    training: TrainingParameters = Field(description="Its training parameters, with the precision that was used.")
+    null_threshold: float | None = Field(
+        None, description="Margin by which no answer must outscore the best span; null: it always answers."
+    )
+
+    @property
+    def trained_on(self) -> tuple[TrainedOn, ...]:
+        """All benchmarks that it was trained on, its own first."""
+        fields = {"title": self.title, "licence": self.licence, "published_at": self.published_at, "hub": self.hub}
+        home = TrainedOn(name=self.benchmark, **fields)
+        return home, *self.also_trained_on
+
+    @property
+    def licences(self) -> str:
+        """The licence notes of all benchmarks that it was trained on, in one line."""
+        if not self.also_trained_on:
+            return self.licence
+        return " ".join(f"{benchmark.title}: {benchmark.licence_note}" for benchmark in self.trained_on)
+
+    @property
+    def is_servable(self) -> bool:
+        """False for a reader that is given parts of its questions only; it is of no use outside a comparison."""
+        return self.training.reads == "all"
+
+    @property
+    def needs_options(self) -> bool:
+        """True if a question must come with options."""
+        return self.task == "options" or self.words_as_options
+
+    @property
+    def inference_training(self) -> TrainingParameters:
+        """The training parameters that matter for a single question, in float32."""
+        lengths = ("max_length", "stride", "stride_counts", "max_answer_length")
+        return TrainingParameters(**{name: getattr(self.training, name) for name in lengths}, precision="fp32")
+
+    def without_credentials(self) -> "RunSpec":
+        """Copy the spec for publication, with credentials in options and addresses masked."""
+        return self.model_copy(update={"options": masked(self.options), "encoder": masked_text(self.encoder)})
+
+
+def run_spec_of(experiment: Experiment, outcome: TrialOutcome, store: Path) -> RunSpec:
+    """Describe the reader of a finished trial.
+
+    Args:
+        experiment: The trial's experiment.
+        outcome: The trial's outcome.
+        store: The folder of all trials, with the trials that it started from.
+    """
+    # Readers of words have a tokenizer only if they use contextual vectors.
+    benchmark = experiment.benchmarks[experiment.benchmark]
+    subwords = experiment.source.tokens if experiment.alignment is None else experiment.alignment.tokens
+    return RunSpec(
+        trial_id=outcome["trial_id"],
+        model_digest=outcome["model_digest"],
+        name=experiment.name,
+        benchmark=benchmark.name,
+        title=benchmark.title,
+        licence=benchmark.licence,
+        published_at=benchmark.published_at,
+        hub=benchmark.hub,
+        also_trained_on=also_trained_on(experiment, outcome["seed"], store),
+        task=experiment.source.task,
+        reader=experiment.reader,
+        head=experiment.head,
+        options=experiment.options,
+        encoder=experiment.encoder.source,
+        tokenizer=subwords.tokenizer,
+        tokenizer_profile=experiment.preparation.tokenizer,
+        reads_words=isinstance(experiment.source.tokens, WordTokens),
+        tagging=experiment.preparation.tagging_parameters,
+        tagging_profile=experiment.preparation.tagging,
+        tagger=experiment.source.tokens.tagger,
+        fill_blanks=experiment.source.fill_blanks,
+        words_as_options=experiment.source.words_as_options,
+        training=_training_of(experiment, outcome["seed"]),
+        null_threshold=outcome["null_threshold"],
+    )
+
+
+def _training_of(experiment: Experiment, seed: int) -> TrainingParameters:
+    """Resolve training parameters to what one trial used, and drop what names this machine."""
+    training = experiment.training
+    _, bf16 = device_and_precision(training)
+    resolved: dict[str, Any] = {
+        "seeds": (seed,),
+        "precision": "bf16" if bf16 else "fp32",
+        "start_from": experiment.parent_trial(seed),
+        "device": "auto",
+        "processes": 1,
+    }
+    # A trial whose training tags are right is the same trial whatever noise its evaluation has.
+    if "train" not in training.tag_noise_in:
+        resolved["tag_noise"] = 0.0
+    return training.model_copy(update=resolved)
+
+
+def also_trained_on(experiment: Experiment, seed: int, store: Path) -> tuple[TrainedOn, ...]:
+    """List the benchmarks other than its own that a trial, or a trial that it started from, was trained on.
+
+    Args:
+        experiment: The trial's experiment.
+        seed: The trial's seed.
+        store: The folder of all trials.
+    """
+    by_name = {benchmark.name: benchmark for benchmark in _trained_on(experiment, seed, store)}
+    return tuple(benchmark for name, benchmark in by_name.items() if name != experiment.benchmark)
+
+
+def _trained_on(experiment: Experiment, seed: int, store: Path) -> Iterator[TrainedOn]:
+    for name in experiment.training.train_on or (experiment.benchmark,):
+        yield TrainedOn(**experiment.benchmarks[name].model_dump(include={*TrainedOn.model_fields}))
+    parent = experiment.parent_trial(seed)
+    if parent is None:
+        return
+    # The parent's own specification names what the parents before it were trained on.
+    try:
+        yield from read(store / parent).trained_on
+    except CoattendError:
+        yield TrainedOn(name=parent, title=f"the trial {parent}, which it began with and which is gone")
+
+
+def write(spec: RunSpec, folder: Path) -> None:
+    """Write a spec into a folder, unless the same one is there already."""
+    # An unchanged file keeps its date: finished trials are described at every run.
+    content = spec.model_dump_json(indent=1) + "\n"
+    file = folder / FILE
+    if file.is_file() and matches_checksum(file) and file.read_bytes() == content.encode():
+        return
+    with write_with_checksum(file) as temporary:
+        temporary.write_text(content)
+
+
+def read(folder: Path) -> RunSpec:
+    """Read the spec of a folder.
+
+    Raises:
+        CoattendError: If there is none, or it is damaged or of another version.
+    """
+    file = folder / FILE
+    cure = "Run the pipeline training of its reader again: it mends it, and does not train it again"
+    try:
+        verify_checksum(file, cure=cure)
+        return RunSpec.model_validate_json(file.read_bytes())
+    except FileNotFoundError:
+        raise CoattendError("says nowhere how it is asked", where=str(folder), cure=cure) from None
+    except (OSError, ValidationError) as error:
+        reason = str(error).splitlines()[0]
+        problem = f"is no run specification that this version can read ({reason})"
+        raise CoattendError(problem, where=str(file), cure=cure) from None
+
+
+def read_servable(folder: Path) -> RunSpec:
+    """Read the spec of a reader that is to answer questions.
+
+    Raises:
+        CoattendError: As `read`, and if the reader is given parts of its questions only.
+    """
+    spec = read(folder)
+    if not spec.is_servable:
+        cure = "Name a trial of a reader that reads all of its questions"
+        raise CoattendError("reads its questions in part only: it is no model to ask", where=str(folder), cure=cure)
+    return spec
+
+
+def weights_of(folder: Path) -> Path:
+    """Return the folder of a reader's weights: ``model``, or, laid out for the Hugging Face Hub, the folder itself.
+
+    Args:
+        folder: The folder of a trial, or of a packed reader.
+    """
+    return folder / "model" if (folder / "model").is_dir() else folder

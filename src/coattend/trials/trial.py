@@ -1,0 +1,213 @@
+"""A trial: one training of a reader with one seed, in a folder that is named after a hash of its content."""
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NotRequired, TypedDict, cast
+
+from coattend.errors import CoattendError
+from coattend.evaluation.records import TrialRecord
+from coattend.io.atomic import exclusive_lock, matches_checksum, write_with_checksum
+from coattend.masking import masked_text
+from coattend.text.hashing import file_digest
+
+TRAINING_VERSION = 1
+"""Raised when a change to the training code makes the same content train another reader."""
+
+PREDICTIONS_FILE = "predictions-{key}.parquet"
+"""Predictions in a trial's folder; the key is a hash of what they depend on beside the trial."""
+
+logger = logging.getLogger(__name__)
+
+
+class EncoderContent(TypedDict):
+    """The encoder of a trial.
+
+    Attributes:
+        digest: Hash of its files, or of its name and commit on the Hugging Face Hub.
+        dropout: Dropout inside the encoder.
+        vectors: Digest of a file of word vectors; None if it cannot be read.
+        kept: Precision of the cached outputs of a frozen encoder, unless it is bf16's.
+    """
+
+    digest: str
+    dropout: float
+    vectors: NotRequired[str | None]
+    kept: NotRequired[str]
+
+
+class TrialContent(TypedDict):
+    """Everything that a trial's result depends on, as in ``trial.json``.
+
+    Attributes:
+        benchmark: Name of the benchmark that it is trained on.
+        reader: Name of the reader in the registry.
+        head: Its head.
+        options: Its options, resolved.
+        encoder: Its encoder.
+        training: Its training parameters, but for those that `coattend.training.run_trial` excludes.
+        seed: Its seed.
+        data: Digest of the training and held-out examples.
+        source: Digest of the reader's code.
+        trial_id: The hash of all the other fields; in the file only.
+    """
+
+    benchmark: str
+    reader: str
+    head: str
+    options: dict[str, Any]
+    encoder: EncoderContent
+    training: dict[str, Any]
+    seed: int
+    data: str
+    source: str
+    trial_id: NotRequired[str]
+
+
+class TrialOutcome(TrialRecord, total=False):
+    """The result of a trial, as in ``outcome.json``; one that failed has an id, a seed and a ``failure`` only.
+
+    Attributes:
+        folder: Name of its folder.
+    """
+
+    folder: str
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One training of one reader with one seed.
+
+    Attributes:
+        content: Everything that the result depends on.
+        store: The folder of all trials.
+    """
+
+    content: TrialContent
+    store: Path
+
+    @property
+    def id(self) -> str:
+        """First 16 digits of a SHA-256 hash of the content."""
+        # Sorted keys make the hash independent of the order of fields.
+        text = json.dumps({"training_version": TRAINING_VERSION} | self.content, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def folder(self) -> Path:
+        """The folder of everything that belongs to the trial."""
+        return self.store / self.id
+
+    @property
+    def checkpoints(self) -> Path:
+        """Folder of the checkpoints of an unfinished training."""
+        return self.folder / "checkpoints"
+
+    @property
+    def model(self) -> Path:
+        """Folder of the trained reader."""
+        return self.folder / "model"
+
+    def outcome(self) -> TrialOutcome | None:
+        """Read the outcome; None if the trial is not finished or its reader is damaged."""
+        outcome = read_outcome(self.folder)
+        return outcome if outcome and outcome["model_digest"] == digest_of_files(self.model) else None
+
+    def finish(self, outcome: TrialOutcome) -> TrialOutcome:
+        """Record the outcome; the trial does not count as done before this."""
+        # An earlier attempt may have failed.
+        (self.folder / "failure.json").unlink(missing_ok=True)
+        recorded: TrialOutcome = {**outcome, "model_digest": digest_of_files(self.model)}
+        self._write("outcome", recorded)
+        return recorded
+
+    def fail(self, problem: str) -> TrialOutcome:
+        """Record why the trial has no result."""
+        outcome = TrialOutcome(trial_id=self.id, seed=self.content["seed"], failure=masked_text(problem))
+        self._write("failure", outcome)
+        return outcome
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from training the same trial; they wait and then read its outcome."""
+        with exclusive_lock(self.folder, f"trial {self.id} is being trained"):
+            self._write("trial", {"trial_id": self.id} | self.content)
+            yield
+
+    def _write(self, name: str, record: Mapping[str, object]) -> None:
+        with write_with_checksum(self.folder / f"{name}.json") as temporary:
+            temporary.write_text(json.dumps(record, indent=1, sort_keys=True))
+
+
+def read_content(folder: Path) -> TrialContent | None:
+    """Read ``trial.json`` of a trial's folder; None if it is missing or damaged."""
+    return cast("TrialContent | None", _read_record(folder / "trial.json"))
+
+
+def read_outcome(folder: Path) -> TrialOutcome | None:
+    """Read ``outcome.json`` of a trial's folder; None if it is missing or damaged."""
+    return cast("TrialOutcome | None", _read_record(folder / "outcome.json"))
+
+
+def _read_record(file: Path) -> dict[str, Any] | None:
+    try:
+        if matches_checksum(file):
+            record: dict[str, Any] = json.loads(file.read_text())
+            return record
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        pass
+    logger.warning("%s is not what was written, and the trial is not taken as done: train it again", file)
+    return None
+
+
+def digest_of_files(folder: Path, *, exclude: str | None = None) -> str:
+    """Hash the names and contents of a folder's files.
+
+    Args:
+        folder: The folder.
+        exclude: Name of a file that does not count.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.name != exclude):
+        digest.update(f"{path.relative_to(folder)} {file_digest(path)}\n".encode())
+    return digest.hexdigest()
+
+
+def encoder_digest(source: str) -> str:
+    """Hash an encoder's files.
+
+    Args:
+        source: ``"embedded"``, a folder, or a Hugging Face name.
+
+    Returns:
+        For a folder, a hash of its files; for a name, of the name and the commit in the local cache.
+    """
+    from coattend.readers.encoders.pretrained import encoder_folder
+
+    # A name on the Hub is identified by its commit; a folder has none, so its files are hashed.
+    folder = encoder_folder(source)
+    if folder is not None:
+        return digest_of_files(Path(folder))
+    return hashlib.sha256(f"{source}@{_commit(source)}".encode()).hexdigest()
+
+
+def _commit(source: str) -> str:
+    from huggingface_hub import hf_hub_download, try_to_load_from_cache
+
+    cached = try_to_load_from_cache(source, "config.json")
+    try:
+        config = cached if isinstance(cached, str) else hf_hub_download(source, "config.json")
+    # The library raises OSError or ValueError for a wrong name, a missing network and missing permission.
+    except (OSError, ValueError) as error:
+        raise CoattendError(
+            "is neither a folder nor a Hugging Face name that is at hand or can be fetched",
+            where=f"encoder {source!r}",
+            cure="Check its spelling and the network",
+        ) from error
+    return Path(config).parent.name

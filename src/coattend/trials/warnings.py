@@ -1,0 +1,61 @@
+"""Warnings about a training that went wrong, or about its data."""
+
+from collections.abc import Iterator, Mapping
+
+Signs = Mapping[str, float | None]
+"""Diagnostics of a trial by name, as `coattend.training.diagnostics` computes them; None if one does not apply."""
+
+STUCK = 0.99
+"""Share of guessing's loss that training must come below. At 0.99 of ln 3 a reader of three options does no better than
+give 40 % to the right one and 30 % to each other."""
+
+CONSTANT = 0.95
+"""Share of one answer from which all count as the same: some trainings that collapse leave a few questions out."""
+
+FEWEST = 20
+"""Of fewer questions many may well have the same answer."""
+
+TRUNCATED = 0.05
+"""Share of passages that are cut. The differences that papers tell are of a few points: one question in twenty that
+cannot be read to its end is as much."""
+
+LOST = 0.01
+"""Share of answers outside of what is read: none of them can be found, and one in a hundred is a point of the score."""
+
+ERRONEOUS = 0.25
+"""Share of tokens without a tag. With the Penn tagset they are the punctuation, 11 to 18 % of the words of the
+benchmarks here; where a quarter has none, tagger and tagset do not fit each other or the language."""
+
+UNKNOWN = 0.1
+"""Share of words that a vocabulary lacks: at one in ten every sentence of usual length has two of them."""
+
+
+def alarms(signs: Signs) -> Iterator[str]:
+    """A sentence for each thing that looks wrong; signs that are not known raise none.
+
+    Args:
+        signs: Those of one trial.
+    """
+    final, chance = signs.get("final_loss"), signs.get("chance_loss")
+    if final is not None and chance and final >= STUCK * chance:
+        yield f"the training loss ended at {final:.2f}, and guessing has {chance:.2f}: it learned next to nothing."
+    if (signs.get("held_out_questions") or 0) >= FEWEST and _above(signs, "most_given", CONSTANT):
+        yield f"{_percent(signs, 'most_given')} of the questions held out get one and the same answer."
+    if _above(signs, "truncated_passages", TRUNCATED):
+        yield f"{_percent(signs, 'truncated_passages')} of the passages are too long and are not read to their end."
+    if _above(signs, "lost_answers", LOST):
+        yield f"{_percent(signs, 'lost_answers')} of the answers do not lie in what is read of their passages."
+    if _above(signs, "err_tags", ERRONEOUS):
+        usual = "punctuation alone is 10 to 20 %"
+        yield f"{_percent(signs, 'err_tags')} of the tokens have no tag but ERR; {usual}."
+    if _above(signs, "unknown_words", UNKNOWN):
+        yield f"{_percent(signs, 'unknown_words')} of the words of the questions held out are unknown to it."
+
+
+def _above(signs: Signs, name: str, limit: float) -> bool:
+    value = signs.get(name)
+    return value is not None and value >= limit
+
+
+def _percent(signs: Signs, name: str) -> str:
+    return f"{100 * (signs[name] or 0):.1f} %"

@@ -1,0 +1,91 @@
+"""States of a frozen encoder that are kept are those that it makes itself."""
+
+import numpy as np
+import pytest
+import torch
+from transformers import BertConfig
+
+from coattend import readers
+from coattend.batches.collator import Collator
+from coattend.batches.feature_cache import cache_hidden_states
+from coattend.readers.batch import Batch
+from coattend.training.run_trial import TrialRunner
+
+TINY = BertConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
+
+
+@pytest.fixture(scope="module")
+def reader():
+    torch.manual_seed(0)
+    duma = readers.build("duma", encoder=TINY, dropout=0.0)
+    duma.encoder.freeze()
+    return duma.train()
+
+
+@pytest.fixture(scope="module")
+def examples(sample):
+    return sample.build(sample.rows("options", "train"), sample.read("subwords", "options"))[0][:12]
+
+
+@pytest.fixture
+def collator(sample, reader, examples, tmp_path):
+    """Makes batches, with what is kept where it is said in which precision."""
+    tokens, layout = sample.subwords, sample.special_tokens
+    collator_of_batches = Collator(tokens, layout, "options")
+
+    def make(bf16=None):
+        if bf16 is None:
+            return collator_of_batches
+        options = {"folder": tmp_path, "encoder": "tiny", "tokens_per_batch": 512, "bf16": bf16}
+        features = cache_hidden_states(reader, examples, tokens=tokens, collator=collator_of_batches, **options)
+        return Collator(tokens, layout, "options", features=features)
+
+    make.folder = tmp_path
+    return make
+
+
+def losses(reader, examples, collator):
+    """The loss of each of some steps, after which the reader is as it was."""
+    weights = {name: weight.clone() for name, weight in reader.state_dict().items()}
+    optimizer = torch.optim.AdamW([parameter for parameter in reader.parameters() if parameter.requires_grad], lr=1e-3)
+    history = []
+    for first in range(0, len(examples), 3):
+        loss = reader(Batch(**collator(examples[first : first + 3]))).loss
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        history.append(loss.item())
+    reader.load_state_dict(weights)
+    return history
+
+
+def test_a_reader_makes_the_same_of_them(reader, examples, collator):
+    live, cached = collator(), collator(bf16=False)
+    stored = cached(examples)["hidden"]
+    batch = Batch(**live(examples))
+    with torch.no_grad():
+        encoded = reader.encoder.read(batch) * batch.attention_mask.unsqueeze(-1)
+    torch.testing.assert_close(stored, encoded, rtol=1e-5, atol=1e-5)
+
+
+def test_a_reader_learns_the_same_from_them(reader, examples, collator):
+    expected = losses(reader, examples, collator())
+    assert len({round(loss, 4) for loss in expected}) == 4, "it learns"
+    assert losses(reader, examples, collator(bf16=False)) == pytest.approx(expected, rel=1e-5)
+
+
+def test_they_take_half_as_much_where_products_run_in_bf16(examples, collator):
+    for bf16 in (False, True, False):
+        collator(bf16=bf16)
+    files = sorted(collator.folder.glob("*.npy"), key=lambda file: file.stat().st_size)
+    half, single = (np.load(file) for file in files)
+    assert (half.dtype, single.dtype) == (np.float16, np.float32)
+    np.testing.assert_allclose(half, single, atol=0.1)
+
+
+def test_trials_over_states_in_single_precision_are_not_those_from_before(experiment_for, tmp_path):
+    ways = ({"frozen": True}, {"frozen": True, "precision": "bf16"}, {"frozen": False})
+    contents = [
+        TrialRunner.of(experiment_for(**{"precision": "fp32"} | way), tmp_path).trial(3).content for way in ways
+    ]
+    assert ["kept" in content["encoder"] for content in contents] == [True, False, False]

@@ -1,0 +1,73 @@
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coattend.batches.sampler import LengthBuckets
+
+shapes = st.lists(st.tuples(st.integers(1, 512), st.integers(1, 5)), min_size=1, max_size=200)
+
+
+def buckets(shape, budget, **options):
+    lengths, sequences = zip(*shape, strict=True)
+    return LengthBuckets(lengths, sequences, tokens_per_batch=budget, **options)
+
+
+@given(shapes, st.integers(64, 8192), st.integers(0, 3), st.booleans())
+def test_every_question_is_drawn_once_and_whole(shape, budget, epoch, shuffle):
+    batches = buckets(shape, budget, shuffle=shuffle)
+    batches.set_epoch(epoch)
+    drawn = [row for batch in batches for row in batch]
+    assert sorted(drawn) == list(range(len(shape)))
+    assert len(list(batches)) == len(batches)
+
+
+@given(shapes, st.integers(64, 8192), st.integers(0, 3))
+def test_no_batch_is_over_the_budget_unless_it_is_one_question(shape, budget, epoch):
+    batches = buckets(shape, budget)
+    batches.set_epoch(epoch)
+    for batch in batches:
+        padded = max(shape[row][0] for row in batch) * sum(shape[row][1] for row in batch)
+        assert padded <= budget or len(batch) == 1
+
+
+@given(shapes, st.integers(64, 8192))
+def test_an_epoch_is_the_same_whenever_it_is_drawn(shape, budget):
+    first, second = buckets(shape, budget, seed=1), buckets(shape, budget, seed=1)
+    list(first)
+    for sampler in (first, second):
+        sampler.set_epoch(2)
+    assert list(first) == list(second)
+
+
+def test_epochs_and_seeds_differ():
+    shape = [(length, 3) for length in np.repeat(np.arange(20, 60), 10)]
+    sampler, reseeded = buckets(shape, 2048, seed=0), buckets(shape, 2048, seed=1)
+    first = list(sampler)
+    sampler.set_epoch(1)
+    assert first != list(sampler)
+    assert first != list(reseeded)
+
+
+def test_questions_of_like_length_meet():
+    lengths = np.random.default_rng(0).integers(50, 400, 3000)
+    padded = real = 0
+    for batch in LengthBuckets(lengths, np.full(3000, 3), tokens_per_batch=6144):
+        padded += lengths[batch].max() * len(batch)
+        real += lengths[batch].sum()
+    assert real / padded > 0.98
+
+
+def test_no_questions_make_no_batches():
+    assert list(LengthBuckets([], [], tokens_per_batch=64)) == []
+    assert list(LengthBuckets([], [], tokens_per_batch=64, shuffle=False)) == []
+
+
+@given(shapes, st.integers(64, 8192), st.integers(0, 3), st.integers(0, 9))
+def test_an_epoch_cuts_the_shuffled_questions_into_parts_and_shuffles_these(shape, budget, epoch, seed):
+    lengths, sequences = np.array(shape).T
+    chance = np.random.default_rng((seed, epoch))
+    order = np.lexsort((chance.random(len(shape)), -sequences, -lengths))
+    parts = np.split(order, np.cumsum([len(batch) for batch in buckets(shape, budget, shuffle=False)])[:-1])
+    batches = buckets(shape, budget, seed=seed)
+    batches.set_epoch(epoch)
+    assert list(batches) == [parts[index].tolist() for index in chance.permutation(len(parts))]

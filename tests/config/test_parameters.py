@@ -1,0 +1,43 @@
+"""A wrong parameter is an error of one line, with the nearest name."""
+
+import pytest
+
+from coattend.config import EngineParameters
+from coattend.config.parameters import ProjectParameters, check_parameters, field_names
+from coattend.errors import CoattendError
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        (
+            {"benchmarks": {"sample": {"training": {"epoch": 2}}}},
+            r"benchmarks\.sample\.training\.epoch: there .*'epochs'\?",
+        ),
+        ({"benchmarks": {"sample": {"fil_blanks": True}}}, r"benchmarks\.sample\.fil_blanks: there .*'fill_blanks'\?"),
+        ({"benchmarks": {"sample": {"training": {"epochs": -1}}}}, r"training\.epochs: Input should be greater than 0"),
+        ({"benchmarks": {"sample": {"training": {"seeds": [1, 1]}}}}, r"training\.seeds: seeds must differ"),
+        ({"engine": {"address": "tcp://10.0.0.1:8786"}}, r"^engine: address is that of a Dask scheduler"),
+        ({"compare": {"left": 7.5}}, r"^compare\.left: was read as a number"),
+        ({"training": {"epochs": 2}}, r"--params training: there is no .* Say whose: benchmarks\.<name>\.training"),
+        (
+            {"benchmarks": {"sampel": {"scored": 1}}},
+            r"--params benchmarks\.sampel: there is no .* Did you mean 'sample'",
+        ),
+        ({"studies": {"duma_table7": {"variants": {}}}}, r"studies\.duma_table7\.variants: cannot be changed here"),
+    ],
+)
+def test_a_wrong_parameter_is_one_line(kedro_run, params, message):
+    with pytest.raises(CoattendError, match=message) as error:
+        kedro_run("ingestion", "sample", **params)
+    assert "\n" not in error.value.message
+
+
+def test_a_block_is_named_by_its_place_among_all_parameters():
+    with pytest.raises(CoattendError, match=r"^studies\.table7\.about\.knd: there .* Did you mean 'kind'\?"):
+        check_parameters({"knd": "local"}, EngineParameters, block="studies.table7.about")
+
+
+def test_fields_are_found_through_mappings_of_models():
+    assert "epochs" in field_names(ProjectParameters, ["benchmarks", "dream", "training"])
+    assert field_names(ProjectParameters, ["benchmarks", "dream", "title"]) == []

@@ -1,0 +1,53 @@
+import pytest
+from entries import benchmark, source, write
+
+from coattend.data.raw_files import raw_files, raw_folder
+from coattend.errors import CoattendError
+
+
+def files_and_splits(entry, folder):
+    return [(str(file.path.relative_to(folder)), file.split) for file in raw_files(entry, folder)]
+
+
+def test_the_raw_folder(monkeypatch, tmp_path):
+    monkeypatch.delenv("COATTEND_RAW", raising=False)
+    assert raw_folder(tmp_path) == tmp_path / "data" / "01_raw"
+    monkeypatch.setenv("COATTEND_RAW", "/elsewhere")
+    assert str(raw_folder(tmp_path)) == "/elsewhere"
+    assert raw_folder(tmp_path, generated=True) == tmp_path / "data" / "01_raw"
+
+
+def test_files_come_by_source_split_and_name(tmp_path):
+    for name in ("train-b.json", "dev.json", "train-a.json", "notes.txt"):
+        write(tmp_path, name)
+    (tmp_path / "lamps" / "train.json").mkdir()
+    expected = [("lamps/train-a.json", "train"), ("lamps/train-b.json", "train"), ("lamps/dev.json", "dev")]
+    assert files_and_splits(benchmark(), tmp_path) == expected
+    splits = source(files={"train": ["train-a*", "train-*.json"], "dev": ["dev.json"]})
+    assert files_and_splits(benchmark(splits), tmp_path) == expected
+
+
+def test_a_missing_split_says_what_to_put_where(tmp_path):
+    write(tmp_path, "train.json")
+    with pytest.raises(CoattendError) as caught:
+        raw_files(benchmark(), tmp_path)
+    for part in ("Lamps", "dev files", "dev*.json", str(tmp_path / "lamps"), "https://lamps.example", "COATTEND_RAW"):
+        assert part in str(caught.value)
+
+
+def test_a_missing_folder_says_the_same(tmp_path):
+    with pytest.raises(CoattendError, match="no train files"):
+        raw_files(benchmark(), tmp_path / "nowhere")
+
+
+def test_a_test_split_and_an_optional_source_may_be_missing(tmp_path):
+    write(tmp_path, "train.json")
+    files = {"train": ["train.json"], "test": ["test.json"]}
+    entry = benchmark(source(files=files), source(folder="elsewhere", optional=True))
+    assert files_and_splits(entry, tmp_path) == [("lamps/train.json", "train")]
+
+
+@pytest.mark.parametrize("pattern", ["", "/absolute/*.json"])
+def test_a_pattern_that_is_none(tmp_path, pattern):
+    with pytest.raises(CoattendError, match="is not a file pattern"):
+        raw_files(benchmark(source(files={"train": [pattern]})), tmp_path)

@@ -1,0 +1,88 @@
+"""Generated parts of pages have the facts of tables, code and parameter files."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from docs._tools import reader_facts, results_tables
+from docs._tools.__main__ import main
+from docs._tools.generated_parts import COMMAND, renewed
+
+from coattend import readers
+from coattend.errors import CoattendError
+
+ROOT = Path(__file__).parents[2]
+
+RESULTS = """# Results
+
+## Options: dev
+
+| reader | dev accuracy | seeds 0, 1 | training, s |
+|---|---|---|---|
+| `plain` | 52.4 [50.2, 54.6] | 51.0, 53.8 | 10 |
+| `duma`, three seeds | 49.9 | 49.0, 50.8 | 12 |
+| `poi_net` | not run | | |
+
+| reader | seconds |
+|---|---|
+| `plain` | 3 |
+
+### Spans, 1.1
+
+| reader | F1 | exact match |
+|---|---|---|
+| `plain` | 34.9 | |
+"""
+
+
+def test_scores_are_gathered_with_links_to_their_tables():
+    table = results_tables.score_table(RESULTS, "plain", "duma", "poi_net").splitlines()
+    assert table[2:] == [
+        "| `plain` | [Options: dev](../results.md#options-dev) | dev accuracy 52.4 [50.2, 54.6] |",
+        "| `plain` | [Spans, 1.1](../results.md#spans-11) | F1 34.9 |",
+        "| `duma` | [Options: dev](../results.md#options-dev) | dev accuracy 49.9 |",
+    ]
+    assert results_tables.score_table(RESULTS, "poi_net") == "Not run."
+
+
+def test_parameters_are_counted_of_a_reader_that_is_built():
+    table = reader_facts.reader_tables("duma").splitlines()
+    counts = next(line for line in table if line.startswith("| `duma` | `word` |")).strip("|").split("|")[2:]
+    reader = readers.build("duma", encoder="embedded", head="word")
+    parts = (reader.encoder, reader.interaction, reader.head, reader)
+    assert [int(count.replace(",", "")) for count in counts] == [
+        sum(weight.numel() for weight in part.parameters()) for part in parts
+    ]
+
+
+def test_options_have_defaults_values_and_descriptions():
+    table = reader_facts.option_table("interactions/iterative_co_attention")
+    assert "| `turns` | `3` | whole number ≥ 0 and ≤ 100 | " in table
+    assert "| `beta` | `confidence` | `confidence`, `learned` |" in table
+    assert reader_facts.option_table("interactions/none") == "It has no options."
+
+
+def test_only_the_text_between_the_comments_is_renewed():
+    page = "# Mine\n\nBy hand.\n\n<!-- generated: options heads/word -->\nold\n<!-- end -->\n\nBy hand, too.\n"
+    new = renewed(page, ROOT)
+    assert new.startswith("# Mine\n\nBy hand.\n\n<!-- generated: options heads/word -->\n\n| option |")
+    assert new.endswith("|\n\n<!-- end -->\n\nBy hand, too.\n") and "old" not in new
+    assert renewed(new, ROOT) == new
+    with pytest.raises(CoattendError, match=r"nothing generates 'option'\. Did you mean 'options'"):
+        renewed(page.replace(": options", ": option"), ROOT)
+
+
+def test_the_command_renews_the_pages_of_the_working_folder(tmp_path, monkeypatch, capsys):
+    (tmp_path / "docs").mkdir()
+    shutil.copy(ROOT / "docs/results.md", tmp_path / "docs")
+    (tmp_path / "docs/mine.md").write_text("<!-- generated: options heads/word -->\n<!-- end -->\n")
+    monkeypatch.chdir(tmp_path)
+    main([])
+    assert capsys.readouterr().out == "renewed docs/mine.md\nrenewed docs/readers.md\n"
+    assert "`normalise`" in (tmp_path / "docs/mine.md").read_text()
+    main([])
+    assert not capsys.readouterr().out
+    with pytest.raises(SystemExit) as stopped:
+        main(["--help"])
+    assert stopped.value.code == 0
+    assert COMMAND in capsys.readouterr().out

@@ -1,0 +1,137 @@
+"""The tiny sample's tables as training reads them."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
+import pytest
+
+from coattend.batches.examples import Example, Layout, UnreadableQuestion, build_examples
+from coattend.batches.tokens import Tokens
+from coattend.batches.word_tokens import ONLY_WORDS, WITH_BOUNDARY, WordTokens
+from coattend.config import (
+    BenchmarkParameters,
+    EncoderParameters,
+    ReaderParameters,
+    TaggingParameters,
+    TokenizerParameters,
+)
+from coattend.text.tokenizer import SpecialLayout, load_tokenizer, special_layout
+from coattend.trials.experiment import BenchmarkTables, Experiment
+
+SAMPLE = {
+    "name": "sample",
+    "title": "Sample",
+    "tasks": ["options"],
+    "fill_blanks": True,
+    "sources": [{"format": "dream", "folder": "x", "files": {}}],
+}
+# Eight questions in a single epoch: enough for a loss, a checkpoint and answers.
+TRAINING = {"epochs": 1, "evaluations": 1, "max_questions": 8, "held_out": 0.2, "tokens_per_batch": 512}
+
+
+@dataclass(frozen=True)
+class Read:
+    """Input of a reader from the sample: subwords or words, with the special tokens of one task."""
+
+    tokens: Tokens
+    layout: SpecialLayout
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The sample's tables in a folder, and the encoder of readers of subwords."""
+
+    folder: Path
+    encoder: Path
+
+    @cached_property
+    def questions(self) -> pads.Dataset:
+        return pads.dataset(self.folder / "02_intermediate/sample/questions.parquet")
+
+    @cached_property
+    def passages(self) -> pads.Dataset:
+        return pads.dataset(self.folder / "02_intermediate/sample/passages.parquet")
+
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """Every text by its id."""
+        table = pads.dataset(self.folder / "03_primary/sample/texts").to_table(columns=["text_id", "text"])
+        return dict(zip(table.column("text_id").to_pylist(), table.column("text").to_pylist(), strict=True))
+
+    @cached_property
+    def tags(self) -> pads.Dataset:
+        return pads.dataset(self.folder / "04_feature/sample/nltk_penn/tags", format="parquet")
+
+    @cached_property
+    def stored_tokens(self) -> pads.Dataset:
+        return pads.dataset(self.folder / "05_model_input/sample/nltk_penn/minilm/tokens", format="parquet")
+
+    @cached_property
+    def words(self) -> WordTokens:
+        return WordTokens.from_tags(self.tags)
+
+    @cached_property
+    def subwords(self) -> Tokens:
+        return Tokens.from_table(self.stored_tokens, with_word_index=True)
+
+    @cached_property
+    def special_tokens(self) -> SpecialLayout:
+        return special_layout(load_tokenizer(TokenizerParameters()))
+
+    def read(self, unit: str, task: str) -> Read:
+        """Return subwords or words in the layout of a task's readers."""
+        if unit == "subwords":
+            return Read(self.subwords, self.special_tokens)
+        # Readers of spans put a boundary before the words, whose span means "no answer".
+        return Read(self.words, WITH_BOUNDARY if task == "span" else ONLY_WORDS)
+
+    def rows(self, task: str, split: str | None = None) -> pa.Table:
+        """Return the questions of a task, of all splits or of one."""
+        # Columns are dictionaries of strings, which pyarrow compares only after a cast.
+        condition = pc.field("task").cast(pa.string()) == task
+        if split is not None:
+            condition &= pc.field("split").cast(pa.string()) == split
+        return self.questions.to_table(filter=condition)
+
+    def passage_of(self, questions: pa.Table) -> dict[str, str]:
+        """Map the id of each question to the text of its passage."""
+        table = self.passages.to_table(columns=["passage_id", "text"])
+        texts = dict(zip(table.column("passage_id").to_pylist(), table.column("text").to_pylist(), strict=True))
+        return {row["question_id"]: texts[row["passage_id"]] for row in questions.to_pylist()}
+
+    def build(
+        self, questions: pa.Table, read: Read, max_length: int = 256, **options: object
+    ) -> tuple[list[Example], list[UnreadableQuestion]]:
+        """Build examples of questions, whose options fill blanks."""
+        layout = Layout(max_length=max_length, special_tokens=read.layout.count, fill_blanks=True, **options)
+        return build_examples(questions, self.passages, read.tokens, layout)
+
+
+@pytest.fixture(scope="session")
+def sample(sample_tables, tiny_encoder) -> Sample:
+    """The tables of the tiny sample, with the tiny encoder."""
+    return Sample(sample_tables, tiny_encoder)
+
+
+@pytest.fixture(scope="session")
+def experiment_for(sample):
+    """Make an experiment: a reader on a few questions of the sample."""
+
+    def make(reader="plain", **training):
+        benchmark = BenchmarkParameters(**SAMPLE, training=TRAINING | training)
+        entry = ReaderParameters(name=reader, reader=reader, training={"seeds": [3, 4]})
+        # The last table, of tagged words, is read by recurrent readers only.
+        tables = sample.questions, sample.passages, sample.stored_tokens, None
+        return Experiment.from_config(
+            BenchmarkTables(benchmark, *tables),
+            entry,
+            EncoderParameters(source=str(sample.encoder)),
+            TokenizerParameters(),
+            TaggingParameters(),
+        )
+
+    return make

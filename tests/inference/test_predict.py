@@ -1,0 +1,79 @@
+"""Trials that were trained are asked, and one that cannot be does not keep the others from it."""
+
+import shutil
+
+import pytest
+from torch.nn.modules.module import register_module_forward_hook
+
+from coattend.errors import CoattendError
+from coattend.inference.predict import answer_questions, predict_all, predict_each
+from coattend.readers.reader import Reader
+from coattend.training.launcher import train_seeds
+from coattend.training.run_trial import TrialRunner
+from coattend.trials.build import build_reader
+from coattend.trials.device import inference_batch_tokens
+
+
+def test_a_trial_that_cannot_be_asked_fails_alone(experiment_for, tmp_path, caplog):
+    experiment = experiment_for()
+    model = {"trials": train_seeds(experiment, tmp_path, processes=1)}
+    expected, _ = predict_all(experiment, model, tmp_path)
+    answers, outcomes = predict_each(experiment, model, tmp_path)
+    assert answers.equals(expected)
+    assert outcomes == model["trials"]
+
+    lost, sound = outcomes
+    shutil.rmtree(tmp_path / lost["folder"] / "model")
+    with pytest.raises(CoattendError, match="is missing or is not what was trained"):
+        predict_all(experiment, model, tmp_path)
+    answers, outcomes = predict_each(experiment, model, tmp_path)
+    problem = f"{tmp_path / lost['folder'] / 'model'}: is missing or is not what was trained"
+    message = f"{problem}. Run the training pipeline again"
+    assert outcomes == [lost | {"failure": f"cannot be asked: CoattendError: {message}"}, sound]
+    assert answers.equals(expected.filter([name == sound["trial_id"] for name in expected["trial_id"].to_pylist()]))
+    assert f"trial {lost['trial_id']} (seed 3) cannot be asked: {message}" in caplog.text
+
+    answers, outcomes = predict_each(experiment, {"trials": [lost, {"failure": "the loss became nan"}]}, tmp_path)
+    assert not len(answers)
+    assert [outcome["failure"].partition(":")[0] for outcome in outcomes] == ["cannot be asked", "the loss became nan"]
+
+
+@pytest.mark.parametrize(("device", "by_transformer", "budget"), [("cpu", True, 2048), ("cpu", False, 6144)])
+def test_a_processor_asks_a_transformer_less_at_once_than_it_learns_from(
+    experiment_for, device, by_transformer, budget
+):
+    experiment = experiment_for(tokens_per_batch=6144, device=device)
+    assert inference_batch_tokens(experiment.training, transformer=by_transformer) == budget
+    assert (
+        inference_batch_tokens(experiment_for(tokens_per_batch=256, device=device).training, transformer=by_transformer)
+        == 256
+    )
+
+
+def test_answers_are_the_same_however_many_are_asked_at_once(experiment_for, monkeypatch):
+    experiment = experiment_for(precision="fp32")
+    questions, _ = experiment.training_questions()
+    reader = build_reader(experiment, questions)
+    monkeypatch.setattr("coattend.trials.device.CPU_CACHE_TOKENS", 64)
+    alone = {answer.example.question_id: answer.scores for answer in answer_questions(experiment, reader, questions)}
+    monkeypatch.undo()
+    together = {answer.example.question_id: answer.scores for answer in answer_questions(experiment, reader, questions)}
+    assert alone.keys() == together.keys()
+    assert all(alone[key] == pytest.approx(together[key], abs=1e-5) for key in alone)
+
+
+@pytest.mark.parametrize("evaluations", [1, 3])
+def test_questions_held_out_are_asked_once_for_each_evaluation(experiment_for, tmp_path, evaluations):
+    counts = []
+
+    def count(module, inputs, output):
+        if isinstance(module, Reader) and not module.training:
+            counts.append(len(inputs[0].option_index))
+
+    work = TrialRunner.of(experiment_for(evaluations=evaluations, epochs=3, learning_rate=1e-9), tmp_path)
+    counting = register_module_forward_hook(count)
+    outcome, _ = work.attempt(0)
+    counting.remove()
+    last = max(point["step"] for point in outcome["curve"])
+    assert (outcome["best_step"] == last) == (evaluations == 1)  # Of scores that are alike the first is the best.
+    assert sum(counts) == evaluations * len(work.held_out.examples)

@@ -1,0 +1,58 @@
+"""Files are there whole or not at all."""
+
+import os
+
+import pytest
+
+from coattend.io.atomic import DataError, atomic_write
+
+
+class Killed(BaseException):
+    """Stands for whatever ends a run without asking."""
+
+
+def test_the_file_appears_when_the_block_has_ended(tmp_path):
+    path = tmp_path / "deep" / "file.txt"
+    with atomic_write(path) as temporary:
+        temporary.write_text("whole")
+        assert not path.exists()
+        assert temporary.parent == path.parent
+    assert path.read_text() == "whole"
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt, Killed])
+def test_an_end_in_the_middle_leaves_what_was_there(tmp_path, failure):
+    path = tmp_path / "file.txt"
+    path.write_text("old")
+    with pytest.raises(failure), atomic_write(path) as temporary:
+        temporary.write_text("ha")
+        raise failure
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_two_writers_do_not_meet(tmp_path):
+    path = tmp_path / "file.txt"
+    with atomic_write(path) as first, atomic_write(path) as second:
+        assert first != second
+        first.write_text("first")
+        second.write_text("second")
+    assert path.read_text() == "first"
+
+
+def test_a_disk_that_refuses_is_told_with_the_file(tmp_path):
+    path = tmp_path / "file.txt"
+    with pytest.raises(DataError, match="cannot be written") as raised, atomic_write(path):
+        raise OSError(28, os.strerror(28))
+    assert str(path) in str(raised.value)
+    assert "No space left" in str(raised.value)
+
+
+def test_a_file_in_the_place_of_the_folder_is_told(tmp_path):
+    (tmp_path / "taken").write_text("")
+    with (
+        pytest.raises(DataError, match="cannot be written"),
+        atomic_write(tmp_path / "taken" / "file.txt") as temporary,
+    ):
+        temporary.write_text("x")

@@ -1,0 +1,240 @@
+import os
+import shutil
+import signal
+import uuid
+from functools import partial
+from multiprocessing import active_children, parent_process
+from pathlib import Path
+
+import dask
+import psutil
+import pytest
+from distributed import LocalCluster
+from waiting import start_waiting
+
+from coattend.errors import CoattendError
+from coattend.parallel.dask import map_shards
+
+NOBODY = "tcp://127.0.0.1:9"
+
+
+def cluster_of(workers: int, **options) -> LocalCluster:
+    return LocalCluster(n_workers=workers, host="127.0.0.1", dashboard_address=None, silence_logs="CRITICAL", **options)
+
+
+@pytest.fixture(scope="module")
+def address() -> str:
+    """The scheduler of two worker processes, each with two threads."""
+    with cluster_of(2, threads_per_worker=2) as cluster:
+        yield cluster.scheduler_address
+
+
+def square(number: int) -> tuple[int, int]:
+    return number, number * number
+
+
+def in_a_worker(_: int) -> tuple[bool, str]:
+    return parent_process() is not None, os.environ.get("COATTEND_TEST_STARTED", "")
+
+
+def start(folder: Path) -> None:
+    (folder / uuid.uuid4().hex).touch()
+    os.environ["COATTEND_TEST_STARTED"] = folder.name
+
+
+def refuse(number: int) -> int:
+    if number == 3:
+        raise CoattendError("is odd", where=f"shard {number}", cure="Take another")
+    if number == 4:
+        raise KeyError("four")
+    return number
+
+
+def noted(folder: Path, number: int) -> tuple[int, int]:
+    (folder / f"{number} {uuid.uuid4().hex}").touch()
+    return number, os.getpid()
+
+
+def die_once(folder: Path, number: int) -> tuple[int, int]:
+    attempts = noted(folder / "begun", number)
+    if number == 5:
+        try:
+            with (folder / "killed").open("x") as file:
+                file.write(str(os.getpid()))
+        except FileExistsError:
+            return attempts
+        os.kill(os.getpid(), signal.SIGKILL)
+    return attempts
+
+
+def die(item: tuple[str, int]) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def alone(folder: Path, number: int) -> int:
+    mark = folder / str(os.getpid())
+    mark.touch(exist_ok=False)
+    total = sum(range(number * 10_000))
+    mark.unlink()
+    return total
+
+
+def leave_no_folder(_: int) -> None:
+    folder = Path.cwd()
+    if folder.exists():
+        folder.rmdir()
+
+
+def test_every_item_is_done_once(address):
+    assert sorted(map_shards(square, range(23), address=address)) == [(n, n * n) for n in range(23)]
+
+
+def test_items_whose_number_is_given_are_taken_a_few_ahead(address):
+    consumed, results, ahead = [], [], 0
+    items = (consumed.append(number) or number for number in range(60))
+    for result in map_shards(square, items, total=60, address=address):
+        results.append(result)
+        ahead = max(ahead, len(consumed) - len(results))
+    assert sorted(results) == [(n, n * n) for n in range(60)]
+    assert ahead <= 4
+
+
+def test_an_item_that_cannot_be_had_is_no_fault_of_the_scheduler(address, tmp_path):
+    names = iter(["here", "not here", "here", "here", "here"])
+    (tmp_path / "here").write_text("4")
+    items = (int((tmp_path / name).read_text()) for name in names)
+    with pytest.raises(FileNotFoundError, match="not here"):
+        list(map_shards(square, items, total=5, address=address))
+
+
+def test_no_items_need_no_cluster():
+    assert list(map_shards(square, [], address=NOBODY)) == []
+
+
+def test_a_cluster_of_this_machine_comes_and_goes(tmp_path):
+    before = set(active_children())
+    results = set(map_shards(in_a_worker, range(6), workers=2, initializer=start, initargs=(tmp_path,)))
+    assert results == {(True, tmp_path.name)}
+    assert set(active_children()) <= before
+
+
+@pytest.mark.parametrize(("items", "workers"), [(range(4), 1), (range(1), 4)])
+def test_little_work_stays_in_this_process(items, workers, tmp_path):
+    results = set(map_shards(in_a_worker, items, workers=workers, initializer=start, initargs=(tmp_path,)))
+    assert results == {(False, "")}
+
+
+def test_workers_are_initialised_once(address, tmp_path):
+    options = {"address": address, "initializer": start, "initargs": (tmp_path,)}
+    assert set(map_shards(in_a_worker, range(30), **options)) == {(True, tmp_path.name)}
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_worker_does_one_item_at_a_time(address, tmp_path):
+    assert len(list(map_shards(partial(alone, tmp_path), range(40), address=address))) == 40
+
+
+def test_errors_come_home_as_they_are(address):
+    with pytest.raises(CoattendError) as caught:
+        list(map_shards(refuse, [1, 3], address=address))
+    assert (caught.value.where, caught.value.cure) == ("shard 3", "Take another")
+    with pytest.raises(KeyError, match="four"):
+        list(map_shards(refuse, [1, 4], address=address))
+
+
+def test_a_worker_that_is_killed_costs_what_it_was_at(address, tmp_path):
+    markers = tmp_path / "begun"
+    markers.mkdir()
+    results = dict(map_shards(partial(die_once, tmp_path), range(40), address=address))
+    killed = int((tmp_path / "killed").read_text())
+    assert sorted(results) == list(range(40))
+    assert results[5] != killed
+    assert not psutil.pid_exists(killed)
+    # What it had finished and not yet sent home is done again, too.
+    assert 40 < len(list(markers.iterdir())) <= 40 + 4
+
+
+def test_an_item_that_kills_workers_is_named():
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        cluster_of(1) as cluster,
+        pytest.raises(CoattendError, match=r"Tagging DREAM, 0000-of-0001: 1 workers died of it"),
+    ):
+        list(map_shards(die, [("0000-of-0001", 1)], address=cluster.scheduler_address, title="Tagging DREAM"))
+
+
+def test_a_scheduler_that_cannot_be_reached_is_told():
+    with pytest.raises(CoattendError, match=rf"engine.address: {NOBODY}: Dask's scheduler cannot be reached.*Start it"):
+        list(map_shards(square, range(3), address=NOBODY))
+
+
+def test_a_scheduler_that_goes_away_is_told(capfd):
+    with cluster_of(1) as cluster:
+        results = map_shards(square, range(100), address=cluster.scheduler_address)
+        next(results)
+        cluster.close()
+        with pytest.raises(CoattendError, match=r"engine.address: tcp://\S+: Dask's scheduler went away"):
+            list(results)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_workers_that_do_not_see_the_folder_are_told(address, tmp_path, monkeypatch):
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    with pytest.raises(CoattendError, match=rf"{folder}: a worker on \S+ cannot enter it.*Share the project's folder"):
+        list(map_shards(leave_no_folder, range(20), address=address))
+
+
+def test_stopping_early_begins_nothing_more(address, tmp_path):
+    results = map_shards(partial(noted, tmp_path), range(1000), address=address)
+    next(results)
+    results.close()
+    list(map_shards(square, range(20), address=address))
+    assert len(list(tmp_path.iterdir())) <= 5
+
+
+def test_it_draws_nothing_where_there_is_no_terminal(address, capfd):
+    list(map_shards(square, range(3), address=address, title="Squaring"))
+    assert capfd.readouterr() == ("", "")
+
+
+def files(project: Path, *folders: str) -> dict[str, bytes]:
+    paths = [file for folder in folders for file in project.joinpath(folder).rglob("*") if file.is_file()]
+    return {str(file.relative_to(project)): file.read_bytes() for file in paths}
+
+
+def test_tables_are_the_same_bytes_as_those_of_this_machine(address, kedro_run, project, sample_tables):
+    engine = {"kind": "dask", "address": address}
+    kedro_run("ingestion,tagging,tokenization", "sample", engine=engine)
+    shards = ("04_feature", "05_model_input")
+    contents = files(project / "data" / "test", *shards)
+    assert len([name for name in contents if name.endswith(".parquet")]) >= 4
+    assert contents == files(sample_tables, *shards)
+
+
+@pytest.mark.slow
+def test_trials_and_predictions_are_those_of_this_machine(address, shared_project, run_shared):
+    training = {"epochs": 1, "evaluations": 1, "max_questions": 8, "seeds": [0, 1]}
+    data = shared_project / "data" / "test"
+
+    def run(**engine: str) -> dict[str, bytes]:
+        params = {"benchmarks": {"sample": {"training": training}}, "engine": {"kind": "local"} | engine}
+        run_shared("training,evaluation", "sample.plain", **params)
+        contents = files(data, "06_models/trials", "07_model_output/sample/plain")
+        timed = ("outcome.json", "metrics.json", "outcome.json.sha256", "metrics.json.sha256")
+        return {name: content for name, content in contents.items() if not name.endswith(timed)}
+
+    local = run()
+    assert len({Path(name).parts[2] for name in local if name.endswith("model.safetensors")}) == 2
+    for folder in ("06_models", "07_model_output"):
+        shutil.rmtree(data / folder)
+    assert run(kind="dask", address=address) == local
+
+
+def test_an_interrupt_ends_a_cluster_of_this_machine_quietly(tmp_path):
+    running, workers = start_waiting(tmp_path, "dask")
+    os.killpg(running.pid, signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    assert (out, err) == ("interrupted\n", "")
+    assert not psutil.wait_procs(workers, timeout=10)[1]

@@ -1,0 +1,177 @@
+"""A study of two readers on two benchmarks, from the answers of its trials to its findings and pages."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as pads
+
+from coattend.config import BenchmarkParameters, StudyParameters, StudySettings
+from coattend.pipelines.study.nodes import analyse, tabulate
+from coattend.reports.study.table import study_findings
+from coattend.schemas import PASSAGES, PREDICTIONS, QUESTIONS, TAGS
+from coattend.text.hashing import text_id
+from coattend.text.tagset import tagset
+
+SEEDS = (0, 1)
+WORDS = {"the": "DT", "fox": "NN", "Ann": "NNP", "slept": "VBD", "1066": "CD"}
+ANSWERS = ("the fox", "Ann", "slept", "1066")
+PASSAGE = "Ann slept in 1066 and the fox slept too"
+
+STUDY = StudyParameters(
+    name="mine_turns",
+    title="Whether turns matter",
+    source="Turns, table 1",
+    benchmarks=("exams", "articles"),
+    base={"reader": "poi_net"},
+    baseline="plain",
+    variants={"plain": {"title": "Baseline"}, "poi_net": {"title": "POI-Net"}},
+)
+TASKS = {"exams": "options", "articles": "span"}
+
+Rows = list[dict[str, Any]]
+
+
+class StudyReport(NamedTuple):
+    """Findings of the study, and its pages."""
+
+    findings: dict[str, Any]
+    html: str
+    markdown: str
+
+
+def study(*shows: str, **changes: Any) -> StudyParameters:
+    """Change the study, and what it shows."""
+    return StudyParameters.model_validate(STUDY.model_dump() | {"shows": shows} | changes)
+
+
+def question_rows(benchmark: str, count: int = 60) -> Rows:
+    """Questions of dev, two about each passage; every fourth of the articles has no answer."""
+    rows = []
+    for number in range(count):
+        row = {"question_id": f"{benchmark}-{number}", "passage_id": f"p{number // 2}", "split": "dev"}
+        row |= {"subset": "NE" if number % 3 else "CN", "task": TASKS[benchmark], "question": f"Who slept {number}?"}
+        if benchmark == "exams":
+            rows.append(row | {"options": list(ANSWERS), "label": number % 4, "answerable": True})
+            continue
+        text = ANSWERS[number % 4]
+        answers = [] if number % 4 == 3 else [{"text": text, "start": PASSAGE.index(text)}]
+        rows.append(row | {"answers": answers, "answerable": bool(answers)})
+    return rows
+
+
+def prediction_rows(variant: str, questions: Iterable[Mapping[str, Any]]) -> Rows:
+    """Answers of a variant's trials, POI-Net's more often correct."""
+    random, rows = np.random.default_rng(len(variant)), []
+    for seed in SEEDS:
+        for question in questions:
+            correct = bool(random.random() < (0.8 if variant == "poi_net" else 0.5))
+            row = {"question_id": question["question_id"], "trial_id": f"{variant}{seed}", "seed": seed}
+            row |= {"prediction": "Ann", "correct": correct, "f1": float(correct)}
+            if question["task"] == "options":
+                option = (question["label"] or 0) if correct else 3 - (question["label"] or 0)
+                scores = random.normal(size=4)
+                scores[option] = scores.max() + random.exponential()
+                row |= {"prediction": ANSWERS[option], "label": option, "scores": scores.tolist()}
+            else:
+                row |= {"null_score": random.normal() + 2 * (not question["answerable"]), "start": 0, "end": 3}
+            rows.append(row)
+    return rows
+
+
+def outcome(
+    variant: str, task: str, *, curve: Sequence[Mapping[str, Any]] = (), training: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The outcome of a variant's trials."""
+    trial = {"head": task, "training": dict(training), "held_out": 0.5, "failure": None, "questions": 100}
+    trial |= {"questions_per_second": 10.0, "device": "x86_64", "curve": list(curve)}
+    trials = [trial | {"trial_id": f"{variant}{seed}", "seed": seed} for seed in SEEDS]
+    return {"variant": variant, "task": task, "encoder": "minilm", "trials": trials}
+
+
+def report(parameters: StudyParameters = STUDY, **changes: Any) -> StudyReport:
+    """Run the node that writes a study's pages; the arguments are those of `findings_of`."""
+    findings, _, html, markdown, *_ = tabulate(parameters, {"left_out": []}, **_parts(parameters, **changes))
+    return StudyReport(findings, html, markdown)
+
+
+def findings_of(parameters: StudyParameters = STUDY, **changes: Any) -> Any:
+    """Collect the findings of a study, without its pages.
+
+    Args:
+        parameters: The study.
+        changes: Arguments of `_parts`.
+    """
+    return study_findings(parameters, _parts(parameters, **changes))
+
+
+def _parts(
+    parameters: StudyParameters,
+    *,
+    example: str | None = None,
+    questions: Mapping[str, Rows] | None = None,
+    training: Mapping[str, Any] | None = None,
+    curve: Sequence[Mapping[str, Any]] = (),
+    variants: Sequence[str] | None = None,
+) -> dict[str, Any]:
+    """Run the node that analyses a study.
+
+    Args:
+        parameters: The study.
+        example: One more question whose answers are listed.
+        questions: Benchmark to questions that replace the usual ones.
+        training: Training parameters of all trials.
+        curve: Training curve of all trials.
+        variants: The variants that were run; all, if None.
+    """
+    parts: dict[str, Any] = {}
+    names = parameters.variants if variants is None else variants
+    readers = {name: {"name": name, "reader": name} for name in parameters.variants}
+    for benchmark in parameters.benchmarks:
+        rows = (questions or {}).get(benchmark, question_rows(benchmark))
+        outcomes = {
+            f"{name}.outcome": outcome(name, TASKS[benchmark], curve=curve, training=training or {}) for name in names
+        }
+        answers = {f"{name}.answers": dataset(prediction_rows(name, rows), PREDICTIONS) for name in names}
+        table = dataset(rows, QUESTIONS)
+        source = {"format": "dream", "folder": "x", "files": {}}
+        benchmark_parameters = BenchmarkParameters(
+            name=benchmark, title=benchmark, tasks=(TASKS[benchmark],), sources=(source,)
+        )
+        breakdowns, analyses = analyse(
+            parameters,
+            readers,
+            {"nltk_penn": {}},
+            StudySettings(question=example),
+            benchmark_parameters,
+            table,
+            _passages(rows),
+            **outcomes,
+            **answers,
+            **{"nltk_penn.tags": _tags()},
+        )
+        parts |= {f"{benchmark}.{name}": part for name, part in (outcomes | answers).items()}
+        parts |= {f"{benchmark}.questions": table, f"{benchmark}.analyses": analyses}
+        parts[f"{benchmark}.breakdowns"] = pads.dataset(breakdowns)
+    return parts
+
+
+def dataset(rows: Rows, schema: pa.Schema) -> pads.Dataset:
+    return pads.dataset(pa.Table.from_pylist(rows, schema))
+
+
+def _passages(rows: Iterable[Mapping[str, Any]]) -> pads.Dataset:
+    passage_ids = sorted({row["passage_id"] for row in rows})
+    return dataset([{"passage_id": name, "text": PASSAGE, "source": "file"} for name in passage_ids], PASSAGES)
+
+
+def _tags() -> pads.Dataset:
+    names, rows = tagset("penn").names, []
+    for text in (PASSAGE, *ANSWERS):
+        words = text.split()
+        starts = [len(" ".join([*words[:index], ""])) for index in range(len(words))]
+        row = {"text_id": text_id(text), "words": words, "starts": starts}
+        row["ends"] = [start + len(word) for start, word in zip(starts, words, strict=True)]
+        rows.append(row | {"tags": [names.index(WORDS.get(word, "IN")) for word in words]})
+    return dataset(rows, TAGS)

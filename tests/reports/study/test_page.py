@@ -1,0 +1,207 @@
+"""A study's page: calibration, breakdowns, ensembles, single questions and exports."""
+
+import pytest
+from example_study import STUDY, findings_of, question_rows, report, study
+
+from coattend.reports import overview
+from coattend.reports.render import Section, html_page
+from coattend.reports.study import analyses
+from coattend.reports.study.page import latex_tables, study_sections
+from coattend.reports.study.sections import attention_section, cited_section, training_sections
+from coattend.reports.tables import Table
+
+
+@pytest.fixture(scope="module")
+def full_report():
+    return report(study("by_answer_pos", "ensemble"))
+
+
+def cells(table, *columns):
+    """The texts of some columns, by the first."""
+    return {row[0].text: tuple(row[column].text for column in columns) for row in table.rows}
+
+
+def test_calibration_and_answerability_are_on_every_page(full_report):
+    findings = full_report.findings
+    section = analyses.calibration_section(findings)
+    tables = {table.caption: table for table in section.tables}
+    assert set(tables) == {"Calibration: exams, dev", "Answerability AUROC: articles, dev"}
+    calibration = findings["analyses"]["exams"]["calibration"]["poi_net"]["dev"]
+    row = next(row for row in findings["rows"] if (row["benchmark"], row["variant"]) == ("exams", "poi_net"))
+    assert calibration["accuracy"] == pytest.approx(row["mean"])
+    numbers = (row["mean"], calibration["confidence"]["mean"], calibration["ece"]["mean"])
+    listed = cells(tables["Calibration: exams, dev"], 1, 2, 3)
+    assert listed["POI-Net"] == tuple(f"{number:.1f}" for number in numbers)
+    area = findings["analyses"]["articles"]["calibration"]["plain"]["dev"]["answerability_auroc"]
+    assert area > 75
+    assert cells(tables["Answerability AUROC: articles, dev"], 1)["Baseline"] == (f"{area:.1f}",)
+    assert [caption for caption, _ in section.figures] == ["Risk against coverage: exams."]
+
+
+def test_scores_are_broken_down_by_the_answers_part_of_speech(full_report):
+    findings = full_report.findings
+    counts = {
+        (row["benchmark"], row["group"]): row["questions"]
+        for row in findings["breakdowns"]
+        if row["variant"] == "plain" and row["breakdown"] == "by_answer_pos" and row["metric"] != "exact"
+    }
+    assert counts == {
+        **{("exams", part): 15 for part in ("noun", "proper noun", "verb", "number")},
+        **{("articles", part): 15 for part in ("noun", "proper noun", "verb", "no answer")},
+    }
+    exams, articles = analyses.breakdown_sections("by_answer_pos", findings)
+    assert exams.title == "By part of speech of the answer: exams, dev"
+    assert set(cells(articles.folded[0])) == {"noun", "proper noun", "verb", "no answer"}
+    assert f"<h2>{exams.title}</h2>" in full_report.html
+
+
+def test_the_summary_names_seeds_protocol_and_encoders(full_report):
+    findings = full_report.findings
+    summary = study_sections(findings)[0].text[0]
+    assert summary == "Seeds 0, 1. Protocol: finetuned, every weight is trained. Encoder: minilm."
+    different = [row | {"encoder": row["variant"]} for row in findings["rows"]]
+    summary = study_sections(findings | {"rows": different})[0].text[0]
+    assert summary.endswith("Encoders: plain (Baseline); poi_net (POI-Net).")
+
+
+def test_the_overview_lists_studies_with_their_encoders(full_report):
+    first, *following = overview.sections({"mine_turns": full_report.findings, "other": None})
+    assert cells(first.tables[0], 3, 4, 5)[STUDY.title] == ("finetuned", "minilm", "2")
+    assert cells(first.folded[0]) == {"other": ()}
+    assert following[0].title == STUDY.title
+
+
+def test_latex_has_seeds_and_verdicts(full_report):
+    row = next(row for row in full_report.findings["rows"] if row["verdict"])
+    latex = latex_tables(full_report.findings)
+    assert f"± {row['spread']:.1f} over 2 seeds" in latex
+    assert row["verdict"].partition(",")[0] in latex
+
+
+def test_scores_are_broken_down_by_subset():
+    findings = findings_of(study("by_subset", benchmarks=["exams"]))
+    (section,) = analyses.breakdown_sections("by_subset", findings)
+    (table,) = section.folded
+    titles = [column.text for column in table.columns]
+    by_group = {row[0].text: row for row in table.rows}
+    for row in findings["rows"]:
+        if row["group"] != "all":
+            assert by_group[row["group"]][0].notes == (f"{row['questions']} questions",)
+            cell = by_group[row["group"]][titles.index(f"{row['title']}, Accuracy")]
+            assert (cell.text, cell.notes) == (f"{row['mean']:.1f}", (f"[{row['low']:.1f}, {row['high']:.1f}]",))
+
+
+def test_analyses_are_of_the_subset_that_was_trained_on():
+    parameters = study("ensemble", "by_answer_pos", benchmarks=["exams"])
+    findings = findings_of(parameters, training={"train_on": {"exams": "NE"}})
+    assert {row["group"] for row in findings["analyses"]["exams"]["ensemble"]["plain"]} == {"NE"}
+    (table,) = analyses.ensemble_section(findings).tables
+    assert table.caption == "exams, dev, NE: Accuracy"
+    single = next(row for row in findings["rows"] if (row["group"], row["variant"]) == ("NE", "plain"))
+    assert cells(table, 1)["Baseline"] == (f"{single['mean']:.1f}",)
+    assert analyses.calibration_section(findings).tables[0].caption == "Calibration: exams, dev, NE"
+    (breakdown,) = analyses.breakdown_sections("by_answer_pos", findings)
+    assert breakdown.title.endswith("exams, dev, NE")
+
+
+@pytest.mark.parametrize(
+    ("training", "questions", "group"),
+    [({"train_on": {"exams": "NE"}}, "exams, dev, NE, Accuracy", "NE"), ({}, "exams, dev, Accuracy", "all")],
+)
+def test_differences_by_seed_are_of_the_questions_that_the_study_asks(training, questions, group):
+    findings = findings_of(study(benchmarks=["exams"]), training=training)
+    (table,) = study_sections(findings)[0].folded
+    row = next(row for row in findings["rows"] if row["group"] == group and row["by_seed"])
+    assert [tuple(cell.text for cell in listed[:4]) for listed in table.rows] == [
+        ("POI-Net", questions, str(difference["seed"]), f"{difference['mean']:+.1f}") for difference in row["by_seed"]
+    ]
+
+
+def test_an_example_of_one_benchmark_is_not_missing_on_another():
+    section = analyses.example_section(findings_of(example="articles-1"))
+    assert [table.caption for table in section.tables] == ["Who slept 1? Gold: Ann."]
+    assert not section.text
+
+
+def test_examples_that_no_benchmark_has_are_reported():
+    parameters = study("predictions", examples=[{"benchmark": "exams", "question": "exams-99"}])
+    section = analyses.example_section(findings_of(parameters, example="nowhere"))
+    assert not section.tables
+    assert set(section.text) == {
+        "“exams-99” is not among the questions of exams.",
+        *(f"“nowhere” is not among the questions of {benchmark}." for benchmark in STUDY.benchmarks),
+    }
+
+
+def test_a_study_without_scores():
+    unknown = {
+        "exams": [row | {"label": None} for row in question_rows("exams")],
+        "articles": [row | {"answers": None} for row in question_rows("articles")],
+    }
+    findings = findings_of(study("ensemble", "boundary_pos"), questions=unknown)
+    titles = [section.title for section in study_sections(findings)]
+    assert titles == [STUDY.source, "What to keep in mind"]
+    assert study_sections(findings)[0].text[-1].startswith("Nothing was scored")
+
+
+def test_attention_pages_are_linked():
+    findings = findings_of(study("attention"))
+    section = attention_section(findings)
+    assert section.links == tuple(
+        (f"{benchmark}: Baseline beside POI-Net", f"{benchmark}_attention.html") for benchmark in STUDY.benchmarks
+    )
+    links = [link for section in overview.sections({"mine_turns": findings}) for link in section.links]
+    assert ("exams: Baseline beside POI-Net", "studies/mine_turns/exams_attention.html") in links
+
+
+@pytest.mark.parametrize(
+    ("held_out", "caption"),
+    [
+        ({"held_out_loss": 1.25}, "Held-out score and loss by step"),
+        ({"held_out_loss": None}, "Held-out score and training loss by step"),
+        ({}, "Held-out score and training loss by step"),  # As in records of earlier versions.
+    ],
+)
+def test_the_loss_by_step_is_the_held_out_one_where_there_is_one(held_out, caption):
+    curve = [
+        {"step": 10, "epoch": 1.0, "loss": 0.5, "held_out": None} | dict.fromkeys(held_out),
+        {"step": 10, "epoch": 1.0, "loss": None, "held_out": 0.4} | held_out,
+    ]
+    steps = {200: {"accuracy": 59.68}, 400: {"accuracy": 76.94, "loss": 0.6223}}
+    blocks = [{"encoder": "ALBERT", "numbers": {"plain": {"exams": {"dev": steps}}}}]
+    findings = findings_of(study("curve", benchmarks=["exams"], printed=blocks), curve=curve)
+    (section,) = training_sections(findings)
+    (table,) = section.folded
+    assert table.caption == caption
+    rows = {row[0].text: [(cell.text, *cell.notes) for cell in row[1:]] for row in table.rows}
+    loss = "loss 1.250" if held_out.get("held_out_loss") else "loss 0.500"
+    measured = ("40.0", loss, "step 10")
+    assert rows["100 %"] == [measured, measured, ("76.94", "loss 0.6223", "step 400")]
+    assert rows["50 %"] == [("–",), ("–",), ("59.68", "step 200")]
+
+
+def test_options_of_all_variants_are_named():
+    sentence = "Every variant has other options here than in its paper: hidden 16."
+    assert sentence in study_sections(findings_of(study(options={"hidden": 16})))[0].text
+
+
+def test_cited_systems_are_quiet():
+    cited = [{"name": "Their reader", "numbers": {"exams": {"dev": 61.0}}}]
+    (table,) = cited_section(findings_of(study(cited=cited))).folded
+    assert table.quiet
+    assert table.rows[0][0].text == "Their reader"
+    html = html_page("Page", [Section("Tables", tables=(table, Table("", table.columns, table.rows)))])
+    assert "Their reader" in html.partition('<table class="quiet">')[2].partition("</table>")[0]
+    assert html.count('<table class="quiet">') == 1
+
+
+def test_trials_on_two_benchmarks_warn_once(full_report):
+    truncated = {"final_loss": 0.5, "chance_loss": 1.0986, "truncated_passages": 0.25}
+    trials = {"plain": [{"seed": 0, "signs": truncated}]}
+    findings = full_report.findings | {
+        "trials": {"exams": trials, "articles": trials},
+        "trained_on": {"exams": {}, "articles": {"plain": "exams"}},
+        "shows": [],
+    }
+    (warning,) = study_sections(findings)[-1].text
+    assert warning.startswith("Warning, Baseline on exams, seed 0: ")

@@ -1,0 +1,142 @@
+"""Verdicts of a study about its differences, and the correction for their number."""
+
+import numpy as np
+import pytest
+from example_study import dataset, findings_of, question_rows, study
+
+from coattend.config import StudyParameters
+from coattend.reports.study.figures import score_figure
+from coattend.reports.study.table import rows_in_question, study_findings
+from coattend.schemas import BREAKDOWNS, PREDICTIONS, QUESTIONS
+
+COUNT = 100
+
+
+def trials(variant, correct, seeds):
+    """The outcome and the predictions of trials that all answer alike."""
+    prediction = {"prediction": "a", "label": 0, "scores": [1.0, 0.0]}
+    rows = [
+        prediction
+        | {"question_id": f"q{number}", "trial_id": f"{variant}{seed}", "seed": seed, "correct": mark, "f1": mark}
+        for seed in range(seeds)
+        for number, mark in enumerate(correct)
+    ]
+    trial = {"failure": None, "head": "options", "training": {}}
+    records = [trial | {"trial_id": f"{variant}{seed}", "seed": seed} for seed in range(seeds)]
+    return {"variant": variant, "task": "options", "trials": records}, dataset(rows, PREDICTIONS)
+
+
+def findings_about(changes, *, seeds=1, passages=COUNT, **fields):
+    """Findings about variants that gain and lose so many of a hundred questions, half of them hard."""
+    parameters = StudyParameters(
+        name="mine",
+        title="Mine",
+        source="Mine, table 1",
+        benchmarks=("exams",),
+        base={"reader": "plain"},
+        baseline="plain",
+        variants={name: {"title": name} for name in ("plain", *changes)},
+        **fields,
+    )
+    question = {"split": "dev", "task": "options", "question": "Who?", "options": ["a", "b"], "label": 0}
+    questions = [
+        question
+        | {
+            "question_id": f"q{number}",
+            "passage_id": f"p{number % passages}",
+            "answerable": True,
+            "subset": "easy" if number < COUNT // 2 else "hard",
+        }
+        for number in range(COUNT)
+    ]
+    parts = {
+        "exams.questions": dataset(questions, QUESTIONS),
+        "exams.breakdowns": dataset([], BREAKDOWNS),
+        "exams.analyses": {},
+    }
+    for name, (gained, lost) in ({"plain": (0, 0)} | changes).items():
+        correct = np.arange(COUNT) < COUNT / 2
+        correct[:lost], correct[COUNT - gained :] = False, True
+        parts[f"exams.{name}.outcome"], parts[f"exams.{name}.answers"] = trials(name, correct.tolist(), seeds)
+    return study_findings(parameters, parts)
+
+
+def rows_of(changes, **fields):
+    """The rows of all questions, by variant."""
+    return {row["variant"]: row for row in findings_about(changes, **fields)["rows"] if row["group"] == "all"}
+
+
+def test_an_interval_around_zero_tells_the_difference_that_would_be_resolved():
+    row = rows_of({"changed": (10, 9)})["changed"]
+    assert row["difference_low"] < 0 < row["difference_high"]
+    resolved = f"100 questions resolve differences above {row['resolves']:.1f} points"
+    assert row["verdict"] == f"not distinguishable at these sizes: {resolved}"
+    assert row["resolves"] == pytest.approx(100 * 2.8 * 0.19**0.5 / 10, rel=0.05)
+
+
+@pytest.mark.parametrize(("change", "verdict"), [((30, 2), "better"), ((2, 30), "worse")])
+def test_a_clear_difference_is_better_or_worse_and_with_few_seeds_of_these_alone(change, verdict):
+    rows = rows_of({"changed": change})
+    assert rows["changed"]["difference"] == change[0] - change[1]
+    assert rows["changed"]["p_corrected"] == rows["changed"]["p"] < 0.01
+    assert rows["changed"]["verdict"] == f"{verdict}, with these seeds"
+    assert rows["plain"]["verdict"] is None
+    assert rows_of({"changed": change}, seeds=5)["changed"]["verdict"] == verdict
+
+
+def test_a_difference_that_does_not_survive_the_correction():
+    single = rows_of({"changed": (14, 5)})["changed"]
+    assert 0.05 / 3 < single["p"] < 0.05
+    assert single["verdict"] == "better, with these seeds"
+    rows = rows_of({"changed": (14, 5), "again": (14, 5), "lost": (5, 14), "clear": (40, 0)})
+    assert rows["changed"]["p_corrected"] == pytest.approx(3 * single["p"], rel=0.1)
+    assert rows["changed"]["verdict"] == "better, with these seeds, before a correction for 4 comparisons"
+    assert rows["lost"]["verdict"] == "worse, with these seeds, before a correction for 4 comparisons"
+    assert rows["clear"]["verdict"] == "better, with these seeds"
+
+
+def test_one_passage_has_no_p_value():
+    row = rows_of({"changed": (30, 2)}, passages=1)["changed"]
+    assert (row["p"], row["p_corrected"], row["verdict"]) == (None, None, "one passage says nothing of others")
+
+
+@pytest.mark.parametrize(
+    ("asks", "corrected"), [((), ["all"]), (("hard",), ["hard"]), (("easy", "hard"), ["easy", "hard"])]
+)
+def test_a_study_corrects_for_the_subsets_that_it_asks_about(asks, corrected):
+    findings = findings_about({"changed": (30, 2)}, asks={"exams": asks})
+    rows = [row for row in findings["rows"] if row["variant"] == "changed"]
+    assert [row["group"] for row in rows if row["p_corrected"] is not None] == corrected
+    assert [row["group"] for row in rows_in_question(findings) if row["variant"] == "changed"] == corrected
+    dots = score_figure(rows_in_question(findings)).data
+    assert [trace.name for trace in dots] == ["dev" if group == "all" else f"dev, {group}" for group in corrected]
+    hard = next(row for row in rows if row["group"] == "hard")
+    ending = "" if "hard" in corrected else ", not corrected"
+    assert hard["verdict"] == f"better, with these seeds{ending}"
+    expected = hard["p"] * len(corrected) if "hard" in corrected else None
+    assert hard["p_corrected"] == pytest.approx(expected)
+
+
+def test_differences_outside_of_the_question_are_not_corrected():
+    clear = [row for row in findings_of()["rows"] if (row["verdict"] or "").startswith(("better", "worse"))]
+    leading = [row for row in clear if row["group"] == "all" and row["metric"] in ("accuracy", "f1")]
+    assert leading
+    assert len(leading) < len(clear)
+    for row in clear:
+        assert row["verdict"].endswith(", not corrected") == (row not in leading)
+
+
+def test_the_metric_of_the_study_is_corrected_where_questions_are_scored_by_it():
+    def corrected(parameters):
+        rows = findings_of(parameters)["rows"]
+        return {(row["benchmark"], row["metric"]) for row in rows if row["p_corrected"] is not None}
+
+    assert corrected(study()) == {("exams", "accuracy"), ("articles", "f1")}
+    assert corrected(study(metric="exact")) == {("exams", "accuracy"), ("articles", "exact")}
+
+
+def test_a_benchmark_without_gold_answers_has_no_scores():
+    unknown = [row | {"label": None} for row in question_rows("exams")]
+    findings = findings_of(study("by_answer_pos", "ensemble"), questions={"exams": unknown})
+    assert {row["benchmark"] for row in findings["rows"]} == {"articles"}
+    assert findings["analyses"]["exams"] == {"ensemble": {}, "calibration": {}, "scored": 1.0}

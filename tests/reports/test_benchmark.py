@@ -1,0 +1,163 @@
+"""The page of a benchmark, read back: complete, self-contained, and safe from texts of users."""
+
+import numpy as np
+import pytest
+
+from coattend.pipelines.reporting.nodes import compare
+from coattend.reports import benchmark, scores
+from coattend.reports.sections import CALIBRATION_TEXT, ENCODER_NOTE
+
+
+@pytest.fixture(scope="module")
+def page(node_outputs, parse_page):
+    return parse_page(node_outputs[2])
+
+
+@pytest.fixture(scope="module")
+def markdown(node_outputs):
+    return node_outputs[1]
+
+
+def section_of(results, title):
+    return next(section for section in benchmark.sections(results) if section.title == title)
+
+
+def test_every_tag_closes_and_the_language_is_declared(page):
+    assert page.open_tags == []
+    assert ("html", {"lang": "en"}) in page.elements
+
+
+def test_it_loads_nothing(page):
+    for tag, attributes in page.elements:
+        assert tag not in ("link", "img", "iframe", "object", "embed", "base")
+        assert not {"src", "href", "srcset", "style", "onload", "onclick"} & set(attributes), (tag, attributes)
+    policy = next(a["content"] for tag, a in page.elements if a.get("http-equiv") == "Content-Security-Policy")
+    assert "default-src 'none'" in policy
+    assert "connect-src" not in policy
+
+
+def test_plotly_is_inlined_once_and_each_figure_has_its_data(page, node_outputs):
+    assert node_outputs[2].count("* plotly.js v") == 1
+    assert page.count("figure") == 5
+    data = [a for tag, a in page.elements if tag == "script" and a.get("type") == "application/json"]
+    assert len(data) == 5
+
+
+def test_it_adapts_to_phones_and_to_dark_mode(page, node_outputs):
+    assert any("width=device-width" in a.get("content", "") for _, a in page.elements)
+    assert "prefers-color-scheme: dark" in node_outputs[2]
+
+
+def test_texts_of_users_are_escaped(page, node_outputs):
+    assert page.count("script") == 4 + 5  # Printing, sorting, plotly.js and drawing; five figures.
+    assert page.count("b") == 0
+    assert "alert(1)</script> | <b>*x*</b>" in page.text
+    assert "</script><script>alert" not in node_outputs[2]
+
+
+def test_scores_are_in_the_table(page, results):
+    metric = results["readers"]["poi_net"]["metrics"]["splits"]["dev"]["all"]["accuracy"]
+    row = next(row for row in page.rows if row[0] == "poi_net")
+    assert row[1].startswith(f"{metric['mean']:.1f}[{metric['low']:.1f}, {metric['high']:.1f}]")
+    assert "2 seeds" in row[1]
+
+
+def test_columns_count_the_questions_of_their_part(results):
+    """Every fourth of 60 questions for spans has no answer."""
+    _, spans = scores.score_tables(results)
+    columns = {column.text: column.notes for column in spans.columns}
+    assert columns["F1 where there is an answer"] == ("dev", "45 questions")
+    assert columns["F1 where there is none"] == ("dev", "15 questions")
+
+
+def test_costs_name_readers_that_were_not_run(results):
+    rows = {row[0].text: [cell.text for cell in row[1:]] for row in benchmark.costs_table(results).rows}
+    assert rows["duma"][0] == "not run"
+    assert rows["poi_net"][:5] == ["2", "22,713,985", "90 s", "8.8", "2.0 GiB"]
+
+
+def test_cautions_name_rejections_failures_and_warnings(results):
+    cautions = list(benchmark.cautions(results))
+    assert any(sentence.startswith("broken, seed 0, failed:") for sentence in cautions)
+    assert any(sentence.startswith("Ingestion rejected 3 records") for sentence in cautions)
+    assert any(sentence.startswith("Warning, poi_net, seeds 0, 1; plain, seeds 0, 1;") for sentence in cautions)
+
+
+def test_the_encoder_of_spans_is_a_caution(results):
+    assert ENCODER_NOTE in benchmark.cautions(results)
+    options_only = {name: entry for name, entry in results["readers"].items() if "span" not in name}
+    assert ENCODER_NOTE not in benchmark.cautions(results | {"readers": options_only})
+
+
+def test_partial_scoring_is_a_caution(results, node_inputs, benchmark_parameters):
+    partial = compare(benchmark_parameters.model_copy(update={"scored": 0.125}), **node_inputs)[0]
+    assert next(benchmark.cautions(partial)).endswith("12.5 % of the questions to score are asked, drawn by their ids.")
+    assert not any("of the questions to score" in sentence for sentence in benchmark.cautions(results))
+
+
+def test_the_html_and_the_markdown_page_have_the_same_text(page, markdown):
+    for sentence in ("Not run: duma", "Failed in every trial: broken", "guessing scores 25.0 %", "22,713,985"):
+        assert sentence in page.text
+        assert sentence in markdown
+
+
+def test_markdown_tables_are_whole(markdown):
+    blocks = [block for block in markdown.split("\n\n") if block.startswith("|")]
+    assert len(blocks) >= 5
+    for block in blocks:
+        widths = {line.replace("\\|", "").count("|") for line in block.splitlines()}
+        assert len(widths) == 1
+    assert "<script" not in markdown
+    assert "<b>" not in markdown
+
+
+def test_a_page_without_scores(node_inputs, benchmark_parameters, parse_page):
+    not_run = {
+        name: None if name.endswith((".metrics", ".predictions")) else value for name, value in node_inputs.items()
+    }
+    results, markdown, html, chart = compare(benchmark_parameters, **not_run)
+    assert {entry["status"] for entry in results["readers"].values()} == {"not run"}
+    assert "No reader has been scored yet." in markdown
+    assert parse_page(html).open_tags == []
+    assert not chart.data
+
+
+def test_the_same_inputs_give_the_same_page(node_outputs, node_inputs, benchmark_parameters):
+    assert compare(benchmark_parameters, **node_inputs)[:3] == node_outputs[:3]
+
+
+@pytest.fixture(scope="module")
+def calibration(results):
+    return results["readers"]["poi_net"]["metrics"]["calibration"]["dev"]
+
+
+def test_calibration_has_a_table_for_each_split_and_a_row_for_each_reader(results, calibration):
+    section = section_of(results, "Calibration")
+    assert section.text == CALIBRATION_TEXT
+    dev, test, _ = section.tables
+    assert (dev.caption, test.caption) == ("Calibration, dev, options", "Calibration, test, options")
+    rows = {row[0].text: row for row in dev.rows}
+    assert set(rows) == {"plain", "poi_net"}
+    _, accuracy, confidence, ece, aurc = rows["poi_net"]
+    group = results["readers"]["poi_net"]["metrics"]["splits"]["dev"]["all"]
+    assert accuracy.text == f"{group['accuracy']['mean']:.1f}"
+    assert confidence.text == f"{calibration['confidence']['mean']:.1f}"
+    assert ece.text == f"{calibration['ece']['mean']:.1f}"
+    assert ece.notes[0] == f"{calibration['ece_by_chance']['mean']:.1f} by chance"
+    assert aurc.text == f"{calibration['aurc']['mean']:.1f}"
+    assert aurc.notes[0] == f"{calibration['aurc_at_best']['mean']:.1f} at best"
+    assert aurc.notes[1].endswith("2 seeds")
+
+
+def test_reliability_by_tenths_is_the_mean_over_seeds(results, calibration):
+    dev = section_of(results, "Calibration").folded[0]
+    row = next(row for row in dev.rows if row[0].text == "poi_net")
+    first_bins = [bins[0] for bins in calibration["reliability"].values()]
+    assert row[1].text == f"{np.mean([tenth['accuracy'] for tenth in first_bins]):.1f}"
+    assert row[1].notes == (f"{np.mean([tenth['confidence'] for tenth in first_bins]):.1f}",)
+    assert len(row) == 11
+
+
+def test_the_accuracy_of_spans_is_their_exact_match(results):
+    exact = results["readers"]["plain_span"]["metrics"]["splits"]["dev"]["all"]["exact"]["mean"]
+    assert benchmark.calibrations(results, "span")["dev"]["plain_span"]["accuracy"] == exact

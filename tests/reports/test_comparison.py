@@ -1,0 +1,60 @@
+"""The comparison of readers as data."""
+
+import json
+
+from coattend.pipelines.reporting.nodes import compare
+
+
+def test_it_is_json(results):
+    assert json.loads(json.dumps(results, allow_nan=False)) == results
+
+
+def test_every_reader_has_a_status(results):
+    assert {name: entry["status"] for name, entry in results["readers"].items()} == {
+        "poi_net": "scored",
+        "plain": "scored",
+        "plain_span": "scored",
+        "poi_net_span": "scored",
+        "broken": "failed",
+        "duma": "not run",
+    }
+    assert results["readers"]["duma"]["metrics"] is None
+
+
+def test_plain_is_the_baseline_of_its_task(results):
+    assert results["baselines"] == {"options": "plain", "span": "plain_span"}
+
+
+def test_chance_is_one_option_at_random_or_no_answer_to_all(results):
+    assert results["chance"]["options"] == {"dev": {"all": 25}, "test": {"all": 25}}
+    assert results["chance"]["span"] == {"dev": {"all": 25}}
+
+
+def test_readers_are_tested_against_their_baseline(results):
+    differences = {(d["reader"], d["split"], d["metric"]): d for d in results["differences"]}
+    assert set(differences) == {
+        ("poi_net", "dev", "accuracy"),
+        ("poi_net", "test", "accuracy"),
+        ("poi_net_span", "dev", "exact"),
+        ("poi_net_span", "dev", "f1"),
+    }
+    better = differences["poi_net", "dev", "accuracy"]
+    assert better["low"] > 0
+    assert better["p"] < 0.01
+    assert better["mcnemar_p"] is None, "there are two seeds"
+    assert 0 < differences["poi_net_span", "dev", "exact"]["mcnemar_p"] <= 1
+
+
+def test_without_predictions_there_is_no_test(node_inputs, benchmark_parameters):
+    results = compare(benchmark_parameters, **(node_inputs | {"plain.predictions": None}))[0]
+    assert {difference["reader"] for difference in results["differences"]} == {"poi_net_span"}
+
+
+def test_without_plain_the_first_reader_that_was_run_is_the_baseline(node_inputs, benchmark_parameters):
+    not_run = {"plain.metrics": None, "plain.predictions": None}
+    assert compare(benchmark_parameters, **(node_inputs | not_run))[0]["baselines"]["options"] == "poi_net"
+
+
+def test_rejected_records_are_counted(results):
+    assert results["rejected"]["records"] == 3
+    assert list(results["rejected"]["reasons"].values()) == [3]

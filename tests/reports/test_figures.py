@@ -1,0 +1,65 @@
+"""The figures: complete, and told apart without colour."""
+
+import pytest
+
+from coattend.reports import benchmark
+from coattend.reports.figures import risk_coverage_curves, training_curves
+from coattend.reports.scores import scored_readers
+
+
+@pytest.fixture(scope="module")
+def chart(node_outputs):
+    return node_outputs[3]
+
+
+def trials_of(results):
+    return {name: metrics["trials"] for name, metrics in scored_readers(results, "options").items()}
+
+
+def test_each_reader_has_a_dot_with_its_interval(chart, results):
+    dev = next(trace for trace in chart.data if trace.name == "dev")
+    metric = results["readers"]["plain"]["metrics"]["splits"]["dev"]["all"]["accuracy"]
+    index = [name for name, *_ in dev.customdata].index("plain")
+    assert dev.x[index] == metric["mean"]
+    assert dev.x[index] - dev.error_x.arrayminus[index] == metric["low"]
+    assert dev.x[index] + dev.error_x.array[index] == metric["high"]
+
+
+def test_each_split_is_once_in_the_legend(chart):
+    assert sorted(trace.name for trace in chart.data if trace.showlegend) == ["dev", "test"]
+
+
+def test_chance_is_a_line_in_each_panel(chart):
+    lines = [shape for shape in chart.layout.shapes if shape.type == "line"]
+    assert {(line.x0, line.x1) for line in lines} == {(25, 25)}
+    assert len(lines) == 3
+
+
+def test_splits_and_readers_differ_in_their_markers(chart, results):
+    markers = {trace.name: trace.marker.symbol for trace in chart.data}
+    assert markers["dev"] != markers["test"]
+    lines = training_curves(trials_of(results), "options").data
+    assert len({trace.marker.symbol for trace in lines}) == 2
+
+
+def test_curves_have_a_line_for_each_seed_and_panel(results):
+    lines = training_curves(trials_of(results), "options").data
+    assert len(lines) == 2 * 2 * 2
+    assert {tuple(line.y) for line in lines} == {(1.0,), (40.0,)}
+
+
+def test_names_are_escaped(results):
+    hostile = "<b>reader</b>"
+    renamed = results | {"readers": {hostile: results["readers"]["plain"]}, "baselines": {"options": hostile}}
+    for figure in (benchmark.dot_plot(renamed), training_curves(trials_of(renamed), "options")):
+        assert hostile not in figure.to_json()
+
+
+def test_risk_ends_at_the_error_rate_of_all_questions(results):
+    figure = risk_coverage_curves(benchmark.calibrations(results, "options"))
+    assert [line.name for line in figure.data if line.showlegend] == ["plain", "poi_net"]
+    assert len(figure.data) == 4
+    for line in figure.data[:2]:
+        accuracy = results["readers"][line.name]["metrics"]["splits"]["dev"]["all"]["accuracy"]["mean"]
+        assert line.x[-1] == 100
+        assert line.y[-1] == pytest.approx(100 - accuracy, abs=1e-3)

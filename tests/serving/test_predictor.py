@@ -1,0 +1,206 @@
+"""Answers to raw texts are those of evaluation, one by one or many at once, wherever the reader lies."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sampled import answered, trial_of
+
+from coattend.config import Limits
+from coattend.errors import CoattendError
+from coattend.io.atomic import write_with_checksum
+from coattend.readers.batch import Batch
+from coattend.serving.predictor import InvalidQuery, Predictor, PreparedQueries, Query
+from coattend.serving.preprocessor import pack
+from coattend.text import nltk as nltk_data
+from coattend.trials.build import build_collator
+
+READERS = ("poi_net", "plain_span", "aoa_reader")
+PASSAGE = "The lamp is in the hall . Mary carried the sofa to the attic ."
+QUESTIONS = {
+    "poi_net": Query(PASSAGE, "Where is the sofa?", ("In the hall.", "In the attic.")),
+    "plain_span": Query(PASSAGE, "Where is the sofa?"),
+    "aoa_reader": Query(PASSAGE, "The _ is in the hall .", ("sofa", "lamp")),
+}
+
+
+@pytest.fixture(scope="module")
+def answerers(trained_sample):
+    return {name: Predictor.load(trial_of(trained_sample, name)) for name in READERS}
+
+
+def softmax(scores):
+    powers = np.exp(np.array(scores) - max(scores))
+    return powers / powers.sum()
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_answers_are_those_of_evaluation(answerers, trained_sample, name):
+    pairs = answered(trained_sample, name)
+    answers = list(answerers[name].answers([query for query, _ in pairs]))
+    assert len(pairs) > 4
+    for (query, row), answer in zip(pairs, answers, strict=True):
+        assert answer["answer"] == row["prediction"]
+        if name == "plain_span":
+            assert answer["null_score"] == pytest.approx(row["null_score"], abs=1e-4)
+            if answer["answer"]:
+                assert (answer["start"], answer["end"]) == (row["start"], row["end"])
+                assert query.passage[answer["start"] : answer["end"]] == answer["answer"] == answer["choices"][0]
+            assert answer["probabilities"][0] == pytest.approx(row["scores"][0], abs=1e-4)
+            assert 0 < row["scores"][1] < 1
+            continue
+        scores = np.array(row["scores"])
+        expected = scores / scores.sum() if name == "aoa_reader" else softmax(scores)
+        assert answer["probabilities"] == pytest.approx(expected.tolist(), abs=1e-4)
+        assert answer["choices"] == list(query.options)
+        assert answer["label"] == row["label"]
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_an_answer_does_not_depend_on_what_else_is_asked(answerers, trained_sample, name):
+    queries = [query for query, _ in answered(trained_sample, name)][:5]
+    answers = list(answerers[name].answers([*queries, Query("", "?"), *queries[::-1]]))
+    assert isinstance(answers[5], InvalidQuery)
+    assert answers[:5] == answers[:5:-1] == [answerers[name].answer(query) for query in queries]
+
+
+def shares(values, real):
+    positive = np.where(real, np.maximum(values, 0), 0)
+    return positive / positive.sum()
+
+
+def test_evidence_of_co_attention_is_the_mean_of_its_maps(answerers):
+    answerer, query = answerers["poi_net"], QUESTIONS["poi_net"]
+    answer = answerer.answer(query)
+    row = answerer._ready("0", query)
+    reading = PreparedQueries.of([row], answerer.processing)
+    reader = answerer.reader
+    reader.keep_maps()
+    with torch.inference_mode():
+        output = reader(Batch(**build_collator(reading.experiment, reader, reading.asked)(reading.asked.examples)))
+    reader.keep_maps(False)
+    maps = {name: attention_map[answer["label"]].numpy() for name, attention_map in output.attended.maps.items()}
+    tokens = reading.asked.tokens
+    where = tokens.slice(reading.asked.examples[0].passage)
+    real = np.zeros(maps["passage_attention"].shape, bool)
+    real[1 : 1 + where.stop - where.start] = True
+    expected = (shares(maps["passage_scores"].mean(0), real) + shares(maps["passage_attention"], real)) / 2
+    starts = tokens.starts[where].tolist()
+    assert answer["evidence"]
+    for piece in answer["evidence"]:
+        assert query.passage[piece["start"] : piece["end"]] == piece["text"]
+        assert piece["weight"] == pytest.approx(expected[1 + starts.index(piece["start"])], rel=1e-4)
+    weights = [piece["weight"] for piece in answer["evidence"]]
+    assert weights == sorted(weights, reverse=True)
+    assert weights[0] == pytest.approx(expected.max(), rel=1e-4)
+
+
+def test_evidence_of_a_reader_without_maps_is_the_encoders_last_layer(answerers, trained_sample):
+    answer = answerers["plain_span"].answer(QUESTIONS["plain_span"])
+    apart = Predictor.load(trial_of(trained_sample, "plain_span"))
+    row = apart._ready("0", QUESTIONS["plain_span"])
+    reading = PreparedQueries.of([row], apart.processing)
+    batch = Batch(**build_collator(reading.experiment, apart.reader, reading.asked)(reading.asked.examples))
+    model = apart.reader.encoder.model
+    model.set_attn_implementation("eager")
+    with torch.inference_mode():
+        layers = model(
+            input_ids=batch.input_ids,
+            attention_mask=batch.attention_mask,
+            token_type_ids=batch.token_type_ids,
+            output_attentions=True,
+        ).attentions
+    positions = batch.question_index[0][batch.question_mask[0]]
+    attention = layers[-1][0].mean(0)[positions].mean(0).numpy()
+    where = reading.asked.tokens.slice(reading.asked.examples[0].passage)
+    real = np.zeros(attention.shape, bool)
+    real[1 : 1 + where.stop - where.start] = True
+    expected = np.sort(shares(attention, real))[::-1]
+    assert [piece["weight"] for piece in answer["evidence"]] == pytest.approx(expected[:10].tolist(), rel=1e-3)
+
+
+def test_a_word_is_found_without_candidates(answerers):
+    answer = answerers["aoa_reader"].answer(Query(PASSAGE, "The _ is in the hall ."))
+    assert answer["answer"] == answer["choices"][0]
+    assert answer["label"] is None
+    assert set(answer["choices"]) <= set(PASSAGE.split())
+    assert answer["probabilities"] == sorted(answer["probabilities"], reverse=True)
+
+
+REFUSED = [
+    ("poi_net", Query("", "Who?", ("a", "b")), "passage is empty"),
+    ("poi_net", Query("...", "Who?", ("a", "b")), "passage has no words"),
+    ("poi_net", Query(PASSAGE, " ", ("a", "b")), "question is empty"),
+    ("poi_net", Query(PASSAGE, "Who?"), "has no options, and this reader chooses one"),
+    ("poi_net", Query(PASSAGE, "Who?", ("a",)), "one option only"),
+    ("poi_net", Query(PASSAGE, "Who?", ("a", "")), "option 2 is empty"),
+    ("poi_net", Query(PASSAGE, "Who?", ("a",) * 101), "has 101 options, more than 100"),
+    ("poi_net", Query("a" * 100_001, "Who?", ("a", "b")), "passage has 100,001 characters, more than 100,000"),
+    ("poi_net", Query(PASSAGE, "a" * 5_001, ("a", "b")), "question has 5,001 characters"),
+    ("poi_net", Query(PASSAGE, "Who?", ("a", "b" * 5_001)), "option 2 has 5,001 characters"),
+    ("poi_net", Query(PASSAGE, "who " * 300, ("a", "b")), "leave no room for a passage"),
+    ("poi_net", Query("half \ud800", "Who?", ("a", "b")), "half a surrogate"),
+    ("plain_span", Query(PASSAGE, "Who?", ("a", "b")), "has options, and this reader answers with a span"),
+    ("aoa_reader", Query(PASSAGE, "Who?", ("a", "b")), "the question has no blank"),
+]
+
+
+@pytest.mark.parametrize(("name", "query", "message"), REFUSED)
+def test_what_cannot_be_answered_is_refused_with_the_reason(answerers, name, query, message):
+    with pytest.raises(InvalidQuery, match=message):
+        answerers[name].answer(query)
+
+
+def test_limits_can_be_lower(trained_sample):
+    small = Predictor.load(trial_of(trained_sample, "plain_span"), limits=Limits(passage=10))
+    with pytest.raises(InvalidQuery, match="more than 10"):
+        small.answer(QUESTIONS["plain_span"])
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(passage=st.text(max_size=60), question=st.text(max_size=30))
+def test_any_text_is_answered_or_refused(answerers, passage, question):
+    try:
+        answer = answerers["plain_span"].answer(Query(passage, question))
+    except InvalidQuery:
+        return
+    assert answer["answer"] == ("" if answer["start"] is None else passage[answer["start"] : answer["end"]])
+    for piece in answer["evidence"]:
+        assert passage[piece["start"] : piece["end"]] == piece["text"]
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_packed_reader_needs_nothing_else(answerers, trained_sample, tmp_path, monkeypatch, name):
+    pack(trial_of(trained_sample, name), tmp_path / "first")
+    shutil.move(tmp_path / "first", tmp_path / "moved")
+    # What it came from is gone: a name that nothing can be had of.
+    spec = json.loads((tmp_path / "moved" / "run_spec.json").read_text())
+    with write_with_checksum(tmp_path / "moved" / "run_spec.json") as file:
+        file.write_text(json.dumps(spec | {"encoder": "./nowhere"}))
+    monkeypatch.setattr(nltk_data, "search_folders", lambda: [])
+    monkeypatch.setenv("COATTEND_RAW", str(tmp_path / "nothing"))
+    moved = Predictor.load(tmp_path / "moved")
+    assert moved.answer(QUESTIONS[name]) == answerers[name].answer(QUESTIONS[name])
+    suffixes = {file.suffix for file in (tmp_path / "moved").rglob("*") if file.is_file()}
+    assert suffixes <= {".safetensors", ".json", ".tab", ".txt", ".sha256"}
+
+
+def test_another_tokenizer_is_refused(trained_sample, tmp_path):
+    pack(trial_of(trained_sample, "plain_span"), tmp_path / "packed")
+    file = tmp_path / "packed" / "tokenizer" / "tokenizer.json"
+    content = json.loads(file.read_text())
+    content["model"]["continuing_subword_prefix"] = "@@"
+    file.write_text(json.dumps(content))
+    with pytest.raises(CoattendError, match="another tokenizer"):
+        Predictor.load(tmp_path / "packed")
+
+
+def test_a_folder_without_a_run_spec_is_refused(trained_sample, tmp_path):
+    shutil.copytree(trial_of(trained_sample, "aoa_reader"), tmp_path / "trial")
+    (tmp_path / "trial" / "run_spec.json").unlink()
+    with pytest.raises(CoattendError, match=r"says nowhere how it is asked.*pipeline training"):
+        Predictor.load(tmp_path / "trial")

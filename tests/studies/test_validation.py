@@ -1,0 +1,50 @@
+"""Benchmarks that a study's variants run on, and their baselines there."""
+
+import pytest
+from study_files import error_of, read
+
+POI_NET, DUMA, TURNS = "{ title: POI-Net", "{ title: DUMA", "{ title: 1 turn"
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "line"),
+    [
+        ("[dream, race]", "[dream, race, dream]", 6),
+        ("[dream, race]", "\n    - dream\n    - race\n    - race", 9),
+        (TURNS, f"{TURNS}, benchmarks: [race, race]", 12),
+    ],
+)
+def test_a_benchmark_that_is_there_twice_is_told_with_its_line(tmp_path, right, wrong, line):
+    error = error_of(tmp_path, right, wrong)
+    assert error.problem in ("'dream' is there twice", "'race' is there twice")
+    assert f"mine.yml, line {line}, studies.table1." in error.where
+    assert error.cure == "Name it once"
+
+
+def test_a_baseline_that_is_not_run_where_another_is_compared_with_it_is_refused(tmp_path):
+    error = error_of(tmp_path, POI_NET, f"{POI_NET}, benchmarks: [dream]")
+    assert error.problem == "'poi_net' is not run on race, where 'duma' is compared with it"
+    assert "mine.yml, line 8, studies.table1.baseline" in error.where
+    assert error.cure == "Run it there too, or say with 'against' what 'duma' is compared with"
+
+
+def test_so_is_the_variant_that_another_names(tmp_path):
+    error = error_of(tmp_path, DUMA, f"{DUMA}, benchmarks: [dream]", TURNS, f"{TURNS}, against: duma")
+    assert error.problem == "'duma' is not run on race, where 'turns_1' is compared with it"
+    assert "mine.yml, line 12, studies.table1.variants.turns_1.against" in error.where
+
+
+def test_a_benchmark_on_which_nothing_is_run_is_refused(tmp_path):
+    only = (text for title in (POI_NET, DUMA, TURNS) for text in (title, f"{title}, benchmarks: [dream]"))
+    error = error_of(tmp_path, *only)
+    assert error.problem == "no variant is run on 'race'"
+    assert "mine.yml, line 6, studies.table1.benchmarks" in error.where
+
+
+def test_variants_may_be_run_on_fewer_benchmarks_than_their_baseline(tmp_path):
+    assert read(tmp_path, TURNS, f"{TURNS}, benchmarks: [race]")
+
+
+def test_a_baseline_may_be_run_on_fewer_where_the_others_have_one_of_their_own(tmp_path):
+    changes = (DUMA, f"{DUMA}, against: duma", TURNS, f"{TURNS}, against: duma")
+    assert read(tmp_path, POI_NET, f"{POI_NET}, benchmarks: [dream]", *changes)

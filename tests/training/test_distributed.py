@@ -1,0 +1,72 @@
+"""Processes that know of each other."""
+
+import signal
+
+import pytest
+
+from coattend.errors import CoattendError
+from coattend.training.distributed import (
+    ShardedCollator,
+    broadcast_from_main,
+    is_main_process,
+    launch,
+    main_process_first,
+    rank_and_world_size,
+)
+
+
+def own_place(number: int) -> tuple[tuple[int, int], int, int]:
+    rank, _ = rank_and_world_size()
+    return rank_and_world_size(), broadcast_from_main(lambda: number + rank), main_process_first(lambda: rank)
+
+
+def joined(examples: str) -> dict[str, str]:
+    return {"examples": "".join(examples)}
+
+
+def one_window(_: str) -> int:
+    return 1
+
+
+def refuse() -> None:
+    if not is_main_process():
+        raise CoattendError("is odd")
+
+
+def test_the_first_process_speaks_for_all():
+    answered = signal.getsignal(signal.SIGINT)
+    assert launch(own_place, 7, processes=2, name="test") == ((0, 2), 7, 0)
+    assert signal.getsignal(signal.SIGINT) is answered
+
+
+def test_a_process_that_fails_is_told_of():
+    with pytest.raises(CoattendError, match=r"process 1 of the training failed: .*is odd"):
+        launch(refuse, processes=2, name="test")
+
+
+def test_alone_nothing_is_shared():
+    assert own_place(7) == ((0, 1), 7, 0)
+
+
+@pytest.mark.parametrize(("rank", "expected", "share"), [(0, "adg", 9 / 7), (1, "be", 6 / 7), (2, "cf", 6 / 7)])
+def test_a_share_is_every_so_many_th_question(monkeypatch, rank, expected, share):
+    monkeypatch.setenv("RANK", str(rank))
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    batch = ShardedCollator(joined, one_window)("abcdefg")
+    assert batch["examples"] == expected
+    assert float(batch["loss_weight"]) == pytest.approx(share)
+
+
+def test_a_process_without_a_question_learns_nothing_from_the_one_that_it_reads(monkeypatch):
+    monkeypatch.setenv("RANK", "2")
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    assert ShardedCollator(joined, one_window)("ab")["loss_weight"] == 0
+
+
+@pytest.mark.parametrize(("rank", "expected", "share"), [(0, "ace", 2 * 7 / 9), (1, "bd", 2 * 2 / 9)])
+def test_a_question_with_several_windows_has_a_loss_for_each(monkeypatch, rank, expected, share):
+    monkeypatch.setenv("RANK", str(rank))
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    batch = ShardedCollator(joined, lambda example: 5 if example == "c" else 1)("abcde")
+    assert batch["examples"] == expected
+    assert float(batch["loss_weight"]) == pytest.approx(share)

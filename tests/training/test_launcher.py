@@ -1,0 +1,61 @@
+"""A cluster trains the trials that this machine would; one whose process dies does not keep others from training."""
+
+import os
+import signal
+
+import pytest
+from distributed import LocalCluster
+
+from coattend.config import EngineParameters
+from coattend.inference.predict import predict_all
+from coattend.training import events
+from coattend.training.launcher import train_seeds
+
+
+@pytest.fixture
+def engine():
+    options = {"host": "127.0.0.1", "dashboard_address": None, "silence_logs": "CRITICAL"}
+    with LocalCluster(n_workers=1, threads_per_worker=1, **options) as cluster:
+        yield EngineParameters(kind="dask", address=cluster.scheduler_address)
+
+
+@pytest.mark.slow
+def test_a_cluster_trains_and_asks_the_trials_that_this_machine_would(experiment_for, engine, tmp_path):
+    experiment, store = experiment_for(), tmp_path / "trials"
+    outcomes = train_seeds(experiment, store, engine=engine)
+    assert [outcome["seed"] for outcome in outcomes] == list(experiment.training.seeds)
+    assert train_seeds(experiment, store, processes=1) == outcomes  # It finds them done.
+
+    model = {"trials": outcomes}
+    answers, rejected = predict_all(experiment, model, store, engine=engine)
+    predictions = list(store.glob("*/predictions-*.parquet"))
+    assert len(predictions) == 2
+    for file in predictions:
+        file.unlink()
+    again, rejected_again = predict_all(experiment, model, store)
+    assert answers.equals(again)
+    assert rejected.equals(rejected_again)
+
+
+class Fatal:
+    """Kills the process that begins the trial of seed 4."""
+
+    def trial_started(self, trial):
+        if trial["seed"] == 4:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def trial_logged(self, trial_id, step, values):
+        pass
+
+    def trial_ended(self, trial_id, outcome):
+        pass
+
+
+def test_a_trial_whose_process_dies_has_a_failure_record(experiment_for, tmp_path, monkeypatch):
+    experiment = experiment_for()
+    monkeypatch.setattr(events, "listeners", [Fatal()])
+    outcomes = train_seeds(experiment, tmp_path, processes=2)
+    assert [outcome["seed"] for outcome in outcomes] == [3, 4]
+    assert "a worker process died" in outcomes[1]["failure"]
+    monkeypatch.setattr(events, "listeners", [])
+    assert not any(outcome.get("failure") for outcome in train_seeds(experiment, tmp_path, processes=1))

@@ -1,0 +1,53 @@
+"""Worker processes take a GPU each, and the garbage collector leaves alone what training has loaded."""
+
+import gc
+from multiprocessing import current_process, get_context
+from typing import Any
+
+import pytest
+
+from coattend.parallel.processes import map_shards
+from coattend.training.run_trial import train_all
+from coattend.trials.device import freeze_gc, gpu_index
+
+_barriers: list[Any] = []
+
+
+@pytest.mark.parametrize(
+    ("process", "count", "gpu"),
+    [("ForkServerProcess-3", 4, 3), ("SpawnProcess-9:5", 4, 1), ("MainProcess", 4, 0), ("ForkServerProcess-3", 1, 0)],
+)
+def test_a_process_takes_the_gpu_of_its_number(process, count, gpu):
+    assert gpu_index(process, count) == gpu
+
+
+def meet_at(barrier: Any) -> None:
+    _barriers[:] = [barrier]
+
+
+def gpu_of_process(_: int) -> int:
+    _barriers[0].wait(timeout=120)  # One process alone would take both items.
+    return gpu_index(current_process().name, 2)
+
+
+def test_two_workers_take_two_gpus():
+    barrier = get_context("forkserver").Barrier(2)
+    devices = map_shards(gpu_of_process, range(2), workers=2, initializer=meet_at, initargs=(barrier,))
+    assert sorted(devices) == [0, 1]
+
+
+@pytest.fixture
+def unfrozen_gc():
+    gc.unfreeze()
+    freeze_gc.cache_clear()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("unfrozen_gc")
+def test_garbage_is_searched_for_in_what_is_new_alone(experiment_for, tmp_path):
+    train_all(experiment_for(seeds=[3]), tmp_path)
+    loaded = gc.get_freeze_count()
+    assert loaded > 10 * len(gc.get_objects())
+    train_all(experiment_for(seeds=[4]), tmp_path)
+    assert gc.get_freeze_count() <= loaded
