@@ -233,7 +233,7 @@ def test_two_processes_and_a_cluster_answer_what_one_answers(run_trained, trials
     assert (alone, together > 1) == (0, True)
     assert len([name for name in by_one_process if name.endswith(".parquet")]) == 6
     assert two == by_one_process
-    messages = [record.getMessage() for record in caplog.records if record.name.endswith("questions_file")]
+    messages = [record.getMessage() for record in caplog.records if record.name.endswith("batch_prediction")]
     assert messages[:-1] == [f"spread.jsonl: {count} questions asked" for count in range(2, 13, 2)]
     assert messages[-1].endswith("The first: " + "; ".join(f"line {line}: the passage is empty" for line in (2, 4, 6)))
     assert run("cluster", 2, "dask")[0] == by_one_process

@@ -57,6 +57,9 @@ FIGURES: dict[str, Callable[[Any], dict[str, Any]]] = {
 }
 """Likewise catalog entries with figures, which are attached as Plotly's JSON."""
 
+FINDINGS = "findings"
+"""Catalog entry with the findings of a study."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -122,7 +125,8 @@ class Tracking:
         key, entry = NodeKey.of(node), entry_of(dataset_name)
         name = key.experiment or ""
         parent = _parents().get(name)
-        if parent is None:
+        # Nothing else may wait for a store that another process holds.
+        if parent is None or entry not in (*PAGES, *FIGURES, FINDINGS):
             return
         with store_errors(tracking_uri(self._project)):
             if entry in PAGES:
@@ -130,7 +134,7 @@ class Tracking:
             elif entry in FIGURES:
                 for file, figure in FIGURES[entry](data).items():
                     open_client(self._project).log_text(parent, figure.to_json(), f"results/{file}.json")
-            elif entry == "findings":
+            elif entry == FINDINGS:
                 runs.write_findings(open_client(self._project), data, name, parent, self._project)
 
     @project_hook
