@@ -34,6 +34,7 @@ def check_runtime_params(
     for key, value in runtime_params.items():
         if key not in parameters:
             cure = did_you_mean(key, list(parameters))
+            # At the top level, a benchmark's field most likely lacks the benchmark's name.
             if not path and key in BenchmarkParameters.model_fields:
                 cure = f"Say whose: benchmarks.<name>.{key}"
             where = f"--params {'.'.join((*path, key))}"
@@ -134,6 +135,7 @@ def writing_command(table: str, registry: Mapping[str, Pipeline]) -> str | None:
     for name, pipeline in registry.items():
         for node in pipeline.nodes:
             if table in node.outputs:
+                # A data stage reads what the stages before it write.
                 stages = DATA_STAGES[: DATA_STAGES.index(name) + 1] if name in DATA_STAGES else (name,)
                 is_study = name.startswith(studies.PREFIX)
                 namespace = f" --namespaces {node.namespace}" if node.namespace and not is_study else ""

@@ -39,6 +39,7 @@ class RunHooks:
             if TRAINS in node.tags:
                 _check_reader(node, catalog)
         check_tables(pipeline, catalog)
+        # Spawned workers inherit the environment, and know by it that a run of this project started them.
         os.environ[RUN_ID] = run_params["run_id"]
         self._start, self._process = time.time(), os.getpid()
         self._node_count, self._started_nodes = len(pipeline.nodes), 0

@@ -13,11 +13,13 @@ MASK = "***"
 SHORTEST = 8
 """Characters of a value in the environment that is looked for in texts: a shorter one stands in any text by chance."""
 
+# The telling word ends a name, alone or with a last part such as id, value or key.
 _NAME = (
     r"(?:[\w.-]*[._-])?(?:token|password|passwd|passphrase|pwd|secret|secrets|credential|credentials|authorization"
     r"|signature|sig|(?:api|access|private|secret|account|auth|encryption)[._-]?key)(?:[._-](?:id|value|key))?"
 )
 _LOOKS_LIKE_ONE = re.compile(_NAME, re.IGNORECASE)
+# Camel case is split before the match, so that accessKey is read as access_Key.
 _CAPITALS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _IN_ADDRESS = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 _ASSIGNED = re.compile(rf"(?<![\w.-])({_NAME})=[^\s&,;'\"]+", re.IGNORECASE)

@@ -120,6 +120,7 @@ def _reader_lines(
 
 def _count_trials(trials: Iterable[TrialOutcome], store: Path, start: float) -> TrialCounts:
     trials = list(trials)
+    # An outcome that is older than the run belongs to a trial that was done before.
     written = [(store / trial["folder"] / "outcome.json").stat().st_mtime for trial in finished(trials)]
     trained = sum(moment >= start for moment in written)
     return TrialCounts(trained, len(written) - trained, len(trials) - len(written))

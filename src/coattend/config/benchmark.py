@@ -123,6 +123,7 @@ class BenchmarkParameters(Parameters):
         """Names of its subsets as far as its file says them; none where only its questions do."""
         published = {split.partition("/")[2] for split in self.published} - {""}
         of_sources = {source.subset for source in self.sources if source.subset is not None}
+        # The names are all known if published numbers have them, or if every source names its own.
         complete = published or all(source.subset is not None for source in self.sources)
         return frozenset(published | of_sources) if complete else frozenset()
 

@@ -88,6 +88,7 @@ class AttentionParameters(Parameters):
     @field_validator("ids", mode="before")
     @classmethod
     def _as_text(cls, value: Any) -> Any:
+        # YAML and `--params` read an id of digits as a number.
         return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 

@@ -48,6 +48,7 @@ class ConfigLoader(OmegaConfigLoader):
 
     def without_runtime_params(self) -> dict[str, Any]:
         """The parameters of the files alone, without those of ``--params``."""
+        # Kedro merges these into the parameters on every access, so they are put aside for one.
         runtime_params = self.runtime_params
         self.runtime_params = {}
         try:

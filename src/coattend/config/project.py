@@ -74,4 +74,5 @@ def is_own_process() -> bool:
     """True in a process that is configured for this project, and in the workers that its runs spawn."""
     from kedro.framework import project  # Sets up logging, which importing a part of the package should not.
 
+    # Spawned workers have no settings; the variable alone says that a run of this project started them.
     return project.PACKAGE_NAME == PACKAGE or (project.PACKAGE_NAME is None and RUN_ID in os.environ)

@@ -52,6 +52,7 @@ class ReaderParameters(Parameters):
     def _gather_options(cls, values: Any) -> Any:
         if not isinstance(values, Mapping) or not isinstance(values.get("options", {}), Mapping):
             return values
+        # Whatever is no field of the entry is an option of the reader.
         fields = {key: value for key, value in values.items() if key in cls.model_fields}
         options = {key: value for key, value in values.items() if key not in cls.model_fields}
         return fields | {"options": {**fields.get("options", {}), **options}}
@@ -74,6 +75,7 @@ def training_of(benchmark: BenchmarkParameters, reader: ReaderParameters, *, rec
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
+        # Point at the block that the wrong value comes from; the reader's own wins over the benchmark's.
         where = f"benchmarks.{benchmark.name}.{block}"
         if field.partition(".")[0] in of_reader:
             in_training = field.partition(".")[0] in reader.training

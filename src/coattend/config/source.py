@@ -104,6 +104,7 @@ def enter(location: str | None, environment: str | None) -> None:
     environment = environment or os.environ.get("KEDRO_ENV")
     source, previous = ConfigSource.of(_absolute(location or _default_location()), environment), current()
     _newest.folder, _newest.source = project_folder(), source
+    # Configuring again makes Kedro drop the pipelines that it built from the other source.
     if source != previous and project.PACKAGE_NAME == PACKAGE:
         project.pipelines.configure(f"{PACKAGE}.pipeline_registry")
 
@@ -160,6 +161,7 @@ def _open(location: str) -> tuple[fsspec.AbstractFileSystem, str]:
     archive, _ = mimetypes.guess_type(location)
     if archive in ("application/x-tar", "application/zip", "application/x-zip-compressed"):
         storage = fsspec.filesystem("tar" if archive == "application/x-tar" else "zip", fo=location)
+        # Kedro packs a configuration as one folder at the top of the archive.
         return storage, storage.ls("", detail=False)[-1].rstrip("/")
     storage, root = fsspec.core.url_to_fs(location)
     return storage, root.rstrip("/")
@@ -178,6 +180,7 @@ def _changes(location: str, environment: str) -> tuple[Entries, Entries]:
     readers: Entries = {}
     studies: Entries = {}
     for file in files(location, environment):
+        # The catalog and credentials lie beside the parameters, and change no wiring.
         if "parameters" not in str(file).rpartition(f"/{environment}/")[2]:
             continue
         try:

@@ -43,6 +43,7 @@ class ValuesParameters(Parameters):
         """The number of values."""
         if self.choices is not None:
             return len(set(self.choices))
+        # A range of whole numbers includes both ends; one of real numbers has no end of values.
         return self.high - self.low + 1 if whole and self.high is not None and self.low is not None else inf
 
 

@@ -55,6 +55,7 @@ class Lines:
         try:
             text = file.read_text(encoding="utf-8")
             check_depth(text)
+            # Nodes keep their lines, and let aliases be counted before any value is built.
             loader = LOADER(text)
             root = loader.get_single_node()
             _count_entries(root, {})
@@ -157,6 +158,7 @@ def _duplicate_keys(node: yaml.Node | None) -> Iterator[tuple[str, int]]:
     if isinstance(node, yaml.MappingNode):
         names = set()
         for key, value in node.value:
+            # The tag tells the number 1 from the text "1", which are different keys.
             name = (key.tag, str(key.value))
             if name in names:
                 yield str(key.value), key.start_mark.line + 1

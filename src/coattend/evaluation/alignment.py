@@ -50,6 +50,7 @@ def align(predictions: pa.Table, question_ids: pa.ChunkedArray, trials: Sequence
     Raises:
         CoattendError: If a prediction is of another trial, or a trial answers a question twice.
     """
+    # The row of each prediction; null for a trial that is not among the reader's.
     trial = pc.index_in(predictions["trial_id"], value_set=pa.array(trials, pa.string()))
     if trial.null_count:
         stranger = predictions["trial_id"].filter(pc.is_null(trial))[0].as_py()
@@ -58,11 +59,13 @@ def align(predictions: pa.Table, question_ids: pa.ChunkedArray, trials: Sequence
             where="predictions",
             cure="They are of an earlier training: run the evaluation again",
         )
+    # The column of each prediction; null for a question that is not scored here.
     column = pc.index_in(predictions["question_id"], value_set=question_ids)
     is_asked = pc.is_valid(column)
     predictions = predictions.filter(is_asked)
     cells = (trial.filter(is_asked).to_numpy(), column.drop_null().to_numpy())
     shape = (len(trials), len(question_ids))
+    # Flat numbers of the cells let one pass count the predictions that fall into each.
     counts = np.bincount(np.ravel_multi_index(cells, shape), minlength=shape[0] * shape[1]).reshape(shape)
     if np.any(counts > 1):
         question_id = question_ids[int(np.argwhere(counts > 1)[0][1])].as_py()

@@ -79,6 +79,7 @@ def intervals(
     if not all(values.size for values in several):
         raise ValueError("an interval needs at least one question and one seed")
     count = len(np.unique(passages))
+    # Constant values have an exact interval, and one passage gives none; the others are replaced below.
     estimates = [Interval(float(values.mean()), *_certain_ends(values, count, level)) for values in several]
     uncertain = [index for index, values in enumerate(several) if count > 1 and not _is_certain(values)]
     # Means with the same number of seeds share their resamples.
@@ -101,6 +102,7 @@ def _certain_ends(values: np.ndarray, count: int, level: float) -> tuple[float, 
     """The exact binomial interval of all 0 or all 1 on so many passages; none on one passage."""
     if count < 2:
         return None, None
+    # Clopper and Pearson's interval: without a success among n its upper end is 1 - (alpha / 2)^(1 / n).
     mean, reach = float(values.mean()), 1 - ((1 - level) / 2) ** (1 / count)
     return max(mean - reach, 0.0), min(mean + reach, 1.0)
 
@@ -120,17 +122,20 @@ def resampled_means(
     Returns:
         For each reader the mean of every resample [..., resamples].
     """
+    # Sums over each passage suffice: a resample weights them by how often it draws the passage.
     _, cluster = np.unique(passages, return_inverse=True)
     sizes = np.bincount(cluster).astype(float)
     sums = [np.apply_along_axis(lambda row: np.bincount(cluster, row, len(sizes)), -1, values) for values in readers]
     random = np.random.default_rng(seed)
     means: list[list[np.ndarray]] = [[] for _ in readers]
     for counts in _draws(random, resamples, len(sizes)):
+        # Passages differ in size, so each resample divides by a number of questions of its own.
         questions = counts @ sizes
         for reader, total in enumerate(sums):
             *_, seeds, count = total.shape
             # One product of two matrices takes a sixth of the time that a stack of products takes.
             seed_means = (total.reshape(-1, count) @ counts.T).reshape(*total.shape[:-1], -1) / questions
+            # Each reader draws its own seeds with replacement, and their counts weight the means.
             means[reader].append((seed_means * _counts(random, len(counts), seeds).T).sum(-2) / seeds)
     return tuple(np.concatenate(blocks, -1) for blocks in means)
 
@@ -143,7 +148,9 @@ def _draws(random: np.random.Generator, resamples: int, size: int) -> Iterator[n
 
 def _counts(random: np.random.Generator, draws: int, size: int) -> np.ndarray:
     """Draw ``size`` times with replacement from ``size`` indices, and count each index [draws, size]."""
+    # A single index can only be drawn as it is, which costs no random number.
     if size == 1:
         return np.ones((draws, 1))
+    # Each draw has a range of numbers of its own, so that one `bincount` counts all of them.
     indices = random.integers(size, size=(draws, size)) + size * np.arange(draws)[:, None]
     return np.bincount(indices.ravel(), minlength=draws * size).reshape(draws, size).astype(float)

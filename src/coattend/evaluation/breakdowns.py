@@ -16,6 +16,7 @@ POS = "answer_pos"
 """A column that is not in the questions table: it hangs on how the texts were tagged."""
 
 ASKED = ("who", "what", "when", "where", "why", "how", "which")
+# The optional endings cover whom, whose and contractions such as what's.
 _ASKING = re.compile(rf"\b({'|'.join(ASKED)})(?:m|se|'s)?\b", re.IGNORECASE)
 _MOST_GROUPS = 5
 
@@ -56,6 +57,7 @@ def by_answer_frequency(questions: pa.Table, passages: Mapping[str, str]) -> Gro
     ):
         words = passages[name].split()
         counts = [words.count(option) for option in options or ()]
+        # Only candidates that occur more often rank better; rank 0 marks a question without options.
         ranks.append(1 + sum(count > counts[label] for count in counts) if counts else 0)
     rank_of = np.array(ranks)
     return {f"rank {rank}": rank_of == rank for rank in np.unique(rank_of).tolist() if rank}
@@ -101,6 +103,7 @@ BREAKDOWNS: dict[str, Callable[[pa.Table, Mapping[str, str]], Groups]] = {
 
 def _by_length(lengths: np.ndarray) -> Groups:
     """At most five groups of about equally many questions; equal lengths stay together."""
+    # `lower` takes lengths that occur as edges, and equal edges merge their groups.
     edges = np.unique(np.quantile(lengths, np.linspace(0, 1, _MOST_GROUPS + 1)[1:-1], method="lower"))
     bins = np.searchsorted(edges, lengths)
     masks = {}

@@ -15,6 +15,7 @@ from coattend.evaluation.records import Calibration, ReliabilityBin, RiskCurve, 
 MASSES = frozenset({"word"})
 """Heads whose scores are masses of probability, the rest of which other words have; others give logits."""
 
+# The smallest normal number of float32 keeps the logarithm finite where a mass is 0.
 _TINY = float(np.finfo(np.float32).tiny)
 
 
@@ -38,6 +39,7 @@ def log_probabilities(scores: ArrayLike, head: str, *, least: float = _TINY) -> 
         least: What a mass is taken to be at least; 0 has no logarithm.
     """
     values = np.asarray(scores, dtype=float)
+    # Logarithms of masses act as logits: their softmax divides each mass by the sum.
     logits = np.log(np.maximum(values, least)) if head in MASSES else values
     logarithms: np.ndarray = logits - np.logaddexp.reduce(logits)
     return logarithms
@@ -97,7 +99,9 @@ def error_by_chance(confidence: np.ndarray) -> float:
         confidence: Probability of each chosen answer [questions].
     """
     ranked = np.sort(confidence)
+    # If confidence is right, the right answers of a bin are a sum of Bernoulli trials with this variance.
     variances = [(part * (1 - part)).sum() for part in np.array_split(ranked, min(BINS, len(ranked)))]
+    # The mean absolute value of a centred normal is sqrt(2 / pi) times its standard deviation.
     return float(np.sqrt(2 / np.pi * np.array(variances)).sum() / len(ranked))
 
 
@@ -119,6 +123,7 @@ def at_coverages(risk: np.ndarray, coverages: np.ndarray) -> np.ndarray:
         risk: What `risks` returned [questions].
         coverages: Shares above 0, up to 1 [coverages].
     """
+    # Between two numbers of answers the errors grow on a line: interpolate them, then divide again.
     counts = np.arange(len(risk) + 1)
     errors = np.concatenate([[0.0], risk * counts[1:]])
     answered = coverages * len(risk)
@@ -128,6 +133,7 @@ def at_coverages(risk: np.ndarray, coverages: np.ndarray) -> np.ndarray:
 
 def _shared(confidence: np.ndarray, correct: np.ndarray) -> np.ndarray:
     """The accuracy of all answers that are as sure as each, which is what it has on average of their orders."""
+    # Answers of equal confidence form a group and share its mean.
     _, group = np.unique(confidence, return_inverse=True)
     return (np.bincount(group, correct) / np.bincount(group))[group]
 
@@ -174,6 +180,7 @@ def calibrate(
             _aligned(rows, confidences, names)
             for rows, confidences in zip(rows_by_trial, confidence_by_trial, strict=True)
         ]
+        # Where one trial has no scores, a mean over seeds would stand for the others only.
         if pairs and not any(np.isnan(confidence).all() for confidence, _ in pairs):
             calibration_by_split[split] = _of_split(dict(zip(map(str, trials.values()), pairs, strict=True)))
     return calibration_by_split
@@ -187,11 +194,13 @@ def _of_choices(rows: pa.Table, head: str) -> np.ndarray:
 def _of_answers(rows: pa.Table) -> np.ndarray:
     """The probability of the span that a trial answered with, or of "no answer" [predictions]."""
     answers = zip(rows["prediction"].to_pylist(), rows["scores"].to_pylist(), strict=True)
+    # A span's scores begin with the probability of the span and that of "no answer".
     return np.array([np.nan if scores is None else scores[0 if text else 1] for text, scores in answers])
 
 
 def _aligned(rows: pa.Table, confidence: np.ndarray, names: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
     """Confidence, NaN where there is none, and 1 where right, of each question."""
+    # Numpy has NaN for the null positions of questions without a prediction.
     positions = pc.index_in(names, value_set=rows["question_id"]).to_numpy(zero_copy_only=False)
     is_answered = ~np.isnan(positions)
     aligned_confidence, correct = np.full(len(names), np.nan), np.zeros(len(names))
@@ -228,6 +237,7 @@ class _SeedCalibration(TypedDict):
 def _of_seed(confidence: np.ndarray, correct: np.ndarray) -> _SeedCalibration:
     has_confidence = ~np.isnan(confidence)
     bins = reliability(confidence[has_confidence], correct[has_confidence])
+    # Unanswered questions rank behind all answers.
     last = np.where(has_confidence, confidence, -np.inf)
     risk = risks(last, correct)
     curve = at_coverages(risk, COVERAGES)
@@ -236,6 +246,7 @@ def _of_seed(confidence: np.ndarray, correct: np.ndarray) -> _SeedCalibration:
         "ece_by_chance": error_by_chance(confidence[has_confidence]),
         "confidence": float(confidence[has_confidence].mean()),
         "aurc": float(risk.mean()),
+        # Ranked by their own correctness, the answers are in the best possible order.
         "aurc_at_best": float(risks(correct, correct).mean()),
         "reliability": [
             {"questions": int(count), "confidence": _percent(sure), "accuracy": _percent(right)}

@@ -74,6 +74,7 @@ class Pair(NamedTuple):
     def marks(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the scores to compare, in percent: all seeds or their means, then each seed [seeds, questions]."""
         ours_percent, theirs_percent = (100 * np.stack(list(marks.values())) for marks in (self.ours, self.theirs))
+        # Too few seeds are not drawn: their means are compared, and the interval covers passages only.
         overall = (
             (ours_percent, theirs_percent)
             if self.over_seeds
@@ -90,11 +91,13 @@ def compare(pairs: Sequence[Pair], passages: np.ndarray) -> list[Comparison]:
         passages: The passage of each question [questions].
     """
     marks = [pair.marks() for pair in pairs]
+    # One call for all rows of all pairs, since rows with as many seeds share their resamples.
     differences = iter(paired_bootstraps([row for rows in marks for row in rows], passages))
     return [_comparison(pair, [next(differences) for _ in rows]) for pair, rows in zip(pairs, marks, strict=True)]
 
 
 def _comparison(pair: Pair, differences: Sequence[Difference]) -> Comparison:
+    # `Pair.marks` has the overall comparison first, then one for each shared seed.
     overall, *per_seed = differences
     by_seed = tuple(
         SeedDifference(seed, difference, None if pair.graded else mcnemar(pair.ours[seed] > 0, pair.theirs[seed] > 0))
@@ -108,6 +111,7 @@ def _resolved(difference: Difference) -> float | None:
 
     if difference.low is None or difference.high is None:
         return None
+    # The interval's width gives the standard error; level and power say how many of these it takes.
     reach = norm.ppf((1 + LEVEL) / 2)
     return float((difference.high - difference.low) / (2 * reach) * (reach + norm.ppf(POWER)))
 
@@ -127,6 +131,7 @@ def expected_resolution(questions: int, *, differing: float = 0.3) -> float | No
 
     if not questions:
         return None
+    # Marks differ by 1 on that share of questions: the variance of their difference if neither reader is better.
     return float(100 * (norm.ppf((1 + LEVEL) / 2) + norm.ppf(POWER)) * np.sqrt(differing / questions))
 
 
@@ -134,6 +139,7 @@ def corrected(p_values: Sequence[float | None]) -> list[float | None]:
     """p values of one table, corrected for how many they are (Holm); None stays None."""
     from statsmodels.stats.multitest import multipletests
 
+    # Rows without a test do not count towards the size of the table.
     known_p = [p for p in p_values if p is not None]
     holm = iter(multipletests(known_p, method="holm")[1].tolist() if known_p else [])
     return [None if p is None else next(holm) for p in p_values]

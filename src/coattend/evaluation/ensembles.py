@@ -46,12 +46,14 @@ def ensembles(joint: Joint, held_out: Sequence[float], chosen_on: np.ndarray | N
         held_out: Each trial's score on questions held out of training [trials].
         chosen_on: The questions that the greedy search is judged by [questions], bool; None: there is no such search.
     """
+    # The best trial comes first, where the best share and the greedy search begin.
     ranked = sorted(range(len(held_out)), key=lambda trial: -held_out[trial])
     groups = {"average": ranked}
     share = math.ceil(SHARE * len(ranked))
     if share < len(ranked):
         groups["best share"] = ranked[:share]
     if chosen_on is not None:
+        # The sum of F1 over the same questions ranks ensembles as its mean does.
         groups["greedy"] = _greedy(ranked, lambda members: float(joint(members)[1][chosen_on].sum()))
     return [Ensemble(method, tuple(members), *joint(members)) for method, members in groups.items()]
 
@@ -67,6 +69,7 @@ def by_probability(probabilities: np.ndarray, gold: np.ndarray) -> Joint:
     def together(members: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         mean = probabilities[list(members)].mean(0)
         best = mean.max(-1, keepdims=True)
+        # A tie, or a question that no member answered, has no single best option.
         alone = ((mean == best).sum(-1) == 1) & (best[:, 0] > 0)
         right = ((mean.argmax(-1) == gold) & alone).astype(float)
         return right, right
@@ -90,6 +93,7 @@ def by_vote(
         chosen = []
         for question in range(answers.f1.shape[1]):
             texts = [normalised[trial][question] for trial in members]
+            # Members run from best to worst, so `argmax` gives a tie to the better trial; a missing answer has no vote.
             votes = [-1 if text is None else texts.count(text) for text in texts]
             chosen.append(members[int(np.argmax(votes))])
         positions = np.array(chosen), np.arange(answers.f1.shape[1])
@@ -110,6 +114,7 @@ def of_options(predictions: pa.Table, question_ids: Sequence[str], trials: Seque
     column_of = {name: column for column, name in enumerate(question_ids)}
     rows = {trial: row for row, trial in enumerate(trials)}
     scores = predictions["scores"].to_pylist()
+    # As wide as the question with the most options; columns of options that there are not stay 0.
     probabilities_of = np.zeros((len(rows), len(column_of), max((len(options) for options in scores), default=1)))
     keys = zip(predictions["trial_id"].to_pylist(), predictions["question_id"].to_pylist(), scores, strict=True)
     for trial, question, option_scores in keys:

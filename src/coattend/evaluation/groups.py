@@ -29,6 +29,7 @@ def scored_questions(questions: pa.Table, task: str) -> tuple[pa.Table, pa.Table
         pc.not_equal(questions["split"].cast(pa.string()), TRAINING_SPLIT),
     )
     questions_of_task = questions.filter(in_scope)
+    # Unknown answers are null; an empty list says that a span question has none.
     labelled = pc.is_valid(questions_of_task["answers" if task == "span" else "label"])
     return questions_of_task.filter(labelled), questions_of_task.filter(pc.invert(labelled))
 
@@ -55,6 +56,7 @@ def subsets(questions: pa.Table, whole: str = EVERYTHING) -> dict[str, np.ndarra
 def types(questions: pa.Table) -> dict[str, np.ndarray]:
     """Return a mask for each question type [questions]; a question of several types is in each of them."""
     column = questions["question_types"].combine_chunks()
+    # The row of the question that each flattened type belongs to.
     parents = pc.list_parent_indices(column).to_numpy()
     masks = {}
     for name, mentions in members(pa.chunked_array([pc.list_flatten(column)])).items():
@@ -72,5 +74,6 @@ def within(split: np.ndarray, groups: dict[str, np.ndarray]) -> Iterator[tuple[s
 
 def passage_numbers(questions: pa.Table) -> np.ndarray:
     """Number the passages; return the number of each question's passage [questions]."""
+    # The indices of a dictionary encoding number the passages in the order in which they occur.
     numbers: np.ndarray = questions["passage_id"].combine_chunks().dictionary_encode().indices.to_numpy()
     return numbers

@@ -55,10 +55,14 @@ def choose(null_scores: ArrayLike, answered: ArrayLike, unanswered: ArrayLike, *
         raise ValueError("a threshold needs at least one question")
     order = np.argsort(null_scores, kind="stable")
     ranked = np.asarray(null_scores, dtype=float)[order]
+    # The change of the total, against answering none, when the questions up to each rank get their answers.
     gains = np.cumsum(np.subtract(answered, unanswered, dtype=float)[order])
+    # A threshold can only follow the last of equal null scores.
     last_of_ties = np.append(ranked[1:] > ranked[:-1], True)
+    # The first threshold lies below all null scores and answers nothing.
     values = np.concatenate([[ranked[0] - 1.0], ranked[last_of_ties]])
     scores = (np.sum(unanswered) + np.concatenate([[0.0], gains[last_of_ties]])) / len(ranked)
+    # `argmax` takes the first of equal scores: a later threshold must be strictly better.
     winner = int(np.argmax(scores))
     return NullThreshold(float(values[winner]), float(scores[winner]), chosen_on)
 
@@ -88,6 +92,7 @@ def auroc(null_scores: np.ndarray, answerable: np.ndarray) -> float | None:
     with_answer, without = np.sort(null_scores[answerable]), null_scores[~answerable]
     if not len(with_answer) or not len(without):
         return None
+    # Both sides together count a lower score twice and a tie once; halved, a tie counts half.
     below = np.searchsorted(with_answer, without, side="left") + np.searchsorted(with_answer, without, side="right")
     return float(below.sum() / 2 / len(without) / len(with_answer))
 
@@ -135,6 +140,7 @@ def _best(rows: list[dict[str, Any]], question_of: dict[str, Any], passages: Map
     for row in rows:
         question = question_of[row["question_id"]]
         golds = [answer["text"] for answer in question["answers"]]
+        # The span itself is scored, also where the stored prediction is "no answer".
         text = passages[question["passage_id"]][row["start"] : row["end"]]
         marks.append(squad.best(text, golds, version="v2.0"))
         null_marks.append(float(not question["answerable"]))

@@ -52,6 +52,7 @@ def side_by_side(questions: pa.Table, left: pa.Table, right: pa.Table) -> SideBy
     left_answers, right_answers = _answers(labelled, left), _answers(labelled, right)
     in_both, left_out = np.zeros(len(labelled), dtype=bool), {}
     for split, rows in members(labelled["split"]).items():
+        # All questions of a split that one trial was never asked would count as wrong; it is listed instead.
         if all(_given(side)[rows].any() for side in (left_answers, right_answers)):
             in_both |= rows
         else:
@@ -90,11 +91,13 @@ def _given(predictions: pa.Table) -> np.ndarray:
 
 def _table(questions: pa.Table, left: pa.Table, right: pa.Table) -> pa.Table:
     left_correct, right_correct = (pc.fill_null(side["correct"], False).to_numpy() for side in (left, right))
+    # `select` takes the first condition that holds, so the second and third mean one side alone.
     winner = np.select(
         [left_correct & right_correct, left_correct, right_correct], ["both", "left", "right"], "neither"
     )
     columns = [
         *(questions[name] for name in ("question_id", "passage_id", "split", "subset", "question")),
+        # Annotators often agree: each text stands once, in its first position.
         pa.array([list(dict.fromkeys(texts)) for texts in gold_answers(questions)], COMPARED.field("gold").type),
         *(side["prediction"] for side in (left, right)),
         *(pc.fill_null(side["f1"], 0.0) for side in (left, right)),

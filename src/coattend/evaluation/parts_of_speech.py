@@ -59,6 +59,7 @@ def tagged(texts: Mapping[str, str], tags: pads.Dataset, names: Sequence[str]) -
     Returns:
         The words by the text's name; texts without words are left out.
     """
+    # Tags are stored once for each distinct text, under the hash of it.
     ids = {name: text_id(text) for name, text in texts.items()}
     selected = pc.field("text_id").isin(pa.array(sorted(set(ids.values())), pa.string()))
     rows = tags.to_table(columns=["text_id", "tags", "starts"], filter=selected).to_pylist()
@@ -92,6 +93,7 @@ def boundary_tags(
         right = text.ends(first["start"], first["start"] + len(first["text"]))
         counts["gold"].update(text.tags[word] for word in right)
         row = prediction_of.get(question["question_id"])
+        # Without a predicted span there are no boundary words to compare.
         if row is None or row["start"] is None or not row["prediction"]:
             continue
         chosen = text.ends(row["start"], row["end"])
@@ -183,6 +185,7 @@ def _place(question: Mapping[str, Any], passage: str, benchmark: BenchmarkParame
         return Place(passage, answers[0]["start"], answers[0]["start"] + len(answers[0]["text"])) if answers else None
     right = question["options"][question["label"]]
     if question["task"] == "word" and not benchmark.words_as_options:
+        # Candidates are whole words between blanks, and look-arounds keep the blanks out of the span.
         match = re.search(rf"(?<!\S){re.escape(right)}(?!\S)", passage)
         return Place(passage, *match.span()) if match else None
     domains = question_domains(
@@ -191,5 +194,6 @@ def _place(question: Mapping[str, Any], passage: str, benchmark: BenchmarkParame
         words_as_options=benchmark.words_as_options,
     )
     first, *others = domains[question["label"]]
+    # Two texts: the option is read alone, behind the question. One text: it fills the question's blank.
     start = 0 if others else BLANK.search(question["question"]).start()  # type: ignore[union-attr]
     return Place(others[0] if others else first, start, start + len(right))

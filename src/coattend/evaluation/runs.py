@@ -36,6 +36,7 @@ def home_of(benchmark: str, outcomes: Iterable[Mapping[str, Any]]) -> tuple[str,
 def shared_subsets(benchmark: str, train_on: Iterable[Mapping[str, str | Sequence[str]]]) -> tuple[str, ...]:
     """The same, of what trainings name."""
     subsets_by_training = (distinct.get(benchmark, ()) for distinct in train_on)
+    # A single subset may be written as a plain text.
     distinct = {(subsets,) if isinstance(subsets, str) else tuple(subsets) for subsets in subsets_by_training}
     return distinct.pop() if len(distinct) == 1 else ()
 
@@ -138,6 +139,7 @@ class Run:
 
     def marks_by_seed(self) -> dict[int, alignment.Answers]:
         """The same for each seed alone."""
+        # A slice of one row keeps the axis of trials.
         return {
             seed: alignment.Answers(**{name: values[row : row + 1] for name, values in vars(self.marks).items()})
             for row, seed in enumerate(self.seeds)

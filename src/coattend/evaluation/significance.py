@@ -88,12 +88,14 @@ def paired_bootstraps(
     estimates = [Difference(float(first.mean() - second.mean()), None, None, None) for first, second in pairs]
     if len(np.unique(passages)) < 2:
         return estimates
+    # Pairs with the same numbers of seeds share their resamples.
     for seeds in {(len(first), len(second)) for first, second in pairs}:
         alike = [index for index, (first, second) in enumerate(pairs) if (len(first), len(second)) == seeds]
         sides = [np.stack([pairs[index][side] for index in alike]) for side in (0, 1)]
         better, worse = resampled_means(sides, passages, resamples=resamples, seed=seed)
         for index, differences in zip(alike, better - worse, strict=True):
             low, high = np.quantile(differences, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+            # The observed sample counts as one more resample, so that p is never 0.
             tail = 1 + min(np.sum(differences <= _ROUNDING), np.sum(differences >= -_ROUNDING))
             p = min(1.0, 2 * float(tail) / (resamples + 1))
             estimates[index] = Difference(estimates[index].mean, float(low), float(high), p)

@@ -54,8 +54,10 @@ def f1(prediction: str, gold: str, *, version: Version = "v2.0") -> float:
         Between 0 and 1.
     """
     predicted, true = normalise(prediction).split(), normalise(gold).split()
+    # The official scripts differ here: two empty answers agree in v2.0 and score 0 in v1.1.
     if not predicted or not true:
         return float(version == "v2.0" and predicted == true)
+    # The intersection has each word as often as both answers have it.
     shared = sum((Counter(predicted) & Counter(true)).values())
     if not shared:
         return 0.0
@@ -78,6 +80,7 @@ def best(prediction: str, golds: Sequence[str], *, version: Version) -> tuple[fl
         CoattendError: If there is no gold answer and the rules are those of v1.1, which has no such questions.
     """
     if version == "v2.0":
+        # v2.0 drops golds of nothing but articles and punctuation; none left stands for "no answer".
         golds = [gold for gold in golds if normalise(gold)] or [""]
     if not golds:
         raise CoattendError("a question has no gold answer, but v1.1 has no such questions", cure='Use version="v2.0"')
@@ -103,6 +106,7 @@ def score(predictions: dict[str, str], dataset: list[dict[str, Any]], *, version
         raise CoattendError(f"no SQuAD scorer is called {version!r}", cure=did_you_mean(str(version), VERSIONS))
     questions: Iterable[tuple[str, list[str]]] = _questions(dataset)
     if version == "v2.0":
+        # The mapping keeps the last of repeated ids, and what was not predicted leaves the total.
         questions = [(key, golds) for key, golds in dict(questions).items() if key in predictions]
     scores = [
         best(predictions[key], golds, version=version) if key in predictions else (0.0, 0.0) for key, golds in questions

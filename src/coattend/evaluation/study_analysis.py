@@ -51,6 +51,7 @@ def breakdown_rows(
     """
     numbers, answered = groups.passage_numbers(questions), {run.variant: _answered(run) for run in runs}
     for breakdown, divide in breakdowns.BREAKDOWNS.items():
+        # Only readers of words choose among candidates whose occurrences the passage can count.
         if breakdown == "by_answer_frequency" and task != "word":
             continue
         divided = divide(questions, passages)
@@ -59,6 +60,7 @@ def breakdown_rows(
             for group, inside in groups.within(rows, divided):
                 location = {"split": split, "breakdown": breakdown, "group": group, "questions": int(inside.sum())}
                 values = [marks(run.marks, metric)[:, inside] for run, metric in scored]
+                # One call for all variants and metrics, since those with as many seeds share their resamples.
                 for (run, metric), estimate in zip(scored, intervals(values, numbers[inside]), strict=True):
                     yield {"variant": run.variant} | location | {"metric": metric} | _percent(estimate)
 
@@ -167,6 +169,7 @@ def _answered(run: Run) -> dict[str, np.ndarray]:
 
 
 def _joint(run: Run) -> ensembles.Joint:
+    # Without a score for each option trials can only vote; with scores their probabilities are averaged.
     if run.task == "span" or run.predictions["scores"].null_count:
         return ensembles.by_vote(run.texts(), run.marks, alike=squad.normalise if run.task == "span" else str)
     ids = run.questions["question_id"].to_pylist()
@@ -238,6 +241,7 @@ class Material:
 
 def breakdown_table(about: StudyParameters, material: Material, runs: Sequence[Run]) -> pa.Table:
     """The metrics of each variant in groups of questions, as `coattend.schemas.BREAKDOWNS`."""
+    # Variants with the same task and tags share their questions and the parts of speech of the answers.
     alike: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
         alike.setdefault((run.task, material.read[run.variant]), []).append(run)
@@ -246,6 +250,7 @@ def breakdown_table(about: StudyParameters, material: Material, runs: Sequence[R
         for (task, tagging), runs_alike in alike.items()
         for row in breakdown_rows(task, runs_alike, material.with_pos(runs_alike[0].questions, tagging), material.texts)
     ]
+    # The rows follow the study's file, whatever order the grouping gave them.
     order = {variant: position for position, variant in enumerate(about.variants)}
     return pa.Table.from_pylist(sorted(rows, key=lambda row: order[row["variant"]]), BREAKDOWNS)
 
@@ -282,6 +287,7 @@ def _reranked(about: StudyParameters, material: Material, runs: Sequence[Run]) -
 
     changes = {}
     for run in runs:
+        # Re-ranking starts from scores of candidates, which not every reader of words keeps.
         if run.task != "word" or run.predictions["scores"].null_count:
             continue
         tags, _ = material.tags[material.read[run.variant]]

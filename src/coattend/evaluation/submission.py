@@ -43,6 +43,7 @@ def files(
             answer_of = {question: answers[seed, question] for question in passage_of if (seed, question) in answers}
             if not answer_of:
                 continue
+            # ReCAM's scorer knows a question by its number in the file: one gap would shift all behind it.
             if form == "recam":
                 _check_read(name, {source_of[passage] for passage in passage_of.values()}, rejected)
                 _check_answered(f"{name}, seed {seed}", passage_of, answer_of)

@@ -61,6 +61,7 @@ def summarise(predictions: pa.Table, questions: pa.Table, *, task: str, trials: 
     by_type: dict[str, Groups] = {}
     silent: dict[str, int] = {}
     for split, rows in members(labelled["split"]).items():
+        # A split that no trial was asked would come out at 0 %.
         if answers.of(rows).missing.all():
             silent[split] = int(rows.sum())
             continue
@@ -102,6 +103,7 @@ def _metrics(
         return {**counts, "accuracy": _metric(answers.correct, passages, seeds)}
     means = {"exact": _metric(answers.correct, passages, seeds), "f1": _metric(answers.f1, passages, seeds)}
     for part, rows in (("has_answer", answerable), ("no_answer", ~answerable)):
+        # A part that is empty, or that is the whole, says nothing new.
         if rows.any() and not rows.all():
             means[f"{part}_exact"] = _metric(answers.correct[:, rows], passages[rows], seeds)
             means[f"{part}_f1"] = _metric(answers.f1[:, rows], passages[rows], seeds)
@@ -139,6 +141,7 @@ def answerability(answers: Answers, answerable: np.ndarray) -> float | None:
     """
     areas = []
     for scores in answers.null_score:
+        # Missing predictions, and those of readers without a null score, have NaN.
         has_score = ~np.isnan(scores)
         area = auroc(scores[has_score], answerable[has_score])
         if area is None:

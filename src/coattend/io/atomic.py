@@ -51,6 +51,7 @@ def disk_errors(path: Path, *refusals: type[Exception]) -> Iterator[None]:
         yield
     except caught as error:
         number = getattr(error, "errno", None)
+        # Libraries raise errors without a number, of whose message the first line says enough.
         reason = os.strerror(number) if number else str(error).partition("\n")[0]
         raise DataError(
             f"cannot be written ({reason})",
@@ -104,6 +105,7 @@ def exclusive_lock(folder: Path, activity: str) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         file = (folder / ".lock").open("a")
     with file:
+        # A first try without waiting tells whether to log that this process waits.
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -61,6 +61,7 @@ class JSONDataset(AbstractDataset[Any, Any]):
             text = json.dumps(data, indent=1, allow_nan=False)
         except (TypeError, ValueError) as error:
             raise DataError(f"JSON cannot hold what was to be written: {error}", where=str(self.filepath)) from error
+        # An unchanged file keeps its modification time.
         if self._has_content(text + "\n"):
             return
         with write_with_checksum(self.filepath) as temporary:

@@ -119,6 +119,7 @@ class ShardedTableDataset(AbstractDataset[ShardPlan, pads.Dataset]):
         intact = {name: shard for name, shard in recorded.items() if self._is_intact(name, shard)}
         if manifest["complete"] and manifest["origin"] == plan.origin and intact == recorded:
             return
+        # Keys may cost a pass over the sources, which an unchanged table is spared by the return above.
         keys = plan.keys()
         current = {name: shard for name, shard in intact.items() if keys.get(name) == shard["key"]}
         missing = [name for name in sorted(keys) if name not in current]
@@ -130,6 +131,7 @@ class ShardedTableDataset(AbstractDataset[ShardPlan, pads.Dataset]):
                 pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
             current[name] = {"key": keys[name], "rows": table.num_rows, "sha256": file_digest(self._file(name))}
             self._write_manifest(current)
+        # Files that no key names any more go last, when all others are on the disk.
         for stale in set(self._folder.glob("*.parquet")) - {self._file(name) for name in current}:
             stale.unlink()
         self._write_manifest(current, origin=plan.origin)

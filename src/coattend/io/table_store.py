@@ -56,6 +56,7 @@ class StoredTables:
     def benchmarks(self) -> list[str]:
         """Return the names of all benchmarks with a questions table, sorted."""
         pattern = self._paths["questions"]
+        # The pattern tells at which depth of a path the benchmark's name stands.
         depth = Path(pattern).parts.index("{benchmark}")
         tables = self._folder.glob(pattern.format(benchmark="*"))
         return sorted(path.relative_to(self._folder).parts[depth] for path in tables)
@@ -130,6 +131,7 @@ class StoredRows:
             part = _rows(path, ids, made_by)
             if part is not None:
                 parts.append(part)
+                # Rows that one file has need not be looked for in the next.
                 ids = ids.filter(pc.invert(pc.is_in(ids, part.column("text_id").combine_chunks())))
         return parts
 
@@ -156,6 +158,7 @@ def _rows(path: Path, ids: pa.Array, made_by: Mapping[bytes, bytes]) -> pa.Table
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             if not made_by.items() <= (file.schema_arrow.metadata or {}).items():
                 return None
+            # The narrow id column decides whether the rest of the file is read at all.
             matches = pc.is_in(file.read(["text_id"]).column("text_id"), ids)
             return file.read().filter(matches) if pc.any(matches).as_py() else None
     except (

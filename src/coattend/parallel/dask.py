@@ -134,6 +134,7 @@ def _on_cluster(
 
         def send() -> None:
             with _scheduler_errors(address):
+                # Workers come and go, so the room is counted anew each time: two items for each of them.
                 room = 2 * max(1, len(client.nthreads())) - len(running)
             for number, item in islice(pending, max(0, room)):  # An item that cannot be had is no fault of Dask's.
                 with _scheduler_errors(address):
@@ -206,6 +207,7 @@ def _client(address: str | None, workers: int) -> Iterator[Client]:
 
 @contextmanager
 def _local_cluster(workers: int) -> Iterator[LocalCluster]:
+    # Workers share the cores, so that their numerical libraries do not compete for them.
     threads = max(1, processes.cores() // workers)
     with (
         TemporaryDirectory(prefix="coattend-") as folder,

@@ -73,6 +73,7 @@ def _pooled(
 ) -> Generator[Result, None, None]:
     with _pool(workers, (function, initializer, initargs)) as pool:
         pending = iter(items)
+        # Two items for each worker: the next one is at hand when the first is done.
         running = {pool.submit(_do, item) for item in islice(pending, 2 * workers)}
         while running:
             completed, running = wait(running, return_when=FIRST_COMPLETED)

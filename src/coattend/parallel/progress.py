@@ -26,6 +26,7 @@ def track_progress(results: Generator[Result, None, None], total: int, title: st
     from rich.progress import track
 
     console = Console(stderr=True)
+    # Closing the generator ends its workers when the caller stops early.
     with closing(results):
         if console.is_terminal:
             yield from track(results, title, total, console=console, transient=True)

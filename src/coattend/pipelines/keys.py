@@ -33,6 +33,7 @@ class NodeKey(NamedTuple):
         """The key of a node, by its namespace."""
         parts = (node.namespace or "").split(".")
         if parts[0] != STUDY:
+            # Padding lets short namespaces fill the missing parts with None.
             first, reader, *_ = [*parts, None, None]
             return cls(first or None, reader)
         _, study, benchmark, *_ = [*parts, None, None]

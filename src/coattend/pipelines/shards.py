@@ -18,6 +18,7 @@ def shard_count(tables: Iterable[Dataset]) -> int:
     """Choose a number of shards that keeps each small: a power of two, so that growing moves few texts."""
     metadata = [fragment.metadata for table in tables for fragment in table.get_fragments()]
     needed = math.ceil(sum(map(_stored_bytes, metadata)) / SHARD_BYTES)
+    # The next power of two that is not below the number needed.
     return min(max(1 << (needed - 1).bit_length(), MIN_SHARDS), MAX_SHARDS)
 
 
@@ -25,6 +26,7 @@ def column_digest(fragment: ParquetFileFragment, columns: list[str], *parts: str
     """Hash string columns of a shard, in their order, and other parts that decide about its result."""
     content = hashlib.sha256("\n".join(parts).encode())
     for column in fragment.to_table(columns=columns).columns:
+        # A blank line marks the end of each column, so that columns do not run into one another.
         content.update("\n".join(column.cast("string").to_pylist()).encode() + b"\n\n")
     return content.hexdigest()
 

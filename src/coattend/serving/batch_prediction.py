@@ -145,6 +145,7 @@ def plan_answers(
         engine: Local processes or a cluster.
     """
     workers = workers or (1 if answerer.on_gpu else None)
+    # Whatever may change an answer is part of each shard's key.
     settings = json.dumps([VERSION, model, answerer.limits.model_dump(), rows_per_shard])
 
     def keys() -> dict[str, str]:
@@ -159,6 +160,7 @@ def plan_answers(
         for name, table in map_shards(
             engine, ShardPredictor(answerer), shards, title=f"Answering {file.name}", **options
         ):
+            # Shards finish in any order; the first problems are those of the file's first rows.
             problems = sorted([*problems, *_problems(name, table)])[:_LOGGED_PROBLEMS]
             answered += table.num_rows
             yield name, table
@@ -194,6 +196,7 @@ def _shards(file: Path, size: int) -> Iterator[tuple[str, list[Row]]]:
 
 def _parse_row(place: str, values: Any) -> Row:
     try:
+        # A line that holds no record still gets a row, whose problem says why.
         if isinstance(values, InvalidRecord):
             raise values
         for name in require(values, dict, "the line"):

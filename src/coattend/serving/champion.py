@@ -82,6 +82,7 @@ def update_champion(
     if not candidates:
         return None
     before = _champion(client, name)
+    # Candidates come with the earliest first, and `max` keeps the first of equal ones.
     best = max(
         candidates,
         key=lambda candidate: (candidate.score, before is not None and candidate.run.info.run_id == before["run"]),
@@ -123,6 +124,7 @@ def _candidates(
         answers = attached_predictions(client.tracking_uri, run.info.run_id)
         answers_on_dev = answers.filter(pc.is_in(answers["question_id"], question_ids))
         if len(answers_on_dev):
+            # Dividing by all dev questions counts those without an answer as wrong.
             marks = pc.sum(answers_on_dev[column].cast(pa.float64())).as_py()
             yield Candidate(run, model.model_id, round(100 * marks / len(question_ids), 4))
 
@@ -153,6 +155,7 @@ def _version(client: "MlflowClient", name: str, best: Candidate) -> str:
     if not client.search_registered_models(f"name = '{name}'"):
         client.create_registered_model(name, description=f"The best by its {DEV} questions has the alias {ALIAS}.")
     run = best.run.info.run_id
+    # A run that was champion before keeps its version.
     for version in client.search_model_versions(f"name = '{name}'"):
         if version.run_id == run:
             return version.version

@@ -125,6 +125,7 @@ def resolve_model(name: str | None, trials: Path, store: str, *, where: str = "p
         name = f"runs:/{name}/{MODEL_NAME}"
     elif _MODEL_ID.fullmatch(name):
         name = f"models:/{name}"
+    # An address of MLflow: of a run, a logged model or a registered one.
     if ":/" in name:
         return _packed_reader(_download(name, trials, store, where), where)
     if not any(folder.name.startswith(name) for folder in trials.glob("*")):
@@ -183,6 +184,7 @@ def _download(address: str, trials: Path, store: str, where: str) -> Path:
     # MLflow raises its own errors, and those of the place where models are kept or of the package that knows it.
     except (MlflowException, OSError, ImportError) as error:
         reason = str(error).splitlines()[0][:200]
+        # The bare name, without alias and version, finds registered models that are spelt alike.
         name = address.removeprefix("models:/").partition("@")[0].partition("/")[0]
         names = _registered_models(store) if address.startswith("models:/") else []
         near = f"{did_you_mean(name, names)} " if names and name not in names else ""

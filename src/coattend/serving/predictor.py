@@ -76,6 +76,7 @@ def _check_text(text: str, label: str, max_characters: int) -> None:
         raise InvalidQuery(f"{label} has {len(text):,} characters, more than {max_characters:,}")
     if not text.strip():
         raise InvalidQuery(f"{label} is empty")
+    # JSON can escape half a surrogate pair, which UTF-8 cannot encode.
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -129,6 +130,7 @@ def most_attended_tokens(reader: Reader, trace: ForwardTrace, sequence: int) -> 
         For each token its text, its place in the passage and its weight; weights of all tokens add up to one.
     """
     tokens, maps = trace.sequences[sequence].passage, trace.sequences[sequence].maps
+    # Special tokens have no characters in the passage.
     is_token = np.array([token.start is not None for token in tokens])
     passage_maps = [
         values for name, values in maps.items() if trace.legend[name].seen == "passage" and name not in SPAN_MAPS
@@ -145,6 +147,7 @@ def most_attended_tokens(reader: Reader, trace: ForwardTrace, sequence: int) -> 
             return []
         shares = [share]
     weights = np.mean(shares, axis=0)
+    # A stable sort keeps equally heavy tokens in the order of the passage.
     heaviest = [
         (tokens[index], float(weights[index])) for index in np.argsort(-weights, kind="stable")[:MAX_EVIDENCE_TOKENS]
     ]
@@ -264,6 +267,7 @@ class PreparedQueries:
     def _span(self, trace: ForwardTrace, decoded: Answer, threshold: float | None, passage: str) -> PredictedChoice:
         """Return the best span, or no answer, with the best spans of its window."""
         max_length, softmaxed = self.experiment.training.max_answer_length, self.experiment.scores_are_softmaxed
+        # Without a threshold the best span decides, and the listed spans come from its window.
         window = decoded.decide(None).sequence
         tokens = trace.sequences[window].passage
         spans = top_spans(trace.output, trace.batch, window, max_length=max_length, softmaxed=softmaxed)
@@ -293,6 +297,7 @@ def _choice_answer(
     """
     answer: str | None
     word_mass = trace.output.word_mass
+    # The reader chose from all words of the passage; options, if given, only label the word.
     if decoded.scores is None and word_mass is not None:
         answer, choices, probabilities = decoded.word, words, word_mass[0].tolist()
         label = list(options).index(answer) if answer is not None and answer in options else None
@@ -371,6 +376,7 @@ class Predictor:
         rows_or_refusals = [self._ready(f"{number}", row) for number, row in enumerate(questions)]
         rows = [row for row in rows_or_refusals if not isinstance(row, InvalidQuery)]
         if not rows:
+            # All questions were refused, so there is nothing to tokenise.
             yield from (refusal for refusal in rows_or_refusals if isinstance(refusal, InvalidQuery))
             return
         reading = PreparedQueries.of(rows, self.processing)
@@ -434,4 +440,5 @@ class Predictor:
         if self.spec.task == "word" and not is_cloze(query.question):
             cure = "Write _ or @placeholder where the word is missing"
             raise InvalidQuery("the question has no blank, and this reader finds the word that fills it", cure=cure)
+        # Without candidates, every distinct word of the passage is one.
         return list(distinct_words(query.passage).numbers if query.options is None else query.options)

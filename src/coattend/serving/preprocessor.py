@@ -129,6 +129,7 @@ class Preprocessor:
                 fill_blanks=spec.fill_blanks,
                 words_as_options=spec.words_as_options,
             )
+        # All texts are in the only shard.
         (name,) = texts.keys()
         return texts.table(name)
 

@@ -49,6 +49,7 @@ class Guard:
             self._now -= 1
 
     async def _passed_on(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # An answer that has begun has sent its status, which can no longer become 408.
         begun = False
 
         async def noting(message: Message) -> None:
@@ -86,6 +87,7 @@ class Guard:
 
 def unreadable(body: bytes) -> str | None:
     """What in a JSON text, be it whole or not, Python's reader would fail at with an error that is nobody's fault."""
+    # Brackets and digits inside strings cost the reader nothing, and do not count.
     outside = _STRING.sub(b"", body)
     if _LONG_NUMBER.search(outside):
         return "the request has a number of more than 1,000 digits"

@@ -56,6 +56,7 @@ def study_groups() -> dict[str, list[str]]:
     for name in study_names():
         stem = f"{load_study(name).file.stem}_"
         words = name.removeprefix(stem).split("_")
+        # Any first words of a name, but not all of them, may name a group.
         for count in range(1, len(words)):
             by_prefix.setdefault(stem + "_".join(words[:count]), []).append(name)
     # Of two names for the same studies the shorter one is enough, and a study's own name is its own.
@@ -191,6 +192,7 @@ def _validate(model: type[Checked], content: Any, lines: Lines, path: tuple[Any,
         first = min(error.errors(), key=lambda candidate: candidate["type"] != "extra_forbidden")
         field = str(first["loc"][-1]) if first["loc"] else ""
         above = first["loc"][:-1]
+        # The innermost block around the wrong field knows which fields there are.
         inner = next(
             (model for path_of_model, model in _INNER.items() if above[: len(path_of_model)] == path_of_model), model
         )

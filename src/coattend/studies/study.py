@@ -58,6 +58,7 @@ class Study:
                 cure = f"Environments change there: {', '.join(WIRING_FIELDS)}"
                 raise CoattendError("cannot be changed here", where=f"studies.{self.name}.base.{field}", cure=cure)
         values_now = dict(self.dumped)
+        # These blocks are merged field by field; other values replace those of the file.
         blocks = {field: values_now[field] | values.get(field, {}) for field in ("base", "training", "options")}
         values_now |= {**values, **blocks}
         try:
@@ -104,6 +105,7 @@ class Study:
         start = dict((readers or {}).get(reader) or reader_entry(reader))
         start.pop("training_on", None)  # A study says itself how a benchmark is trained on.
         wiring = {field: base[field] for field in WIRING_FIELDS if field in base}
+        # Another reader does not know the base's options, but reads with the same encoder and tags.
         base_fields = base if reader == base["reader"] else wiring
         training = start.get("training", {}) | base.get("training", {}) | change.get("training", {})
         training.pop("start_from", None)  # A variant's trials are found when they are there.
@@ -112,4 +114,5 @@ class Study:
         if self.parameters.protocol == "frozen":
             training.setdefault("frozen", True)
         identity = {"name": variant, "reader": start["reader"], "benchmarks": None}
+        # Later entries win: the study's options count whatever a variant says.
         return {**start, **base_fields, **change, **self.parameters.options, **identity, "training": training}

@@ -83,6 +83,7 @@ def check_frozen(study: Study) -> Iterator[Problem]:
 
 
 def _is_frozen(study: Study, variant: str) -> bool:
+    # A study may freeze encoders in its training on a benchmark instead of in a variant.
     elsewhere = any(training.get("frozen") for training in study.parameters.training.values())
     return bool(study.entry(variant)["training"].get("frozen", elsewhere))
 
@@ -93,6 +94,7 @@ def _tags(study: Study, variant: str) -> tuple[bool, Any]:
     embedded, learned = (
         bool(reader.options.get(option, readers.default_of(reader.reader, option))) for option in _EMBEDDINGS
     )
+    # Without noise its other settings change no tag.
     noise = {field: reader.training.get(field) for field in _NOISE} if reader.training.get("tag_noise") else {}
     return learned, (reader.tagging, noise) if embedded else None
 
@@ -108,6 +110,7 @@ def check_lines(study: Study) -> Iterator[Problem]:
         if variant.at is None:
             continue
         for series in variant.series:
+            # The first variant at a position stays there, to be compared with any later one.
             first = points.setdefault((series, variant.at), name)
             if first != name and variant.at != "questions":
                 problem = f"{name!r} and {first!r} stand at the same place of the line {series!r}"
@@ -167,6 +170,7 @@ def check_variant(study: Study, name: str) -> Iterator[Problem]:
 
 def _starts_from_itself(study: Study, name: str) -> bool:
     """Return True if a chain of start_from leads back to the variant."""
+    # The visited names end the walk at a cycle that does not contain this variant.
     visited, ancestor = {name}, study.starts_from(name)
     while ancestor in study.parameters.variants and ancestor not in visited:
         visited.add(ancestor)
@@ -199,6 +203,7 @@ def _check_reader(study: Study, variant: str) -> Iterator[Problem]:
     try:
         entries.encoder_entry(entry.encoder)
         for benchmark in study.parameters.benchmarks_of(variant):
+            # The head that fits the scored benchmark must fit the one that is trained on, too.
             head = readers.head_for(entry.reader, entries.answerable_tasks(benchmark), entry.head)
             readers.head_for(entry.reader, entries.answerable_tasks(entry.trained_on(benchmark)), head)
     except CoattendError as error:

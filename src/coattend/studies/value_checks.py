@@ -69,6 +69,7 @@ def _written(value: Any) -> str:
 
 def nearest_choice(error: Mapping[str, Any]) -> str | None:
     """Suggest the nearest choice for an error of a literal field; None for other errors."""
+    # Pydantic gives the choices of a literal as one sentence, each in quotes.
     choices = re.findall("'([^']*)'", error["ctx"]["expected"]) if error["type"] == "literal_error" else []
     return did_you_mean(str(error["input"]), choices) if choices else None
 

@@ -226,6 +226,7 @@ class Tracking:
             return
         for trial in self._open.values():
             trial.stop_watching()
+        # The ids are taken before the state is cleared, which must happen even if the store fails.
         run_ids = [*(trial.run for trial in self._open.values()), *_parents().values()]
         of_parents = [(run, learned) for name, run in _parents().items() if (learned := (data or {}).get(name))]
         self._open.clear()

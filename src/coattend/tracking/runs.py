@@ -42,6 +42,7 @@ def data_hash(nodes: Iterable[Any], catalog: Any) -> str | None:
     outcomes = (catalog.load(name) for name in sorted(tables) if catalog.exists(name))
     hashes = sorted({trial["data"] for outcome in outcomes if outcome for trial in finished(outcome["trials"])})
     if len(hashes) > 1:
+        # The combined hash is as long as a single one.
         return hashlib.sha256(" ".join(hashes).encode()).hexdigest()[: len(hashes[0])]
     return hashes[0] if hashes else None
 

@@ -35,6 +35,7 @@ def close_orphans(client: "MlflowClient") -> None:
     experiments = [experiment.experiment_id for experiment in client.search_experiments()]
     for run in client.search_runs(experiments, "attributes.status = 'RUNNING'", max_results=1000):
         tag = run.data.tags.get(PROCESS, "")
+        # A process of this host that no longer has its tag is gone, or its id was used again.
         if tag.startswith(f"{socket.gethostname()} ") and _tag(int(tag.split()[1])) != tag:
             client.set_terminated(run.info.run_id, "KILLED")
             logger.warning("closed the tracked run %r, whose process is gone", run.info.run_name)

@@ -55,6 +55,7 @@ def filled(question: str, candidate: str) -> tuple[list[str], int, int]:
     """
     text = fill_blank(question, candidate)
     start = BLANK.search(question).start()  # type: ignore[union-attr]
+    # A stand-in after the text before the blank makes a word that touches the blank count as the candidate's.
     return text.split(), len(f"{text[:start]}_".split()) - 1, len(text[: start + len(candidate)].split())
 
 
@@ -128,6 +129,7 @@ def train(
         for batch in passages.to_batches(columns=["text"], filter=selected):
             yield from batch.column("text").to_pylist()
 
+    # Tags are stored by the hash of their text, not by passage.
     text_ids = pa.array([text_id(text) for text in texts()], pa.string())
     tagged = tags.to_batches(columns=["words", "tags"], filter=pc.field("text_id").isin(text_ids))
     return LanguageFeatures(

@@ -46,6 +46,7 @@ def word_classes(counts: Mapping[str, int], tags: Mapping[str, int], *, bands: i
         Word to the name of its class.
     """
     return {
+        # The bits of a count are its band: 1, 2 to 3, 4 to 7 and so on.
         word: f"{tags.get(word, 'none')}/{min(count.bit_length(), bands)}"
         for word, count in counts.items()
         if count >= at_least

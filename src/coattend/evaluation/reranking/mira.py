@@ -57,6 +57,7 @@ def tune(
     Returns:
         The weights' mean over all questions of all passes, which is steadier than the last ones [features].
     """
+    # Questions without a right candidate, or without a wrong one, have no differences to learn from.
     instructive = [
         differences for differences in (question.differences() for question in questions) if len(differences)
     ]
@@ -74,6 +75,7 @@ def tune(
 def _step(differences: np.ndarray, weights: np.ndarray, aggressiveness: float) -> np.ndarray:
     leads = differences @ weights
     fear = int(np.argmin(leads))
+    # The passive-aggressive step: the loss over the squared length just closes the gap to the margin.
     loss, length = MARGIN - leads[fear], float(differences[fear] @ differences[fear])
     if loss <= 0 or not length:
         return np.zeros_like(weights)
@@ -131,6 +133,7 @@ def tuned_apart(rankings: Sequence[Ranking], parameters: RerankingParameters) ->
         key = (ranking.prediction["trial_id"], ranking.question["subset"] or EVERYTHING)
         groups.setdefault(key, []).append(ranking)
     for (trial_id, subset), group in groups.items():
+        # Each half of dev is answered with the weights of the other half.
         for tuned_on, applied_to, learned, answered in _parts(group):
             if not learned:
                 raise _nothing_to_tune_on(tuned_on, subset)

@@ -50,6 +50,7 @@ class Ranking:
             weights: Of the features [features].
         """
         ranked = self.features @ weights
+        # Shift the reader's scores so far down that the other candidates stay behind the re-ranked ones.
         scores = ranked.min() - 1 + self.log_scores - self.log_scores[self.best].min()
         scores[self.best] = ranked
         # Rounding can make a tie, so that what is stored decides.
@@ -81,6 +82,7 @@ def rankings(
         by_trial.setdefault(row["trial_id"], []).append(row)
     logs = [(row, log_probabilities(row["scores"], head, least=LEAST)) for rows in by_trial.values() for row in rows]
     scored = [(row, log_scores, np.argsort(-log_scores, kind="stable")[:n_best]) for row, log_scores in logs]
+    # Trials share the fit of a candidate, so each question is asked once about all that any trial ranks high.
     numbers_of: dict[str, set[int]] = {}
     for row, _, best in scored:
         numbers_of.setdefault(row["question_id"], set()).update(best.tolist())

@@ -101,6 +101,7 @@ def score(
         )
         for split, oracle_scores in oracle.items():
             metrics["splits"][split][groups.EVERYTHING].update(cast("GroupScores", oracle_scores))
+    # A trial's id is enough to find its folder, which is left out of the record.
     trials = [{key: value for key, value in trial.items() if key != "folder"} for trial in model["trials"]]
     # Training questions that could not be read are listed in the trials.
     unreadable = rejected_questions.to_table(
