@@ -55,20 +55,20 @@ class _HalfPrecision(torch.autograd.Function):
         query, key, value, mask = ctx.saved_tensors
         scale = query.shape[-1] ** -0.5
         # Sequences and heads become one dimension [S x heads, L or M, d].
-        queries, keys, values, gradients = (stream.flatten(0, 1) for stream in (query * scale, key, value, gradient))
+        queries, keys, values, gradients = (stream.flatten(0, 1) for stream in (query, key, value, gradient))
         bias = _score_bias(mask, query, key)
         query_grad, key_grad, value_grad = (torch.empty_like(stream) for stream in (queries, keys, values))
         heads_per_block = max(1, BLOCK_ELEMENTS // (query.shape[2] * key.shape[2]))
         for start in range(0, len(queries), heads_per_block):
             block = slice(start, start + heads_per_block)
             # The weights are computed again, which takes less time than keeping them from the forward pass.
-            weights = torch.baddbmm(bias[block], queries[block], keys[block].mT).softmax(-1)
+            weights = torch.baddbmm(bias[block], queries[block], keys[block].mT, alpha=scale).softmax(-1)
             torch.bmm(weights.mT, gradients[block], out=value_grad[block])
             weight_grad = torch.bmm(gradients[block], values[block].mT)
             score_grad = torch._softmax_backward_data(weight_grad, weights, -1, weights.dtype)
             torch.bmm(score_grad, keys[block], out=query_grad[block])
             torch.bmm(score_grad.mT, queries[block], out=key_grad[block])
-        return query_grad.mul_(scale).view_as(query), key_grad.view_as(key), value_grad.view_as(value), None
+        return query_grad.mul_(scale).view_as(query), key_grad.mul_(scale).view_as(key), value_grad.view_as(value), None
 
 
 def _score_bias(mask: Tensor | None, query: Tensor, key: Tensor) -> Tensor:
