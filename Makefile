@@ -25,10 +25,10 @@ run: $(READY) ## Set up, then the main job: the sample from raw text to a compar
 # Tests show the warnings that commands keep from their users.
 test test-full test-long coverage: export PYTHONWARNINGS :=
 
-test: $(READY) ## Set up, then the tests (five minutes on two cores)
+test: $(READY) ## Set up, then the tests (seven minutes on two cores)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow and not long" $(AT_ONCE)
 
-test-full: $(READY) ## These, and every combination of parts, kills, browsers and whole benchmarks (half an hour)
+test-full: $(READY) ## These, and every combination of parts, kills, browsers and whole benchmarks (20 minutes)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not long" $(AT_ONCE)
 
 test-long: $(READY) ## The tests that train or measure for minutes: is the sample learned, does every row of the grid train
