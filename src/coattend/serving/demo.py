@@ -14,18 +14,20 @@ from mlflow.pyfunc import PyFuncModel, scoring_server
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import HTMLResponse
 
-from coattend.config import DemoParameters
-from coattend.serving import page
+from coattend.config import DemoParameters, Limits
+from coattend.reports.render import render_template
 from coattend.serving.predictor import PredictedAnswer, Predictor
 from coattend.serving.reader_model import ReaderModel
 from coattend.serving.request_limits import Guard
 from coattend.serving.signature import input_example, signature
+from coattend.trials.run_spec import RunSpec
 
+HEADERS = {"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 
 
 def application(answerer: Predictor, demo: DemoParameters) -> Guard:
-    """The application.
+    """Build the application.
 
     Args:
         answerer: The reader.
@@ -36,11 +38,24 @@ def application(answerer: Predictor, demo: DemoParameters) -> Guard:
     MLFLOW_SCORING_SERVER_REQUEST_TIMEOUT.set(math.ceil(demo.seconds) + 1)
     inner = scoring_server.init(_pyfunc(answerer, demo.seconds))
     example = input_example(answerer.spec).to_dict("records")[0]
-    text = page.render(answerer.spec, example, demo.limits)
-    inner.get("/", response_class=HTMLResponse)(lambda: HTMLResponse(text, headers=page.HEADERS))
+    text = render_page(answerer.spec, example, demo.limits)
+    inner.get("/", response_class=HTMLResponse)(lambda: HTMLResponse(text, headers=HEADERS))
     if demo.host in LOOPBACK:
         inner.add_middleware(TrustedHostMiddleware, allowed_hosts=list(LOOPBACK))
     return Guard(inner, most_bytes=demo.most_bytes, seconds=demo.seconds, most_at_once=demo.most_at_once)
+
+
+def render_page(spec: RunSpec, example: Mapping[str, object], limits: Limits) -> str:
+    """Render the page of one reader.
+
+    Args:
+        spec: The reader.
+        example: The question that fills the form at first.
+        limits: The most characters of each field.
+    """
+    return render_template(
+        "demo.html.j2", package="coattend.serving", title="Ask a reader", spec=spec, example=example, limits=limits
+    )
 
 
 def _pyfunc(answerer: Predictor, seconds: float) -> PyFuncModel:
