@@ -13,7 +13,6 @@ from typing import Any
 
 from perf import commands, data_stages, inference, interactions, overhead, page, scale, training
 from perf.commands import ROOT
-from perf.machine import machine
 from perf.prepared import SAMPLE, Prepared, available
 
 WRITTEN = ("perf/results.json", "docs/performance.md")
@@ -81,7 +80,7 @@ def record(name: str, figures: dict[str, Any]) -> None:
         return
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     date = datetime.now(UTC).date().isoformat()
-    results[name] = {"machine": machine(written=WRITTEN), "measured": date, "figures": figures}
+    results[name] = {"machine": page.machine(written=WRITTEN), "measured": date, "figures": figures}
     RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     PAGE.write_text(page.renew(PAGE.read_text(), results))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from shutil import copy, copytree
 from typing import Any
 
-from perf.watch import Usage, watch
+from perf.timing import Usage, watch
 
 ROOT = Path(__file__).parents[1]
 NODE_ROUNDS = 5
@@ -34,29 +34,11 @@ def measure(raw: Path | None, *, default_run: bool = True) -> dict[str, Any]:
         }
         for benchmark in ("dream", "race"):
             if raw is not None and (raw / benchmark).is_dir():
-                figures[f"{benchmark}_data_stages"] = data_stages(project, benchmark, raw)
+                stages = ("--pipelines", "ingestion,tagging,tokenization", "--namespaces", benchmark)
+                figures[f"{benchmark}_data_stages"] = kedro(project, "run", *stages, raw=raw)._asdict()
         if default_run:
             figures["default_run"] = kedro(project, "run")._asdict()
     return figures
-
-
-def data_stages(project: Path, benchmark: str, raw: Path) -> dict[str, Any]:
-    """Time the data stages of a benchmark, and the same again with nothing changed."""
-    stages = ("run", "--pipelines", "ingestion,tagging,tokenization", "--namespaces", benchmark)
-    first = kedro(project, *stages, raw=raw)
-    tables = list((project / "data").rglob(f"*/{benchmark}/**/*.parquet"))
-    modified = {path: path.stat().st_mtime_ns for path in tables}
-    again = kedro(project, *stages, raw=raw)
-    start = kedro(project, "registry", "list", raw=raw)
-    tokens = [path.stat().st_size for path in tables if "05_model_input" in path.parts]
-    return {
-        "seconds": first.seconds,
-        "peak_mib": first.peak_mib,
-        "again_seconds": again.seconds,
-        "again_without_kedros_start_seconds": round(again.seconds - start.seconds, 1),
-        "rewritten": sum(path.stat().st_mtime_ns != time for path, time in modified.items()),
-        "tokens_mb": round(sum(tokens) / 1e6, 1),
-    }
 
 
 def new_project(folder: Path) -> Path:

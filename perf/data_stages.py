@@ -17,21 +17,22 @@ from typing import Any
 
 import pyarrow as pa
 
-from coattend.config import BenchmarkParameters, SourceParameters, TaggingParameters, TokenizerParameters
+from coattend.config import LOCAL, BenchmarkParameters, SourceParameters, TaggingParameters, TokenizerParameters
 from coattend.config.entries import benchmark_entry
 from coattend.data.formats import format_reader
 from coattend.data.formats.base import PassageRecord
 from coattend.data.raw_files import raw_files, readable_files
 from coattend.io.sharded import ShardedTableDataset, ShardPlan
 from coattend.io.table_store import StoredRows
-from coattend.parallel.processes import cores, map_shards
+from coattend.parallel.engine import map_shards
+from coattend.parallel.processes import cores
 from coattend.pipelines.tagging.nodes import tag
 from coattend.pipelines.tokenization.nodes import tokenize
 from coattend.schemas import TEXTS
 from coattend.text import nltk as nltk_data
 from coattend.text.hashing import text_id
 from coattend.text.tagset import ERR, PAD, SPE, tagset
-from perf.rounds import alternate, ratio
+from perf.timing import alternate, ratio
 
 LENGTH = 512
 CHUNK = 40
@@ -63,14 +64,13 @@ def compare(pairs: list[Pair], *, pairs_timed: int, workers: int, rounds: int) -
     """
     stride = max(1, len(pairs) // pairs_timed)
     slices = iter([pairs[number * stride :: rounds * stride] for number in range(rounds)])
-    repeated, token_bytes = [], 0
+    token_bytes = 0
 
     def product() -> float:
         nonlocal token_bytes
         with tempfile.TemporaryDirectory() as folder:
-            seconds, again = time_stages(pairs, Path(folder), workers)
+            seconds = time_stages(pairs, Path(folder), workers)
             token_bytes = sum(path.stat().st_size for path in Path(folder, "tokens").rglob("*") if path.is_file())
-        repeated.append(again)
         return seconds
 
     def released() -> float:
@@ -83,11 +83,8 @@ def compare(pairs: list[Pair], *, pairs_timed: int, workers: int, rounds: int) -
         "pairs": len(pairs),
         "workers": workers,
         "seconds": statistics.median(seconds["ours"]),
-        "seconds_again": statistics.median(repeated),
-        "released_pairs_timed": len(pairs[::stride]),
         "released_seconds_extrapolated": statistics.median(seconds["released"]),
         "faster": ratio(seconds["released"], seconds["ours"]),
-        "tokens_mb": token_bytes / 1e6,
         "tokens_percent_of_features": 100 * token_bytes / (len(pairs) * FEATURE),
     }
 
@@ -104,20 +101,16 @@ def read_pairs(raw: Path, benchmark: str) -> list[Pair]:
     return pairs
 
 
-def time_stages(pairs: list[Pair], folder: Path, workers: int) -> tuple[float, float]:
-    """Return the seconds of tagging and tokenising stored texts, and of the same again with nothing changed."""
+def time_stages(pairs: list[Pair], folder: Path, workers: int) -> float:
+    """Return the seconds of tagging and tokenising stored texts."""
     source = SourceParameters(format="dream", folder=".", files={})
     benchmark = BenchmarkParameters(title="All pairs", tasks=("options",), sources=(source,), workers=workers)
     texts = store_texts(pairs, folder / "texts", shards=32)
     tags, tokens = (ShardedTableDataset(filepath=str(folder / name)) for name in ("tags", "tokens"))
-
-    def run() -> float:
-        start = time.perf_counter()
-        tags.save(tag(texts.load(), StoredRows(folder, "nothing"), TaggingParameters(tagger="nltk"), benchmark))
-        tokens.save(tokenize(texts.load(), tags.load(), TokenizerParameters(), benchmark))
-        return time.perf_counter() - start
-
-    return run(), run()
+    start = time.perf_counter()
+    tags.save(tag(texts.load(), StoredRows(folder, "nothing"), TaggingParameters(tagger="nltk"), benchmark))
+    tokens.save(tokenize(texts.load(), tags.load(), TokenizerParameters(), benchmark))
+    return time.perf_counter() - start
 
 
 def store_texts(pairs: list[Pair], folder: Path, shards: int) -> ShardedTableDataset:
@@ -141,7 +134,7 @@ def store_texts(pairs: list[Pair], folder: Path, shards: int) -> ShardedTableDat
 def time_released(pairs: list[Pair], workers: int) -> float:
     """Return the seconds that the processes of the released way work side by side, without their start-up."""
     chunks = [pairs[start : start + CHUNK] for start in range(0, len(pairs), CHUNK)]
-    return sum(map_shards(prepare, chunks, workers=workers, title="The released way")) / workers
+    return sum(map_shards(LOCAL, prepare, chunks, workers=workers, title="The released way")) / workers
 
 
 def prepare(pairs: list[Pair]) -> float:

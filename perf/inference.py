@@ -22,7 +22,7 @@ from coattend.text.tokenizer import find_tokenizer_files, load_tokenizer
 from coattend.trials.build import build_reader
 from coattend.trials.experiment import Experiment
 from perf.prepared import Prepared
-from perf.rounds import alternate, ratio
+from perf.timing import alternate, ratio
 
 QUESTIONS = 48
 
@@ -52,7 +52,7 @@ def measure(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
 def compare(experiments: dict[str, Experiment], pipeline: str, rounds: int) -> dict[str, Any]:
     """Time a reader in each precision and a pipeline."""
     experiment = experiments["auto"]
-    questions, _ = experiment.training_questions()
+    questions = experiment.training_questions().train
     count = len(questions.examples)
     reader = build_reader(experiment, questions)
     pairs = pairs_of(questions, experiment)
@@ -98,13 +98,8 @@ def pipeline_rate(name: str, pairs: list[tuple[str, str]], questions: int, batch
     transformers.logging.disable_progress_bar()
     folder = str(find_tokenizer_files("embedded").folder)
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder, model_max_length=512)
-    model_class, heads = {
-        "text-classification": (transformers.AutoModelForSequenceClassification, {"num_labels": 2}),
-        "token-classification": (transformers.AutoModelForTokenClassification, {"num_labels": 2}),
-        "feature-extraction": (transformers.AutoModel, {}),
-    }[name]
-    model = model_class.from_pretrained(folder, **heads).eval()
-    pipeline = transformers.pipeline(name, model=model, tokenizer=tokenizer, device=-1, batch_size=batch_size)
+    # A head has two labels by default.
+    pipeline = transformers.pipeline(name, model=folder, tokenizer=tokenizer, device=-1, batch_size=batch_size)
     if name == "text-classification":
         inputs: list[Any] = [{"text": passage, "text_pair": question} for passage, question in pairs]
         options: dict[str, Any] = {"truncation": "only_first", "max_length": 512}

@@ -26,7 +26,7 @@ from coattend.readers.interactions.iterative_co_attention import IterativeCoAtte
 from coattend.readers.interactions.none import NoInteraction
 from coattend.readers.interfaces import Attended, Encoded, EncoderShape
 from coattend.trials.device import uses_bf16
-from perf.rounds import Step, alternate
+from perf.timing import Step, alternate
 
 ENCODER = "encoder"
 LAYERS = 6
@@ -34,16 +34,13 @@ VOCABULARY = 30_000
 TURNS = 4
 
 
-def measure(
-    rounds: int, *, sequences: int = 8, passage: int = 400, question: int = 40, encoders: Sequence[str] = ()
-) -> dict[str, Any]:
-    """Time every interaction on every encoder, or on those that are named."""
+def measure(rounds: int, *, sequences: int = 8, passage: int = 400, question: int = 40) -> dict[str, Any]:
+    """Time every interaction on every encoder."""
     torch.manual_seed(0)
     bf16 = uses_bf16(TrainingParameters(), "cpu")
     batch = random_batch(sequences, passage, question)
     costs = {}
-    for name in encoders or ENCODERS:
-        build, layers = ENCODERS[name]
+    for name, (build, layers) in ENCODERS.items():
         encoder = build(batch)
         parts = interactions_on(name, encoder.shape) | turns(encoder.shape)
         seconds = alternate(steps_of(encoder, parts, batch, bf16=bf16), rounds, warm_up=2)

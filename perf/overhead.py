@@ -7,9 +7,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from coattend.evaluation.records import TrialRecord
 from coattend.training.run_trial import TrialRunner
 from perf.prepared import SAMPLE, Prepared
-from perf.rounds import alternate
+from perf.timing import alternate
 
 TRIALS = 100
 SMALL = {"seeds": [0], "max_questions": 8, "epochs": 1, "evaluations": 1}
@@ -60,7 +61,7 @@ def train_tiny_trials(prepared: Prepared) -> float:
         return time.perf_counter() - start - training
 
 
-def attempt(work: TrialRunner, seed: int) -> dict[str, Any]:
+def attempt(work: TrialRunner, seed: int) -> TrialRecord:
     """Train a trial, or find that it is done, and return its outcome."""
     outcome, error = work.attempt(seed)
     if error is not None:

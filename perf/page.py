@@ -1,14 +1,22 @@
 """The measured part of ``docs/performance.md``: every goal beside its figures, and the machines."""
 
-from collections.abc import Mapping
+import os
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import psutil
 from jinja2 import ChainableUndefined, Environment
+
+from perf.commands import ROOT
 
 TEMPLATE = Path(__file__).with_name("goals.md.jinja")
 BEGIN, END = "<!-- from perf/results.json -->\n", "<!-- end -->"
 MISSING = "not measured"
+CPU_INFO = Path("/proc/cpuinfo")
 
 
 def renew(page: str, results: Mapping[str, Any]) -> str:
@@ -53,3 +61,35 @@ def fill_last_cell(line: str) -> str:
     if line.startswith("| ") and not cells[-1].strip(" |,"):
         return " | ".join((*cells[:-1], f"{MISSING} |"))
     return line
+
+
+def machine(*, written: Sequence[str] = ()) -> dict[str, Any]:
+    """Describe processor, memory, versions and the commit.
+
+    Args:
+        written: Files that measuring itself writes: they do not count as changes of the code.
+    """
+    return {
+        "processor": _cpu_info("model name") or platform.processor(),
+        "cores": os.cpu_count(),
+        "threads": int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1)),
+        "bf16": [flag for flag in _cpu_info("flags").split() if flag in ("avx512_bf16", "amx_bf16")],
+        "memory_gib": round(psutil.virtual_memory().total / 2**30),
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("torch", "transformers")},
+        "code": _commit(written),
+    }
+
+
+def _cpu_info(field: str) -> str:
+    """Return a field of the first processor; nothing where the system does not tell it."""
+    lines = CPU_INFO.read_text().splitlines() if CPU_INFO.exists() else []
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith(field)), "")
+
+
+def _commit(written: Sequence[str]) -> str:
+    def git(*arguments: str) -> str:
+        return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+
+    changed = git("status", "--porcelain", "--", ".", *(f":!{file}" for file in written))
+    return git("describe", "--always") + ("-dirty" if changed else "")

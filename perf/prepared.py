@@ -9,15 +9,10 @@ from typing import Any
 from kedro.framework.project import settings
 from kedro.framework.startup import bootstrap_project
 
-from coattend.config import (
-    BenchmarkParameters,
-    EncoderParameters,
-    ReaderParameters,
-    TaggingParameters,
-    TokenizerParameters,
-)
+from coattend import readers
+from coattend.config import BenchmarkParameters, ReaderParameters
 from coattend.config.entries import benchmark_entry
-from coattend.trials.experiment import BenchmarkTables, Experiment
+from coattend.trials.experiment import BenchmarkTables, Experiment, ReaderSetup
 from perf.commands import ROOT
 
 SAMPLE = "sample"
@@ -53,7 +48,7 @@ class Prepared:
     def experiment(
         self, benchmark: str, reader: str, *, training: dict[str, Any] | None = None, **options: Any
     ) -> Experiment:
-        """Experiment the training of a reader on a benchmark.
+        """Set up the training of a reader on a benchmark.
 
         Args:
             benchmark: Name of the benchmark.
@@ -65,30 +60,24 @@ class Prepared:
         entry = dict(parameters["readers"][reader]) | options
         entry["training"] = dict(entry.get("training", {})) | (training or {})
         reader_parameters = ReaderParameters.model_validate(entry)
-        encoder = EncoderParameters.model_validate(parameters["encoders"][reader_parameters.encoder])
-        tokenizer = TokenizerParameters.model_validate(parameters["tokenizers"][encoder.tokenizer])
+        setup = ReaderSetup.resolve(reader_parameters, parameters)
+        tagging, tokenizer = reader_parameters.tagging, setup.encoder.tokenizer
         load = self._context.catalog.load
-        tags = load(f"{benchmark}.{reader_parameters.tagging}.tags") if _reads_words(reader_parameters.reader) else None
         tables = BenchmarkTables(
-            BenchmarkParameters.model_validate(parameters["benchmarks"][benchmark]),
             load(f"{benchmark}.questions"),
             load(f"{benchmark}.passages"),
-            load(f"{benchmark}.{reader_parameters.tagging}.{encoder.tokenizer}.tokens"),
-            tags,
+            load(f"{benchmark}.{tagging}.{tokenizer}.tokens"),
+            load(f"{benchmark}.{tagging}.tags")
+            if readers.encoder_of(reader_parameters.reader) == "recurrent"
+            else None,
+            BenchmarkParameters.model_validate(parameters["benchmarks"][benchmark]),
         )
-        tagging = TaggingParameters.model_validate(parameters["taggings"][reader_parameters.tagging])
-        return Experiment.from_config(tables, reader_parameters, encoder, tokenizer, tagging)
+        return Experiment.from_config(tables, setup)
 
     @cached_property
     def _context(self) -> Any:
         bootstrap_project(self.project)
         return settings.SESSION_CLASS.create(project_path=self.project, env=self.env).load_context()
-
-
-def _reads_words(reader: str) -> bool:
-    from coattend import readers
-
-    return readers.encoder_of(reader) == "recurrent"
 
 
 def available(raw: Path | None, benchmarks: Sequence[str]) -> list[str]:

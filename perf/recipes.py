@@ -7,9 +7,8 @@ tensors, forward, backward, clipping and the optimizer's step.
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -76,7 +75,7 @@ class Recipe:
             before = time.perf_counter()
             tensors = self.collator([self.examples[row] for row in rows])
             collating += time.perf_counter() - before
-            with autocast(self.bf16):
+            with torch.autocast("cpu", torch.bfloat16, enabled=self.bf16):
                 loss = self.reader(Batch(**tensors)).loss
             (loss * (len(rows) / len(batch))).backward()
         torch.nn.utils.clip_grad_norm_(self.reader.parameters(), 1.0)
@@ -95,11 +94,6 @@ class Recipe:
         return real / padded
 
 
-def autocast(enabled: bool) -> AbstractContextManager[Any]:
-    """Run matrix products in bf16 on the processor, if enabled."""
-    return torch.autocast("cpu", torch.bfloat16, enabled=enabled)
-
-
 def buckets_of(experiment: Experiment, train: QuestionSet, collator: Collator) -> LengthBuckets:
     """Group questions of like length under the experiment's budget of tokens, as the training pipeline does."""
     budget = experiment.training.tokens_per_batch
@@ -107,13 +101,7 @@ def buckets_of(experiment: Experiment, train: QuestionSet, collator: Collator) -
 
 
 def product_recipe(experiment: Experiment, train: QuestionSet, *, kept: CachedFeatures | None = None) -> Recipe:
-    """Train as the training pipeline does.
-
-    Args:
-        experiment: The experiment.
-        train: Its questions.
-        kept: Cached outputs of the encoder, as `cached_features` returns them.
-    """
+    """Train as the training pipeline does, over cached outputs of the encoder if there are any."""
     reader = build_reader(experiment, train).train()
     collator = build_collator(experiment, reader, train, features=kept)
     return Recipe(
@@ -128,11 +116,8 @@ def product_recipe(experiment: Experiment, train: QuestionSet, *, kept: CachedFe
 def random_batches(experiment: Experiment, train: QuestionSet, *, pad_to: int = 1) -> Recipe:
     """Train on random batches in fp32, as the stock examples do.
 
-    Args:
-        experiment: The experiment.
-        train: Its questions.
-        pad_to: Sequences are padded to a multiple of this: 1 pads to the longest of the batch, and the greatest length
-            pads all of them to that.
+    Sequences are padded to a multiple of ``pad_to``: 1 pads to the longest of the batch, and the greatest length pads
+    all of them to that.
     """
     reader = build_reader(experiment, train).train()
     collator = build_collator(experiment, reader, train).padded_to(pad_to)

@@ -13,7 +13,7 @@ from typing import Any
 
 from coattend.trials.build import build_collator, build_reader
 from perf.commands import ROOT, new_project
-from perf.watch import watch
+from perf.timing import watch
 
 PASSAGES = (10_000, 1_000_000)
 KINDS = ("stories", "clozes", "tales", "exams", "summaries", "news", "rows")
@@ -63,7 +63,7 @@ def load(project: Path) -> None:
     from perf.recipes import buckets_of
 
     experiment = Prepared(project, None, (SAMPLE,)).experiment(SAMPLE, "plain")
-    train, _ = experiment.training_questions()
+    train = experiment.training_questions().train
     collator = build_collator(experiment, build_reader(experiment, train).train(), train)
     for batch in islice(buckets_of(experiment, train, collator), BATCHES):
         collator([train.examples[row] for row in batch])

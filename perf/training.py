@@ -15,10 +15,10 @@ from coattend.batches.dataset import QuestionSet
 from coattend.training.run_trial import TrialRunner
 from coattend.trials.build import build_reader, cached_features
 from coattend.trials.experiment import Experiment
-from perf.machine import processor_flags
+from perf.overhead import attempt
 from perf.prepared import Prepared
 from perf.recipes import Recipe, one_by_one, product_recipe, random_batches, rates_of, spread
-from perf.rounds import alternate, ratio
+from perf.timing import alternate, ratio
 
 PRODUCT = (4096, 384, 1536)
 """Sizes of the matrix product whose rate is the limit: a batch of tokens through a layer of MiniLM."""
@@ -32,7 +32,7 @@ FROZEN: dict[str, Any] = {"max_questions": 400, "epochs": 1, "evaluations": 1}
 def options(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
     """The plain reader on DREAM beside the stock multiple-choice example's recipe and beside padding to 512."""
     experiment = prepared.experiment(prepared.either("dream"), "plain")
-    recipes = recipes_of_options(experiment, experiment.training_questions()[0])
+    recipes = recipes_of_options(experiment, experiment.training_questions().train)
     tokens = round(recipes["ours"].real_token_share(), 4)
     return compare(recipes, rounds, batches) | {"benchmark": experiment.benchmark, "real_tokens": tokens}
 
@@ -51,8 +51,8 @@ def spans(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
     experiment = prepared.experiment(prepared.either("squad_v1"), "plain")
     stock = prepared.experiment(experiment.benchmark, "plain", training=STOCK_SPAN)
     recipes = {
-        "ours": product_recipe(experiment, experiment.training_questions()[0]),
-        "stock": random_batches(stock, stock.training_questions()[0], pad_to=STOCK_SPAN["max_length"]),
+        "ours": product_recipe(experiment, experiment.training_questions().train),
+        "stock": random_batches(stock, stock.training_questions().train, pad_to=STOCK_SPAN["max_length"]),
     }
     return compare(recipes, rounds, batches) | {"benchmark": experiment.benchmark}
 
@@ -62,7 +62,7 @@ def recurrent(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
     figures = {}
     for reader, benchmark in (("aoa_reader", "cbt"), ("dcn_plus", "squad_v1")):
         experiment = prepared.experiment(prepared.either(benchmark), reader)
-        train, _ = experiment.training_questions()
+        train = experiment.training_questions().train
         with tempfile.TemporaryDirectory() as folder:
             cache = cached_features(experiment, build_reader(experiment, train), train, Path(folder, "trials"))
             recipes = {
@@ -78,12 +78,12 @@ def frozen(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
     benchmark = prepared.either("dream")
     tuned = prepared.experiment(benchmark, "duma", training=FROZEN)
     experiment = prepared.experiment(benchmark, "duma", training=FROZEN | {"frozen": True})
-    train, _ = tuned.training_questions()
+    train = tuned.training_questions().train
     with tempfile.TemporaryDirectory() as folder:
         states = cached_features(experiment, build_reader(experiment, train), train, Path(folder, "trials"))
         recipes = {"ours": product_recipe(experiment, train, kept=states), "tuned": product_recipe(tuned, train)}
         steps = compare(recipes, rounds, batches)
-        size = states.states.nbytes
+        size = states.vectors.nbytes
         trials = {
             name: partial(train_one, TrialRunner.of(each, Path(folder, name)), count())
             for name, each in (("tuned", tuned), ("frozen", experiment))
@@ -102,9 +102,7 @@ def frozen(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
 def train_one(work: TrialRunner, seeds: "count[int]") -> float:
     """Train the trial of the next seed and return its seconds."""
     start = time.perf_counter()
-    _, error = work.attempt(next(seeds))
-    if error is not None:
-        raise error
+    attempt(work, next(seeds))
     return time.perf_counter() - start
 
 
@@ -135,7 +133,7 @@ def rate(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
     each of the N tokens of a sequence in attention.
     """
     experiment = prepared.experiment(prepared.either("dream"), "plain")
-    train, _ = experiment.training_questions()
+    train = experiment.training_questions().train
     recipe = product_recipe(experiment, train)
     recipe.step(recipe.batches[-1])
     turns = count()
@@ -151,7 +149,6 @@ def rate(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
         "gflops": {name: round(statistics.median(rates), 1) for name, rates in values.items()},
         "share": ratio(values["step"], values["product"]),
         "precision": "bf16" if recipe.bf16 else "fp32",
-        "matrix_units": "amx_bf16" in processor_flags(),
         "benchmark": experiment.benchmark,
     }
 

@@ -4,7 +4,11 @@ A test takes the cheapest that serves it: `sample_tables` (read only), `trained_
 readers), `shared_project` (one for a file) or `project` (empty, for one test).
 """
 
+import copy
+import gc
+import hashlib
 import importlib.util
+import io
 import json
 import os
 import shutil
@@ -14,6 +18,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +59,13 @@ QUIET = [
 
 # A shell that starts the tests in the background makes them ignore Ctrl-C, and their child processes inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_runtest_setup() -> None:
+    """Keep what earlier tests loaded out of the search for garbage, which each training does and which would otherwise
+    take half a second there."""
+    gc.collect(1)
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
@@ -286,6 +298,7 @@ def move_store(store: Path, before: Path, after: Path) -> None:
 
 def enter_new_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Copy this project's configuration to a new folder and change to it."""
+    remember_configuration()
     folder.mkdir()
     shutil.copytree(ROOT / "conf", folder / "conf")
     for name in ("pyproject.toml", ".telemetry"):
@@ -296,6 +309,64 @@ def enter_new_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@cache
+def remember_configuration() -> None:
+    """Load each configuration, and build its pipelines, once in this process: most projects of tests are copies of this
+    one, and reading it takes longer than most runs."""
+    from kedro.framework.project import pipelines
+    from omegaconf import OmegaConf
+
+    from coattend import readers
+    from coattend.config import source
+    from coattend.config.loader import ConfigLoader
+
+    load, parse, find = ConfigLoader.__getitem__, OmegaConf.load, pipelines._get_pipelines_registry_callable
+    loaded: dict[str, Any] = {}
+    parsed: dict[str, Any] = {}
+    registered: dict[str, dict[str, Any]] = {}
+
+    def identity(location: str, *rest: Any) -> str:
+        """Identify a folder of configuration by its files, which its copies share."""
+        digest = hashlib.sha256()
+        for path in sorted(Path(location).rglob("*")):
+            digest.update(f"{path.relative_to(location)}\0".encode())
+            digest.update(path.read_bytes() if path.is_file() else b"")
+        return repr((digest.hexdigest(), sorted(readers.names()), *rest))
+
+    def load_once(self: Any, key: str) -> Any:
+        if key in self.data or not Path(self.conf_source).is_dir():
+            return load(self, key)
+        # Nothing but parameters depends on those of `--params`.
+        changes = self.runtime_params if key == "parameters" else {}
+        configuration = identity(self.conf_source, type(self), key, self.env, changes)
+        if configuration not in loaded:
+            loaded[configuration] = load(self, key)
+        return copy.deepcopy(loaded[configuration])
+
+    def parse_once(file: Any) -> Any:
+        if not isinstance(file, io.StringIO):
+            return parse(file)
+        if (text := file.read()) not in parsed:
+            parsed[text] = parse(io.StringIO(text))
+        return copy.deepcopy(parsed[text])
+
+    def find_once(module: str) -> Callable[[], Any]:
+        def register_once() -> Any:
+            current = source.current()
+            if not Path(current.location).is_dir():
+                return find(module)()
+            configuration = identity(current.location, module, current.readers, current.studies)
+            if configuration not in registered:
+                registered[configuration] = find(module)()
+            return dict(registered[configuration])
+
+        return register_once
+
+    ConfigLoader.__getitem__ = load_once  # type: ignore[method-assign]
+    OmegaConf.load = parse_once  # type: ignore[method-assign]
+    pipelines._get_pipelines_registry_callable = find_once
+
+
 def runner_in(project: Path) -> Callable[..., Any]:
     """Return a function that runs pipelines of a project in this process."""
     from kedro.framework.project import settings
@@ -304,21 +375,15 @@ def runner_in(project: Path) -> Callable[..., Any]:
     bootstrap_project(project)
 
     def run(pipelines: str = "", namespaces: str = "", env: str = "test", runner: Any = None, **params: Any) -> Any:
-        from kedro.io import DatasetError
-        from kedro.validation.exceptions import ParameterValidationError
-
         from coattend import cli
 
         with settings.SESSION_CLASS.create(project_path=project, env=env, runtime_params=params) as session:
             session.load_context()
             # As the project's own command does.
-            selection = cli.select(
-                [name for name in pipelines.split(",") if name], [name for name in namespaces.split(",") if name]
-            )
-            try:
+            names, parents = ([name for name in text.split(",") if name] for text in (pipelines, namespaces))
+            selection = cli.select(names, parents)
+            with cli.errors_for_users():
                 return session.run(pipeline_names=selection.pipelines, namespaces=selection.namespaces, runner=runner)
-            except (DatasetError, ParameterValidationError) as error:
-                raise cli.to_user_error(error) from None
 
     return run
 

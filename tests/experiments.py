@@ -20,7 +20,9 @@ from coattend.config import (
     TokenizerParameters,
 )
 from coattend.text.tokenizer import SpecialLayout, load_tokenizer, special_layout
-from coattend.trials.experiment import BenchmarkTables, Experiment
+from coattend.training.run_trial import train_all
+from coattend.trials.experiment import BenchmarkTables, Experiment, ReaderSetup
+from coattend.trials.trial import TrialOutcome
 
 SAMPLE = {
     "name": "sample",
@@ -111,6 +113,11 @@ class Sample:
         return build_examples(questions, self.passages, read.tokens, layout)
 
 
+def train_reader(experiment: Experiment, store: Path) -> list[TrialOutcome]:
+    """Train an experiment's trials on its questions."""
+    return train_all(experiment.training_questions(), experiment, store)
+
+
 @pytest.fixture(scope="session")
 def sample(sample_tables, tiny_encoder) -> Sample:
     """The tables of the tiny sample, with the tiny encoder."""
@@ -125,13 +132,8 @@ def experiment_for(sample):
         benchmark = BenchmarkParameters(**SAMPLE, training=TRAINING | training)
         entry = ReaderParameters(name=reader, reader=reader, training={"seeds": [3, 4]})
         # The last table, of tagged words, is read by recurrent readers only.
-        tables = sample.questions, sample.passages, sample.stored_tokens, None
-        return Experiment.from_config(
-            BenchmarkTables(benchmark, *tables),
-            entry,
-            EncoderParameters(source=str(sample.encoder)),
-            TokenizerParameters(),
-            TaggingParameters(),
-        )
+        tables = BenchmarkTables(sample.questions, sample.passages, sample.stored_tokens, None, benchmark)
+        encoder = EncoderParameters(source=str(sample.encoder))
+        return Experiment.from_config(tables, ReaderSetup(entry, encoder, TokenizerParameters(), TaggingParameters()))
 
     return make

@@ -13,6 +13,7 @@ from kedro.framework.startup import bootstrap_project
 
 from coattend import studies
 from coattend.config import entries, source
+from coattend.errors import CoattendError
 from coattend.settings import CONFIG_LOADER_ARGS, ProjectConfigLoader
 
 ROOT = Path(__file__).parents[1]
@@ -38,9 +39,9 @@ def elsewhere(project) -> Path:
     return conf
 
 
-def test_a_run_reads_the_configuration_that_it_is_given(kedro, project, elsewhere):
-    completed = kedro("run", *INGESTION)
-    assert (completed.returncode, "no benchmark is called 'exams'" in completed.stderr) == (1, True)
+def test_a_run_reads_the_configuration_that_it_is_given(kedro, kedro_run, project, elsewhere):
+    with pytest.raises(CoattendError, match="no benchmark is called 'exams'"):
+        kedro_run("ingestion", "exams")
     completed = kedro("run", *INGESTION, "--conf-source", str(elsewhere))
     assert completed.returncode == 0, completed.stderr
     assert "exams: " in completed.stdout
@@ -69,7 +70,7 @@ def test_settings_name_another_configuration(project, elsewhere, monkeypatch):
 
 
 def test_encoders_studies_and_environments_are_those_of_the_source(elsewhere, monkeypatch):
-    file = elsewhere / "base/parameters/encoders.yml"
+    file = elsewhere / "base/parameters_training.yml"
     encoders = yaml.safe_load(file.read_text())
     file.unlink()
     encoders["encoders"]["mine"] = {"source": "embedded", "tokenizer": "bert_base"}

@@ -70,7 +70,7 @@ def test_the_papers_environment_wires_every_study_to_its_papers_encoder(paramete
     }
 
 
-@pytest.mark.parametrize(("env", "encoder"), [("studies", "minilm"), ("paper", "albert")])
+@pytest.mark.parametrize(("env", "encoder"), [("small", "minilm"), ("paper", "albert")])
 def test_poi_net_on_bert_stands_apart_from_the_rows_that_need_no_bert(parameters, env, encoder):
     parameters(env)
     for name, tokenizer in (("poi_net_table4", encoder), ("poi_net_table4_bert", "bert_base")):
@@ -241,3 +241,29 @@ def test_an_unknown_encoder_of_an_environment_is_refused(project, parameters):
     with pytest.raises(CoattendError, match="albert_base") as raised:
         parameters("quick")
     assert raised.value.where == "readers.duma.encoder of the environment"
+
+
+MEASURED = {
+    "duma_table6.dream": {"frozen": True, "epochs": 3, "learning_rate": 5e-4, "max_questions": None, "evaluations": 3},
+    "recam_steps.recam": {"frozen": True, "epochs": 6, "learning_rate": 5e-4, "max_questions": None},
+    "aoa_results_cbt_ne.cbt": {"epochs": 3, "max_questions": 2000, "evaluations": 2, "tokens_per_batch": 6144},
+    "dcn_plus_table2.squad_v1": {"epochs": 2, "max_questions": 2000, "learning_rate": 2e-3, "tokens_per_batch": 3072},
+    "poi_net_table4.squad_v1": {"epochs": 1, "max_questions": 800, "learning_rate": 2e-4, "tokens_per_batch": 512},
+    "poi_net_table4.race": {"epochs": 1, "max_questions": 120, "evaluations": 1, "held_out": 0.0005},
+    "poi_net_table7.race": {"epochs": 1, "max_questions": 40},
+    "poi_net_figure4.race": {"frozen": True, "epochs": 2, "max_questions": 600, "held_out": 0.003},
+}
+"""Study and benchmark to the training that docs/results.md measured it with."""
+
+
+def test_small_studies_are_trained_as_they_were_measured(parameters):
+    loaded = parameters("small")["studies"]
+    for name, expected in MEASURED.items():
+        study, benchmark = name.split(".")
+        settings = BenchmarkParameters.model_validate(loaded[study]["benchmarks"][benchmark])
+        for entry in loaded[study]["variants"].values():
+            variant = ReaderParameters.model_validate(entry)
+            recurrent = readers.encoder_of(variant.reader) == "recurrent"
+            training = training_of(settings, variant, recurrent=recurrent)
+            assert training.seeds == (0, 1, 2)
+            assert {field: getattr(training, field) for field in expected} == expected, name

@@ -47,7 +47,7 @@ def command(project, *arguments, **environment):
     )
 
 
-@pytest.mark.parametrize("runner", ["SequentialRunner", "ParallelRunner"])
+@pytest.mark.parametrize("runner", ["ParallelRunner", pytest.param("SequentialRunner", marks=pytest.mark.slow)])
 def test_another_project_of_the_environment_runs_as_if_alone(bare, runner):
     completed = command(bare, "--params", "b=2", "--runner", runner, KEDRO_MP_CONTEXT="spawn")
     assert completed.returncode == 0, completed.stderr

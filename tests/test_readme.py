@@ -59,7 +59,7 @@ def entries():
     for block in [
         *blocks("yaml"),
         *re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/readers.md").read_text(), re.DOTALL),
-        *(file.read_text() for file in (ROOT / "conf/base/parameters/readers").glob("*.yml")),
+        *(file.read_text() for file in (ROOT / "conf/base").glob("parameters_training.yml")),
     ]:
         _, mark, of_readers = block.partition("readers:\n")
         yield from (yaml.safe_load(mark + of_readers) or {}).get("readers", {}).items()

@@ -64,12 +64,8 @@ def test_output_that_is_no_terminal_is_plain_and_one_line_each(kedro):
 
 
 def test_a_mistake_is_one_line_and_status_1(kedro):
-    for arguments, message in (
-        (["--pipelines", "evaluatoin"], "Did you mean 'evaluation'?"),
-        (["--pipelines", "share", "--params", "share.modl=x"], "Did you mean 'model'?"),
-    ):
-        completed = kedro("run", "--env", "test", *arguments)
-        assert completed.returncode == 1
-        (line,) = completed.stderr.splitlines()
-        assert line.startswith("Error: ") and message in line
+    completed = kedro("run", "--env", "test", "--pipelines", "share", "--params", "share.modl=x")
+    assert completed.returncode == 1
+    (line,) = completed.stderr.splitlines()
+    assert line.startswith("Error: ") and "Did you mean 'model'?" in line
     assert kedro("run", "--nonsense").returncode == 2

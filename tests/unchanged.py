@@ -791,12 +791,12 @@ MISTAKES = (
     Mistake(
         "reader file of another name",
         f"run {TRAIN}",
-        {"conf/base/parameters/readers/plain.yml": swapped("  plain:", "  plane:")},
+        {"conf/base/parameters_training.yml": swapped("  plain:", "  plane:")},
     ),
     Mistake(
         "reader file is no YAML",
         f"run {TRAIN}",
-        {"conf/base/parameters/readers/plain.yml": "readers:\n  plain: {pooling: [mean\n"},
+        {"conf/base/parameters_training.yml": "readers:\n  plain: {pooling: [mean\n"},
     ),
     Mistake("studies are no YAML", STUDY, {STUDY_FILE: "paper: {title: [\n"}),
     Mistake("studies without a paper", STUDY, {STUDY_FILE: "studies: {}\n"}),
@@ -861,11 +861,11 @@ MISTAKES = (
     Mistake(
         "study with an encoder that is none", STUDY, {STUDY_FILE: study(base={"reader": "plain", "encoder": "bret"})}
     ),
-    Mistake("catalog is no YAML", f"run {SAMPLE}", {"conf/base/catalog/06_models.yml": "trials: {type: [\n"}),
+    Mistake("catalog is no YAML", f"run {SAMPLE}", {"conf/base/catalog_models.yml": "trials: {type: [\n"}),
     Mistake(
         "catalog with a type that is none",
         f"run {SAMPLE}",
-        {"conf/base/catalog/02_intermediate.yml": '"{benchmark}.passages": {type: nothing.NoDataset, filepath: x}\n'},
+        {"conf/base/catalog_passages.yml": '"{benchmark}.passages": {type: nothing.NoDataset, filepath: x}\n'},
     ),
     Mistake("environment is no YAML", on("ingestion"), {"conf/unchanged/parameters.yml": "benchmarks: {sample: [\n"}),
     Mistake("globals are no YAML", on("ingestion"), {"conf/unchanged/globals.yml": "tables: [\n"}),

@@ -8,7 +8,7 @@ from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
 from coattend import studies
-from coattend.config import BenchmarkParameters, ReaderParameters
+from coattend.config import BenchmarkParameters, EncoderParameters, ReaderParameters
 from coattend.config.entries import TextProfiles, benchmark_names, reader_entry, text_profiles
 from coattend.config.source import current
 from coattend.errors import CoattendError, did_you_mean
@@ -57,7 +57,7 @@ def check_wiring(key: NodeKey, reader: ReaderParameters, catalog: Any, *, reads_
         CoattendError: If they ask for other tables, which a run cannot change.
     """
     built = _built_profiles(key)
-    tokenizer = catalog.load(f"params:encoders.{built.encoder}").tokenizer
+    tokenizer = EncoderParameters.model_validate(catalog.load(f"params:encoders.{built.encoder}")).tokenizer
     readings = ("a reader of subwords", "a reader of words")
     wiring = {
         f"readers.{reader.name}.encoder": (reader.encoder, built.encoder),

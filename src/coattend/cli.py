@@ -2,7 +2,9 @@
 
 import logging
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple, TextIO
 
 import click
@@ -15,7 +17,9 @@ from kedro.pipeline import Pipeline
 from kedro.validation.exceptions import ParameterValidationError
 
 from coattend import studies
-from coattend.config import entries, source
+from coattend.config import StudyParameters, entries, source
+from coattend.config.explain import Setting, Sources, explain, table
+from coattend.config.reader import Layer, merge
 from coattend.errors import CoattendError, did_you_mean
 
 STUDY = "study"
@@ -34,8 +38,6 @@ def cli() -> None:
 def run(**options: Any) -> Any:
     """Run pipelines. A namespace without a pipeline means that of its benchmark or study, a node without a pipeline the
     first pipeline that has it."""
-    from coattend.tracking import tracking
-
     _use_plain_lines()
     source.enter(options["conf_source"], options["env"])
     selection = select(
@@ -47,14 +49,77 @@ def run(**options: Any) -> Any:
     options["namespaces"] = selection.namespaces
     if not options["pipeline"]:
         options["pipelines"] = selection.pipelines
-    try:
+    with errors_for_users():
         return kedro_run.callback(**options)  # type: ignore[misc]  # Kedro's command has one.
+
+
+@contextmanager
+def errors_for_users() -> Iterator[None]:
+    """End the tracked runs if a run of pipelines fails, and raise the project's own error where Kedro wraps it."""
+    from coattend.tracking import tracking
+
+    try:
+        yield
     except BaseException as error:
         # Kedro tells hooks of errors inside the runner only: not of Ctrl-C, nor of the refusal of another hook.
         tracking.close("KILLED" if isinstance(error, KeyboardInterrupt) else "FAILED")
         if isinstance(error, DatasetError | ParameterValidationError):
             raise to_user_error(error) from None
         raise
+
+
+EXPLAINED = ("env", "conf_source", "params")
+"""Options of Kedro's ``run`` that decide what is configured."""
+
+
+@cli.command("explain", params=[option for option in kedro_run.params if option.name in EXPLAINED])
+@click.argument("name")
+def explain_entry(name: str, env: str | None, conf_source: str | None, params: dict[str, Any]) -> None:
+    """Print the resolved parameters of a reader on a benchmark (dream.poi_net) or of a study's variants
+    (study_duma_table7, study_duma_table7.summation), each with the file and line that it comes from."""
+    from kedro.framework.session import KedroSession
+
+    session = KedroSession.create(env=env, conf_source=conf_source, runtime_params=params)
+    with session:
+        loader = session.load_context().config_loader
+        for title, settings in explained(name, loader):
+            click.echo(title)
+            click.echo("\n".join(table(settings)) + "\n")
+
+
+def explained(name: str, loader: Any) -> Iterator[tuple[str, list[Setting]]]:
+    """The settings of an entry, or of each variant of a study on each of its benchmarks.
+
+    Raises:
+        CoattendError: If there is no such benchmark, reader, study or variant.
+    """
+    parameters, first = loader["parameters"], name.partition(".")[0]
+    location, runtime_params = str(loader.conf_source), loader.runtime_params or {}
+    if not first.startswith(studies.PREFIX):
+        benchmark, reader = pipeline_of(name), name.partition(".")[2]
+        entries.check_reader(reader)
+        entry = parameters["readers"].get(reader) or entries.complete_reader(reader, None)
+        sources = Sources(location, loader.env, runtime_params)
+        yield name, explain(parameters, parameters["benchmarks"][benchmark], entry, sources)
+        return
+    spec = studies.load_study(first.removeprefix(studies.PREFIX))
+    content, chosen = parameters["studies"][spec.name], name.partition(".")[2]
+    # The study with the changes of the environment and the command.
+    changed = replace(spec, parameters=StudyParameters.model_validate(dict(content["about"])))
+    if chosen and chosen not in content["variants"]:
+        raise CoattendError(f"no variant is called {chosen!r}", cure=did_you_mean(chosen, list(content["variants"])))
+    entry_name = spec.name.removeprefix(f"{spec.file.stem}_")
+    sources = Sources(location, loader.env, runtime_params, (spec.file, spec.name, entry_name))
+    for variant in [chosen] if chosen else content["variants"]:
+        training = changed.training_layers(variant, parameters["readers"])
+        if seeds := parameters["study"].get("seeds"):
+            training.append(Layer("study.seeds", {"seeds": seeds}))
+        # With start_from, the variant whose trials a run looks up.
+        entry = {**content["variants"][variant], "training": merge(training)}
+        layers = (spec.name, changed.entry_layers(variant, parameters["readers"]), training)
+        for benchmark in changed.parameters.benchmarks_of(variant):
+            settings = explain(parameters, dict(content["benchmarks"][benchmark]), entry, sources, study=layers)
+            yield f"{first}.{variant} on {benchmark}", settings
 
 
 class Selection(NamedTuple):

@@ -1,4 +1,4 @@
-"""Credentials stay where they are: what is logged, tracked or told has three stars in their place.
+"""Mask credentials: what is logged, tracked or printed has three stars in their place.
 
 A name looks like a credential's where one of its parts is a word such as ``password`` or ``token``, or two of them are
 ``api_key`` and the like: ``hf_token`` does, ``tokens_per_batch`` and ``tokenizer`` do not.
@@ -26,16 +26,12 @@ _ASSIGNED = re.compile(rf"(?<![\w.-])({_NAME})=[^\s&,;'\"]+", re.IGNORECASE)
 
 
 def is_credential(name: str) -> bool:
-    """True if a name looks like that of a credential."""
+    """Tell if a name looks like that of a credential."""
     return _LOOKS_LIKE_ONE.fullmatch(_CAPITALS.sub("_", name)) is not None
 
 
 def masked(value: Any) -> Any:
-    """A value with credentials masked, at any depth: by their names, in addresses, and those of the environment.
-
-    Args:
-        value: Mappings, lists, texts and others, as parameters are.
-    """
+    """Mask credentials in parameters at any depth: by their names, in addresses, and those of the environment."""
     if isinstance(value, Mapping):
         return {
             key: MASK if is_credential(str(key)) and entry not in (None, "") else masked(entry)
@@ -47,8 +43,11 @@ def masked(value: Any) -> Any:
 
 
 def masked_text(text: str) -> str:
-    """A text without the user and password of addresses, without what is assigned to a credential's name, and without
-    the values of the environment's variables that are named like credentials."""
+    """Mask credentials in a text.
+
+    These are the user and password of addresses, values that are assigned to a credential's name, and values of
+    environment variables that are named like credentials.
+    """
     for name, value in os.environ.items():
         if len(value) >= SHORTEST and is_credential(name):
             text = text.replace(value, MASK)

@@ -49,6 +49,7 @@ STAGES = (
     "reporting",
     "champion",
 )
+"""Pipelines that hold one stage of all benchmarks; `nodes_of` says which nodes a benchmark has in each."""
 TRIAL_PIPELINES: dict[str, Callable[[], Pipeline]] = {
     "compare": compare.create_pipeline,
     "attention": attention.create_pipeline,
@@ -116,7 +117,8 @@ def nodes_of(benchmark: str) -> StageNodes:
         stages["download"] = download.create_nodes(benchmark)
     if entry.get("generator") is None:
         stages["validate"] = validate.create_nodes(benchmark)
-    for tagging_profile, tokenizer in texts[:1]:
+    if texts:
+        tagging_profile, tokenizer = texts[0]
         if entry.get("books") is not None:
             stages["book_cloze"] = book_cloze.create_nodes(benchmark, tagging_profile)
         stages["profile"] = profile.create_nodes(benchmark, tagging_profile, tokenizer)

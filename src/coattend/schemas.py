@@ -213,6 +213,22 @@ class QuestionRow(TypedDict):
     question_types: list[str] | None
 
 
+class PredictionRow(TypedDict):
+    """A row of predictions."""
+
+    question_id: str
+    trial_id: str
+    seed: int
+    prediction: str
+    label: int | None
+    scores: list[float] | None
+    start: int | None
+    end: int | None
+    null_score: float | None
+    correct: bool
+    f1: float
+
+
 def read_passage_texts(passages: pads.Dataset, passage_ids: pa.ChunkedArray | None = None) -> dict[str, str]:
     """Map passage ids to texts.
 

@@ -10,12 +10,11 @@ from kedro.pipeline import Pipeline
 
 from coattend.errors import CoattendError
 from coattend.evaluation.groups import EVERYTHING
-from coattend.evaluation.records import ReaderMetrics, score_of
+from coattend.evaluation.records import ReaderMetrics, TrialRecord, score_of
 from coattend.evaluation.runs import finished
 from coattend.evaluation.summary import METRICS
 from coattend.pipelines.keys import NodeKey, entry_of, prefix_of
 from coattend.reports.tables import format_duration
-from coattend.trials.trial import TrialOutcome
 
 MAX_READER_LINES = 20
 """Readers with a line each; of more, such as a study's variants, the numbers of trials are added up."""
@@ -26,7 +25,7 @@ MAX_TRIAL_IDS = 3
 class TrainedModel(TypedDict):
     """Trials of a reader or variant, as its training stage writes them."""
 
-    trials: list[TrialOutcome]
+    trials: list[TrialRecord]
 
 
 class TrialCounts(NamedTuple):
@@ -42,16 +41,7 @@ class TrialCounts(NamedTuple):
 
 
 def summary(pipeline: Pipeline, catalog: Any, start: float) -> Iterator[str]:
-    """Summarise a run.
-
-    Args:
-        pipeline: What was run.
-        catalog: Its catalog.
-        start: When it began, in seconds of the clock.
-
-    Yields:
-        Lines; none where the lines of the nodes say all.
-    """
+    """Summarise a run that began at a time of the clock, in lines; none where those of the nodes say all."""
     outputs = sorted(pipeline.all_outputs())
     yield from _question_lines(outputs, catalog)
     models = {prefix_of(name): catalog.load(name) for name in outputs if entry_of(name) in ("model", "outcome")}
@@ -72,7 +62,7 @@ def summary(pipeline: Pipeline, catalog: Any, start: float) -> Iterator[str]:
 
 
 def trial_failures(pipeline: Pipeline, catalog: Any) -> CoattendError | None:
-    """The error of a run in which trials of a reader failed and others went on; studies raise theirs themselves."""
+    """Make the error of a run in which some trials of readers failed; studies raise theirs themselves."""
     names = sorted(name for name in pipeline.all_outputs() if entry_of(name) == "model")
     failures = [
         f"{prefix_of(name)}, seed {trial['seed']}: {trial['failure']}"
@@ -88,7 +78,7 @@ def trial_failures(pipeline: Pipeline, catalog: Any) -> CoattendError | None:
 
 
 def duration_line(start: float) -> str:
-    """The duration of a run."""
+    """Tell how long a run took."""
     return f"Done in {format_duration(time.time() - start)}"
 
 
@@ -118,7 +108,7 @@ def _reader_lines(
         yield f"{name:<{width}}  {'; '.join(parts)}"
 
 
-def _count_trials(trials: Iterable[TrialOutcome], store: Path, start: float) -> TrialCounts:
+def _count_trials(trials: Iterable[TrialRecord], store: Path, start: float) -> TrialCounts:
     trials = list(trials)
     # An outcome that is older than the run belongs to a trial that was done before.
     written = [(store / trial["folder"] / "outcome.json").stat().st_mtime for trial in finished(trials)]
@@ -126,8 +116,8 @@ def _count_trials(trials: Iterable[TrialOutcome], store: Path, start: float) -> 
     return TrialCounts(trained, len(written) - trained, len(trials) - len(written))
 
 
-def _trial_ids(trials: Iterable[TrialOutcome]) -> str:
-    """Ids of a few trials, which other pipelines take as parameters."""
+def _trial_ids(trials: Iterable[TrialRecord]) -> str:
+    """List the ids of a few trials, which other pipelines take as parameters."""
     ids = [trial["trial_id"] for trial in finished(list(trials))]
     return f" ({', '.join(ids)})" if 0 < len(ids) <= MAX_TRIAL_IDS else ""
 
@@ -145,11 +135,11 @@ def _plural(word: str, count: int) -> str:
 
 
 def _path_of(name: str, catalog: Any) -> str:
-    """Path of a table or page; empty for other datasets, which the summary does not show."""
+    """Return the path of a table or page; empty for other datasets, which the summary does not show."""
     return str(getattr(catalog.get(name), "filepath", ""))
 
 
 def _relative(path: str) -> str:
-    """A path relative to the working directory, if it is inside."""
+    """Shorten a path to the part below the working directory, if it is inside."""
     absolute = Path(path).absolute()
     return str(absolute.relative_to(Path.cwd())) if absolute.is_relative_to(Path.cwd()) else str(absolute)

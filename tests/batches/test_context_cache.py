@@ -7,7 +7,7 @@ from transformers import BertConfig
 
 from coattend import readers
 from coattend.batches.collator import Collator
-from coattend.batches.feature_cache import cache_context_vectors
+from coattend.batches.feature_cache import FeatureCache
 from coattend.batches.subword_alignment import SubwordAlignment
 from coattend.readers.batch import Batch
 from coattend.readers.encoders.word_embeddings import Words
@@ -34,9 +34,7 @@ def keep(sample, pieces, reader, tmp_path):
     def keep(examples, **options):
         settings = {"encoder": "tiny", "tokens_per_batch": 256, "bf16": False} | options
         before = len(read.layout.prefix)
-        return cache_context_vectors(
-            reader.encoder.context, examples, alignment=pieces, passage_start=before, folder=tmp_path, **settings
-        )
+        return FeatureCache(tmp_path, **settings).context_vectors(reader.encoder.context, examples, pieces, before)
 
     keep.folder, keep.read = tmp_path, read
     return keep

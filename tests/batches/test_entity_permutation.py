@@ -26,7 +26,7 @@ from coattend.readers.encoders.word_embeddings import SPECIAL
 from coattend.text.hashing import text_id
 from coattend.text.tokenizer import load_tokenizer, special_layout
 from coattend.trials.build import build_collator, build_reader, entity_permutation
-from coattend.trials.experiment import BenchmarkTables, Experiment
+from coattend.trials.experiment import BenchmarkTables, Experiment, ReaderSetup
 
 TEXTS = [
     "@entity3 met @entity12 , and @entity3 's friend @entity0 saw entity3 and @entity1999 .",
@@ -61,6 +61,11 @@ def bpe(tmp_path_factory):
 @pytest.fixture(scope="module")
 def minilm():
     return load_tokenizer(TokenizerParameters())
+
+
+@pytest.fixture(scope="module")
+def minilm_names(minilm):
+    return EntityNames(minilm)
 
 
 @pytest.fixture(params=["minilm", "bpe"])
@@ -153,8 +158,8 @@ def test_a_number_that_is_not_known_is_left_alone(subwords):
 @given(
     words=st.lists(st.sampled_from(["@entity1", "@entity2", "@entity30", "the", ",", "entity", "@", "2"]), max_size=12)
 )
-def test_renaming_there_and_back(minilm, words):
-    names = EntityNames(minilm)
+def test_renaming_there_and_back(minilm, minilm_names, words):
+    names = minilm_names
     ids, _ = minilm.encode([" ".join(words)], [False])
     renamed = names.rename(ids, {1: 2, 2: 30, 30: 1})
     back = names.rename(renamed, {2: 1, 30: 2, 1: 30})
@@ -207,9 +212,9 @@ def test_batches_of_words_have_other_names_for_the_same_candidates(sample, head)
     interaction = {"word": "attention_sum", "vocabulary": "attentive"}[head]
     options = {"vectors": "random", "vector_width": 2, "hidden": 2}
     reader = ReaderParameters(name="mine", reader=f"recurrent+{interaction}", head=head, **options)
-    tables = (sample.questions, sample.passages, sample.stored_tokens, sample.tags)
     experiment = Experiment.from_config(
-        BenchmarkTables(benchmark, *tables), reader, EncoderParameters(), TokenizerParameters(), TaggingParameters()
+        BenchmarkTables(sample.questions, sample.passages, sample.stored_tokens, sample.tags, benchmark),
+        ReaderSetup(reader, EncoderParameters(), TokenizerParameters(), TaggingParameters()),
     )
     train, _ = experiment.source.training(experiment.training)
     built = build_reader(experiment, train)

@@ -7,7 +7,7 @@ from transformers import BertConfig
 
 from coattend import readers
 from coattend.batches.collator import Collator
-from coattend.batches.feature_cache import cache_hidden_states
+from coattend.batches.feature_cache import FeatureCache
 from coattend.readers.batch import Batch
 from coattend.training.run_trial import TrialRunner
 
@@ -36,8 +36,8 @@ def collator(sample, reader, examples, tmp_path):
     def make(bf16=None):
         if bf16 is None:
             return collator_of_batches
-        options = {"folder": tmp_path, "encoder": "tiny", "tokens_per_batch": 512, "bf16": bf16}
-        features = cache_hidden_states(reader, examples, tokens=tokens, collator=collator_of_batches, **options)
+        cache = FeatureCache(tmp_path, "tiny", tokens_per_batch=512, bf16=bf16)
+        features = cache.hidden_states(reader, examples, tokens, collator_of_batches)
         return Collator(tokens, layout, "options", features=features)
 
     make.folder = tmp_path

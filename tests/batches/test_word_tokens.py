@@ -21,7 +21,7 @@ from coattend.config import (
 from coattend.readers.encoders.word_embeddings import SPECIAL
 from coattend.schemas import TAGS
 from coattend.trials.build import build_collator, build_reader
-from coattend.trials.experiment import BenchmarkTables, Experiment
+from coattend.trials.experiment import BenchmarkTables, Experiment, ReaderSetup
 
 
 def tokens_of(texts, tags=None):
@@ -196,9 +196,9 @@ def test_a_plan_builds_its_reader_from_the_words_of_what_it_is_trained_on(sample
     options = {"vectors": "random", "vector_width": 4, "hidden": 3, "most_words": 40}
     entry = {"reader": "recurrent+attention_over_attention", "head": head, "training": {"epochs": 9}}
     reader = ReaderParameters(name="aoa", **entry, **options)
-    tables = (sample.questions, sample.passages, sample.stored_tokens, sample.tags)
     experiment = Experiment.from_config(
-        BenchmarkTables(benchmark, *tables), reader, EncoderParameters(), TokenizerParameters(), TaggingParameters()
+        BenchmarkTables(sample.questions, sample.passages, sample.stored_tokens, sample.tags, benchmark),
+        ReaderSetup(reader, EncoderParameters(), TokenizerParameters(), TaggingParameters()),
     )
     assert experiment.layout == reads
     assert (experiment.training.max_length, experiment.training.epochs) == (96, 9)

@@ -122,8 +122,12 @@ def parameters(conf, env):
 
 @pytest.mark.parametrize("command", OTHERS)
 def test_every_other_command_of_kedro_exists(command):
-    words = [word for word in shlex.split(command)[1:] if not word.startswith("-")]
-    assert kedro_command(*words[:2])
+    name, *words = shlex.split(command)[1:]
+    parsed = kedro_command(name)
+    while isinstance(parsed, click.Group):
+        name, *words = words
+        parsed = parsed.get_command(click.Context(parsed), name)
+    assert parsed.make_context(name, words)
 
 
 @pytest.mark.parametrize(

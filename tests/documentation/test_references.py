@@ -20,7 +20,7 @@ FOLDERS = ("src", "tests", "docs", "conf", "perf", "notebooks")
 @cache
 def catalog_paths():
     """Files and folders of the catalog below the folder of results, each as its parts."""
-    files = sorted((ROOT / "conf/base/catalog").glob("*.yml"))
+    files = sorted((ROOT / "conf/base").glob("catalog*.yml"))
     entries = [
         entry for file in files for entry in yaml.safe_load(file.read_text()).values() if isinstance(entry, dict)
     ]

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from coattend.errors import CoattendError
-from coattend.evaluation.alignment import COLUMNS, align
+from coattend.evaluation.alignment import COLUMNS, Layout, align
 from coattend.schemas import PREDICTIONS
 
 ROWS = [
@@ -31,6 +31,15 @@ def test_each_prediction_stands_in_its_trials_row_and_its_questions_column():
     np.testing.assert_array_equal(rows.null_score, [[1.5, np.nan], [np.nan, 0.5]])
     assert rows.of(np.array([False, True])).f1.tolist() == [[0], [1]]
     assert rows.of(np.array([1, 0])).missing.tolist() == [[True, False], [False, False]]
+
+
+def test_values_of_any_kind_lie_in_the_cells_of_their_predictions():
+    ids = {"question_id": [row[0] for row in ROWS], "trial_id": [row[1] for row in ROWS]}
+    layout = Layout(pa.table(ids), pa.chunked_array([["a", "b"]]), ["t0", "t1"])
+    pairs = layout.matrix(np.array([[1, 2], [3, 4], [5, 6], [7, 8]]), 0)
+    assert pairs.tolist() == [[[3, 4], [0, 0]], [[7, 8], [1, 2]]]
+    texts = layout.matrix(pa.chunked_array([[row[2] for row in ROWS]]), None)
+    assert texts.tolist() == [["cat", None], ["a dog", ""]]
 
 
 def test_without_predictions_all_is_missing():

@@ -71,23 +71,27 @@ def test_the_greedy_choice_keeps_only_what_makes_the_others_better():
     probabilities[2, :2] = [0.49, 0.51]
     joint, held_out = ensembles.by_probability(probabilities, np.zeros(4, int)), [0.9, 0.5, 0.7]
     average, greedy = ensembles.ensembles(joint, held_out, np.ones(4, bool))
-    assert (average.how, average.trials) == ("average", (0, 2, 1))
-    assert (greedy.how, greedy.trials) == ("greedy", (0, 2))
+    assert (average.method, average.trials) == ("average", (0, 2, 1))
+    assert (greedy.method, greedy.trials) == ("greedy", (0, 2))
     assert greedy.correct.tolist() == greedy.f1.tolist() == [1, 1, 1, 1]
     judged_by_two = ensembles.ensembles(joint, held_out, np.array([True, True, False, False]))
     assert judged_by_two[-1].trials == (0,)
-    assert [ensemble.how for ensemble in ensembles.ensembles(joint, held_out, None)] == ["average"]
+    assert [ensemble.method for ensemble in ensembles.ensembles(joint, held_out, None)] == ["average"]
 
 
-@pytest.mark.parametrize(("count", "share"), [(1, None), (2, None), (3, None), (4, 3), (5, 4), (10, 7)])
-def test_the_best_share_is_shown_where_it_leaves_a_trial_out(count, share):
-    held_out = [0.1 * index for index in range(count)]
-    shown_ensembles = ensembles.ensembles(lambda members: (np.array(members), np.array(members) / 10), held_out, None)
-    ranked = list(range(count))[::-1]
-    expected = [("average", ranked)] + ([] if share is None else [("best share", ranked[:share])])
-    assert [(ensemble.how, list(ensemble.trials)) for ensemble in shown_ensembles] == expected
-    assert [ensemble.correct.tolist() for ensemble in shown_ensembles] == [trials for _, trials in expected]
-    assert shown_ensembles[-1].f1.tolist() == [index / 10 for index in shown_ensembles[-1].trials]
+def trials_as_marks(members):
+    return np.array(members), np.array(members) / 10
+
+
+def test_the_best_share_is_shown_where_it_leaves_a_trial_out():
+    for count, share in [(1, None), (2, None), (3, None), (4, 3), (5, 4), (10, 7)]:
+        held_out = [0.1 * index for index in range(count)]
+        shown_ensembles = ensembles.ensembles(trials_as_marks, held_out, None)
+        ranked = list(range(count))[::-1]
+        expected = [("average", ranked)] + ([] if share is None else [("best share", ranked[:share])])
+        assert [(ensemble.method, list(ensemble.trials)) for ensemble in shown_ensembles] == expected
+        assert [ensemble.correct.tolist() for ensemble in shown_ensembles] == [trials for _, trials in expected]
+        assert shown_ensembles[-1].f1.tolist() == [index / 10 for index in shown_ensembles[-1].trials]
 
 
 def test_a_tie_is_wrong():
@@ -100,7 +104,7 @@ def test_a_tie_is_wrong():
 def test_scores_become_probabilities(head, expected):
     scores = [1.0, 1.0] if head == "options" else [0.2, 0.6]
     table = pa.table({"question_id": ["a", "b"], "trial_id": ["t", "t"], "scores": [scores, [0.0, 0.0, 1.0]]})
-    probabilities = ensembles.of_options(table, ["a", "c"], ["t"], head)
+    probabilities = ensembles.of_options(table, pa.chunked_array([["a", "c"]]), ["t"], head)
     assert probabilities.shape == (1, 2, 3)
     assert probabilities[0, 0].tolist() == pytest.approx(expected)
     assert not probabilities[0, 1].any()
@@ -108,11 +112,15 @@ def test_scores_become_probabilities(head, expected):
 
 def test_candidates_without_any_mass_tie_and_the_least_of_mass_wins():
     table = pa.table({"question_id": ["a", "b"], "trial_id": ["t", "t"], "scores": [[0.0, 0.0], [1e-9, 0.0]]})
-    joint = ensembles.by_probability(ensembles.of_options(table, ["a", "b"], ["t"], "word"), np.array([0, 0]))
+    joint = ensembles.by_probability(
+        ensembles.of_options(table, pa.chunked_array([["a", "b"]]), ["t"], "word"), np.array([0, 0])
+    )
     assert joint([0])[0].tolist() == [0, 1]
 
 
 def test_without_an_answer_there_is_no_probability_and_nothing_is_right():
-    probabilities = ensembles.of_options(PREDICTIONS.empty_table(), ["a", "b"], ["t", "s"], "options")
+    probabilities = ensembles.of_options(
+        PREDICTIONS.empty_table(), pa.chunked_array([["a", "b"]]), ["t", "s"], "options"
+    )
     assert probabilities.tolist() == [[[0], [0]], [[0], [0]]]
     assert ensembles.by_probability(probabilities, np.array([0, 0]))([0, 1])[0].tolist() == [0, 0]

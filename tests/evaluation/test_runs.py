@@ -51,10 +51,9 @@ def test_there_is_no_run_without_a_trial_or_a_question():
 
 
 def test_the_head_is_what_trials_say_and_else_called_as_their_task():
-    assert head_of(outcome({}) | {"task": "options"}) == "word"
-    early = [{"trial_id": "mine", "failure": None}]
-    assert head_of({"task": "options", "trials": early}) == "options"
-    assert head_of(outcome({}, failure="no") | {"task": "span"}) == "span"
+    assert head_of(outcome({})["trials"], "options") == "word"
+    assert head_of([{"trial_id": "mine", "failure": None}], "options") == "options"
+    assert head_of(outcome({}, failure="no")["trials"], "span") == "span"
 
 
 def test_the_baseline_is_looked_at_beside_the_last_variant_that_has_a_trial():
@@ -63,7 +62,7 @@ def test_the_baseline_is_looked_at_beside_the_last_variant_that_has_a_trial():
     trials["fourth"] = [trials["first"][0] | {"training": {"reads": "no_passage"}}]
 
     def variants_shown(**changed):
-        return list(side_by_side({"baseline": "base", "trials": {"cbt": trials | changed}}, "cbt"))
+        return list(side_by_side(trials | changed, "base"))
 
     assert variants_shown() == ["base", "second"]
     assert variants_shown(base=[]) == ["second"]

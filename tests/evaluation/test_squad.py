@@ -65,9 +65,8 @@ def test_it_is_there_after_either_import():
     assert coattend.evaluation.squad.score is squad.score
 
 
-@pytest.mark.parametrize(
-    ("text", "normal"),
-    [
+def test_normalise():
+    for text, normal in [
         ("The Cat", "cat"),
         ("a  an\tthe\n", ""),
         ("theatre and an other", "theatre and other"),
@@ -76,15 +75,12 @@ def test_it_is_there_after_either_import():
         ("“the” cat", "“ ” cat"),
         ("İstanbul", "i̇stanbul"),
         ("a_b the_c", "ab thec"),
-    ],
-)
-def test_normalise(text, normal):
-    assert squad.normalise(text) == normal
+    ]:
+        assert squad.normalise(text) == normal
 
 
-@pytest.mark.parametrize(
-    ("version", "prediction", "golds", "exact", "f1"),
-    [
+def test_one_question_by_the_official_rules():
+    for version, prediction, golds, exact, f1 in [
         ("v1.1", "the cat", ["a cat"], 1, 1),
         ("v1.1", "black cat", ["cat", "black dog"], 0, 2 / 3),
         ("v1.1", "", ["the"], 1, 0),
@@ -97,13 +93,11 @@ def test_normalise(text, normal):
         ("v2.0", "", ["the", "cat"], 0, 0),
         ("v2.0", "", ["the", "..."], 1, 1),
         ("v2.0", "cat", ["the", "cat"], 1, 1),
-    ],
-)
-def test_one_question_by_the_official_rules(version, prediction, golds, exact, f1):
-    scores = squad.score({"q": prediction}, dataset(("q", *golds)), version=version)
-    assert scores["exact"] == 100 * exact
-    assert scores["f1"] == pytest.approx(100 * f1, rel=1e-12)
-    assert scores["total"] == 1
+    ]:
+        scores = squad.score({"q": prediction}, dataset(("q", *golds)), version=version)
+        assert scores["exact"] == 100 * exact
+        assert scores["f1"] == pytest.approx(100 * f1, rel=1e-12)
+        assert scores["total"] == 1
 
 
 def test_two_empty_answers_are_alike_by_the_rules_of_v2_unless_others_are_named():
@@ -128,9 +122,8 @@ def test_predictions_of_other_questions_are_ignored():
     assert squad.score({"q": "cat", "z": "x"}, dataset(("q", "cat")), version="v1.1")["total"] == 1
 
 
-@pytest.mark.parametrize(
-    ("predictions", "data", "version", "problem"),
-    [
+def test_what_cannot_be_scored_is_told():
+    for predictions, data, version, problem in [
         ({}, dataset(("q", "cat")), "v2.0", NOTHING),
         ({}, [], "v1.1", NOTHING),
         (
@@ -140,12 +133,10 @@ def test_predictions_of_other_questions_are_ignored():
             'a question has no gold answer, but v1.1 has no such questions. Use version="v2.0"',
         ),
         ({"q": ""}, dataset(("q",)), "2.0", "no SQuAD scorer is called '2.0'. Did you mean 'v2.0'?"),
-    ],
-)
-def test_what_cannot_be_scored_is_told(predictions, data, version, problem):
-    with pytest.raises(CoattendError) as refused:
-        squad.score(predictions, data, version=version)
-    assert str(refused.value) == problem
+    ]:
+        with pytest.raises(CoattendError) as refused:
+            squad.score(predictions, data, version=version)
+        assert str(refused.value) == problem
 
 
 @given(

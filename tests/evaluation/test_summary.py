@@ -171,13 +171,10 @@ def test_a_reader_that_failed_altogether_has_no_scores():
     assert scored["splits"] == {}
 
 
-@pytest.mark.parametrize(
-    ("answered", "problem"),
-    [
+def test_predictions_that_do_not_belong_are_refused():
+    for answered, problem in [
         ([prediction("a1", "old", True)], "predictions of trial old"),
         ([prediction("a1", "t0", True), prediction("a1", "t0", False)], "question a1: one trial answers it more than"),
-    ],
-)
-def test_predictions_that_do_not_belong_are_refused(answered, problem):
-    with pytest.raises(CoattendError, match=problem):
-        metrics(answered, [question("a1")], model(0))
+    ]:
+        with pytest.raises(CoattendError, match=problem):
+            metrics(answered, [question("a1")], model(0))

@@ -17,14 +17,13 @@ from coattend.config import (
 )
 from coattend.config.entries import benchmark_entry
 from coattend.inference.attention_maps import trace_forward
-from coattend.inference.decoding import decode
 from coattend.inference.occlusion import Occluder, occlude
 from coattend.readers.batch import Batch
 from coattend.readers.encoders.pretrained import encoder_folder
 from coattend.readers.encoders.word_embeddings import UNKNOWN
 from coattend.text.tagset import ERR
 from coattend.trials.build import build_collator, build_reader
-from coattend.trials.experiment import BenchmarkTables, Experiment
+from coattend.trials.experiment import BenchmarkTables, Experiment, ReaderSetup
 
 OF_SUBWORDS = ("poi_net", "duma", "dcmn", "bidaf", "soft_attention")
 OF_WORDS = ("cas_reader", "aoa_reader", "aoa_span", "ga_reader", "dcn_plus")
@@ -39,16 +38,14 @@ def read_by(sample, name, head=None, **options):
     if words and name != "dcn_plus":
         options = SMALL | options
     parameters = ReaderParameters(name=name, reader=name, head=head, options=options)
-    tables = sample.questions, sample.passages, sample.stored_tokens, sample.tags if words else None
+    tags = sample.tags if words else None
+    encoder = EncoderParameters(source=str(sample.encoder))
     experiment = Experiment.from_config(
-        BenchmarkTables(benchmark, *tables),
-        parameters,
-        EncoderParameters(source=str(sample.encoder)),
-        TokenizerParameters(),
-        TaggingParameters(),
+        BenchmarkTables(sample.questions, sample.passages, sample.stored_tokens, tags, benchmark),
+        ReaderSetup(parameters, encoder, TokenizerParameters(), TaggingParameters()),
     )
     torch.manual_seed(0)
-    reader = build_reader(experiment, experiment.training_questions()[0])
+    reader = build_reader(experiment, experiment.training_questions().train)
     with torch.no_grad():
         for parameter in [*reader.interaction.parameters(), *reader.head.parameters()]:
             parameter.add_(0.1 * torch.randn_like(parameter))
@@ -130,31 +127,20 @@ def test_hiding_words_does_what_reading_masked_texts_one_by_one_does(sample):
     example = next(example for example in questions.examples if len(example.sequences[0]) == 2)
     experiment = replace(experiment, training=experiment.training.model_copy(update={"tokens_per_batch": 2048}))
     trace = trace_forward(reader, experiment, questions, example)
-    (answer,) = decode(
-        trace.output,
-        trace.batch,
-        [example],
-        collator=build_collator(experiment, reader, questions),
-        tokens=questions.tokens,
-        max_answer_length=30,
-        softmaxed=experiment.scores_are_softmaxed,
-    )
-    decision = answer.decide(None)
-    occlusion = occlude(reader, experiment, questions, example, decision)
+    answer = trace.answer
+    occlusion = occlude(reader, experiment, questions, answer)
 
     row, passage = questions.rows[example.question_id], questions.texts[example.question_id]
     tokenizer = AutoTokenizer.from_pretrained(encoder_folder("embedded"))
     words = passage.split()
     assert len(occlusion.drops) == len(words)
     unmasked = slow_probabilities(reader, passage, row["question"], row["options"])
-    assert int(unmasked.argmax()) == decision.option
+    assert int(unmasked.argmax()) == answer.choice
     for index, word in enumerate(words[:12]):
         masks = " ".join(["[MASK]"] * len(tokenizer.tokenize(word)))
         without = " ".join([*words[:index], masks, *words[index + 1 :]])
         read = slow_probabilities(reader, without, row["question"], row["options"])
-        assert occlusion.drops[index] == pytest.approx(
-            float(unmasked[decision.option] - read[decision.option]), abs=1e-5
-        )
+        assert occlusion.drops[index] == pytest.approx(float(unmasked[answer.choice] - read[answer.choice]), abs=1e-5)
     assert np.abs(occlusion.drops).max() > 1e-4
 
 

@@ -61,5 +61,5 @@ def test_tokens_become_words():
 
 
 def test_the_mean_is_over_questions_that_have_one():
-    assert explanation_agreement.mean_correlation([0.5, None, -0.1]) == (pytest.approx(0.2), 2)
-    assert explanation_agreement.mean_correlation([None]) == (None, 0)
+    assert explanation_agreement.mean_correlation([0.5, None, -0.1]) == {"mean": pytest.approx(0.2), "questions": 2}
+    assert explanation_agreement.mean_correlation([None]) == {"mean": None, "questions": 0}

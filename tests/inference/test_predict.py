@@ -16,24 +16,24 @@ from coattend.trials.device import inference_batch_tokens
 
 def test_a_trial_that_cannot_be_asked_fails_alone(experiment_for, tmp_path, caplog):
     experiment = experiment_for()
-    model = {"trials": train_seeds(experiment, tmp_path, processes=1)}
-    expected, _ = predict_all(experiment, model, tmp_path)
-    answers, outcomes = predict_each(experiment, model, tmp_path)
+    trials = train_seeds(TrialRunner.of(experiment, tmp_path), processes=1)
+    expected, _ = predict_all(experiment, trials, tmp_path)
+    answers, outcomes = predict_each(experiment, trials, tmp_path)
     assert answers.equals(expected)
-    assert outcomes == model["trials"]
+    assert outcomes == trials
 
     lost, sound = outcomes
     shutil.rmtree(tmp_path / lost["folder"] / "model")
     with pytest.raises(CoattendError, match="is missing or is not what was trained"):
-        predict_all(experiment, model, tmp_path)
-    answers, outcomes = predict_each(experiment, model, tmp_path)
+        predict_all(experiment, trials, tmp_path)
+    answers, outcomes = predict_each(experiment, trials, tmp_path)
     problem = f"{tmp_path / lost['folder'] / 'model'}: is missing or is not what was trained"
     message = f"{problem}. Run the training pipeline again"
     assert outcomes == [lost | {"failure": f"cannot be asked: CoattendError: {message}"}, sound]
     assert answers.equals(expected.filter([name == sound["trial_id"] for name in expected["trial_id"].to_pylist()]))
     assert f"trial {lost['trial_id']} (seed 3) cannot be asked: {message}" in caplog.text
 
-    answers, outcomes = predict_each(experiment, {"trials": [lost, {"failure": "the loss became nan"}]}, tmp_path)
+    answers, outcomes = predict_each(experiment, [lost, {"failure": "the loss became nan"}], tmp_path)
     assert not len(answers)
     assert [outcome["failure"].partition(":")[0] for outcome in outcomes] == ["cannot be asked", "the loss became nan"]
 
@@ -52,7 +52,7 @@ def test_a_processor_asks_a_transformer_less_at_once_than_it_learns_from(
 
 def test_answers_are_the_same_however_many_are_asked_at_once(experiment_for, monkeypatch):
     experiment = experiment_for(precision="fp32")
-    questions, _ = experiment.training_questions()
+    questions = experiment.training_questions().train
     reader = build_reader(experiment, questions)
     monkeypatch.setattr("coattend.trials.device.CPU_CACHE_TOKENS", 64)
     alone = {answer.example.question_id: answer.scores for answer in answer_questions(experiment, reader, questions)}
@@ -76,4 +76,4 @@ def test_questions_held_out_are_asked_once_for_each_evaluation(experiment_for, t
     counting.remove()
     last = max(point["step"] for point in outcome["curve"])
     assert (outcome["best_step"] == last) == (evaluations == 1)  # Of scores that are alike the first is the best.
-    assert sum(counts) == evaluations * len(work.held_out.examples)
+    assert sum(counts) == evaluations * len(work.questions.held_out.examples)

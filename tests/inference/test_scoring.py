@@ -6,7 +6,7 @@ import torch
 
 from coattend.batches.dataset import QuestionSet
 from coattend.batches.examples import Example
-from coattend.inference.decoding import Answer
+from coattend.inference.decoding import OptionAnswer, SpanAnswer
 from coattend.inference.scoring import held_out_loss, score_answers
 from coattend.schemas import QUESTIONS
 
@@ -34,7 +34,7 @@ def questions(task, options, labels=(0,)):
 )
 def test_a_tie_is_wrong_for_words_and_the_first_for_options(task, options, scores, correct):
     question_set = questions(task, options)
-    answer = Answer(question_set.examples[0], scores)
+    answer = OptionAnswer(question_set.examples[0], 0, scores)
     table = score_answers([answer], question_set, trial_id="t", seed=0, threshold=None)
     assert table.column("correct").to_pylist() == [correct]
     assert table.column("f1").to_pylist() == [float(correct)]
@@ -43,7 +43,10 @@ def test_a_tie_is_wrong_for_words_and_the_first_for_options(task, options, score
 def test_the_loss_on_questions_held_out_is_their_cross_entropy():
     question_set = questions("options", ["a", "b", "c"], labels=(2, 0, 1))
     scores = torch.tensor([[0.3, -1.0, 2.0], [5.0, 1.0, 0.0], [0.1, 0.2, 0.3]], dtype=torch.float64)
-    answers = [Answer(example, tuple(row)) for example, row in zip(question_set.examples, scores.tolist(), strict=True)]
+    answers = [
+        OptionAnswer(example, 0, tuple(row))
+        for example, row in zip(question_set.examples, scores.tolist(), strict=True)
+    ]
     expected = torch.nn.functional.cross_entropy(scores, torch.tensor([2, 0, 1])).item()
     # Answers come in the order of batches, and a question that was not answered has no part.
     assert held_out_loss(answers[::-1], question_set, "options") == pytest.approx(expected)
@@ -53,8 +56,22 @@ def test_the_loss_on_questions_held_out_is_their_cross_entropy():
 
 def test_masses_of_candidates_are_probabilities_among_these_and_spans_have_none():
     question_set = questions("word", ["a", "b", "c"], labels=(2, 0))
-    answers = [Answer(question_set.examples[0], (0.1, 0.1, 0.2)), Answer(question_set.examples[1], (0.0, 0.3, 0.2))]
+    masses = (0.1, 0.1, 0.2), (0.0, 0.3, 0.2)
+    answers = [OptionAnswer(example, 0, row) for example, row in zip(question_set.examples, masses, strict=True)]
     # The passage of the second does not hold its right word.
     assert held_out_loss(answers, question_set, "word") == pytest.approx(torch.tensor(2.0).log().item())
-    spans = [Answer(example, start=0, end=1, span_score=1.0, null_score=0.0) for example in question_set.examples]
+    spans = [
+        SpanAnswer(
+            example,
+            0,
+            tokens=(1, 1),
+            start=0,
+            end=1,
+            span_score=1.0,
+            null_score=0.0,
+            null_sequence=0,
+            probabilities=(0.7, 0.3),
+        )
+        for example in question_set.examples
+    ]
     assert held_out_loss(spans, question_set, "span") is None

@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from coattend.io.atomic import DataError, atomic_write
+from coattend.io.atomic import atomic_write
+from coattend.io.local_dataset import DataError
 
 
 class Killed(BaseException):

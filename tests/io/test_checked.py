@@ -7,8 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kedro.io import DatasetError
 
-from coattend.io.atomic import DataError, checksum_path
+from coattend.io.atomic import checksum_path
 from coattend.io.checked import JSONDataset, TextDataset
+from coattend.io.local_dataset import DataError
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from kedro.io import DatasetError
 
-from coattend.io.atomic import DataError
+from coattend.io.local_dataset import DataError
 from coattend.io.schema_validator import SchemaValidator
 from coattend.io.sharded import ShardedTableDataset, ShardPlan, shards
 from coattend.schemas import TEXTS

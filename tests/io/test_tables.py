@@ -7,8 +7,9 @@ import pytest
 from kedro.io import DataCatalog, DatasetError
 from kedro.validation import DataValidationError
 
-from coattend.io.atomic import DataError, checksum_path
+from coattend.io.atomic import checksum_path
 from coattend.io.checked import TableDataset, TablePlan
+from coattend.io.local_dataset import DataError
 from coattend.io.schema_validator import SchemaValidator
 from coattend.schemas import SCHEMAS, TEXTS
 

@@ -1,9 +1,11 @@
+"""A Dask cluster gives the results of this machine, whoever of its workers dies."""
+
 import os
 import shutil
 import signal
 import uuid
 from functools import partial
-from multiprocessing import active_children, parent_process
+from multiprocessing import parent_process
 from pathlib import Path
 
 import dask
@@ -12,8 +14,9 @@ import pytest
 from distributed import LocalCluster
 from waiting import start_waiting
 
+from coattend.config import EngineParameters
 from coattend.errors import CoattendError
-from coattend.parallel.dask import map_shards
+from coattend.parallel.engine import map_shards
 
 NOBODY = "tcp://127.0.0.1:9"
 
@@ -24,9 +27,13 @@ def cluster_of(workers: int, **options) -> LocalCluster:
 
 @pytest.fixture(scope="module")
 def address() -> str:
-    """The scheduler of two worker processes, each with two threads."""
+    """Address of the scheduler of two worker processes, each with two threads."""
     with cluster_of(2, threads_per_worker=2) as cluster:
         yield cluster.scheduler_address
+
+
+def cluster_at(address: str) -> EngineParameters:
+    return EngineParameters(kind="dask", address=address)
 
 
 def square(number: int) -> tuple[int, int]:
@@ -85,14 +92,10 @@ def leave_no_folder(_: int) -> None:
         folder.rmdir()
 
 
-def test_every_item_is_done_once(address):
-    assert sorted(map_shards(square, range(23), address=address)) == [(n, n * n) for n in range(23)]
-
-
 def test_items_whose_number_is_given_are_taken_a_few_ahead(address):
     consumed, results, ahead = [], [], 0
     items = (consumed.append(number) or number for number in range(60))
-    for result in map_shards(square, items, total=60, address=address):
+    for result in map_shards(cluster_at(address), square, items, total=60):
         results.append(result)
         ahead = max(ahead, len(consumed) - len(results))
     assert sorted(results) == [(n, n * n) for n in range(60)]
@@ -104,48 +107,31 @@ def test_an_item_that_cannot_be_had_is_no_fault_of_the_scheduler(address, tmp_pa
     (tmp_path / "here").write_text("4")
     items = (int((tmp_path / name).read_text()) for name in names)
     with pytest.raises(FileNotFoundError, match="not here"):
-        list(map_shards(square, items, total=5, address=address))
-
-
-def test_no_items_need_no_cluster():
-    assert list(map_shards(square, [], address=NOBODY)) == []
-
-
-def test_a_cluster_of_this_machine_comes_and_goes(tmp_path):
-    before = set(active_children())
-    results = set(map_shards(in_a_worker, range(6), workers=2, initializer=start, initargs=(tmp_path,)))
-    assert results == {(True, tmp_path.name)}
-    assert set(active_children()) <= before
-
-
-@pytest.mark.parametrize(("items", "workers"), [(range(4), 1), (range(1), 4)])
-def test_little_work_stays_in_this_process(items, workers, tmp_path):
-    results = set(map_shards(in_a_worker, items, workers=workers, initializer=start, initargs=(tmp_path,)))
-    assert results == {(False, "")}
+        list(map_shards(cluster_at(address), square, items, total=5))
 
 
 def test_workers_are_initialised_once(address, tmp_path):
-    options = {"address": address, "initializer": start, "initargs": (tmp_path,)}
-    assert set(map_shards(in_a_worker, range(30), **options)) == {(True, tmp_path.name)}
+    results = map_shards(cluster_at(address), in_a_worker, range(30), initializer=partial(start, tmp_path))
+    assert set(results) == {(True, tmp_path.name)}
     assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_a_worker_does_one_item_at_a_time(address, tmp_path):
-    assert len(list(map_shards(partial(alone, tmp_path), range(40), address=address))) == 40
+    assert len(list(map_shards(cluster_at(address), partial(alone, tmp_path), range(40)))) == 40
 
 
 def test_errors_come_home_as_they_are(address):
     with pytest.raises(CoattendError) as caught:
-        list(map_shards(refuse, [1, 3], address=address))
+        list(map_shards(cluster_at(address), refuse, [1, 3]))
     assert (caught.value.where, caught.value.cure) == ("shard 3", "Take another")
     with pytest.raises(KeyError, match="four"):
-        list(map_shards(refuse, [1, 4], address=address))
+        list(map_shards(cluster_at(address), refuse, [1, 4]))
 
 
 def test_a_worker_that_is_killed_costs_what_it_was_at(address, tmp_path):
     markers = tmp_path / "begun"
     markers.mkdir()
-    results = dict(map_shards(partial(die_once, tmp_path), range(40), address=address))
+    results = dict(map_shards(cluster_at(address), partial(die_once, tmp_path), range(40)))
     killed = int((tmp_path / "killed").read_text())
     assert sorted(results) == list(range(40))
     assert results[5] != killed
@@ -160,17 +146,18 @@ def test_an_item_that_kills_workers_is_named():
         cluster_of(1) as cluster,
         pytest.raises(CoattendError, match=r"Tagging DREAM, 0000-of-0001: 1 workers died of it"),
     ):
-        list(map_shards(die, [("0000-of-0001", 1)], address=cluster.scheduler_address, title="Tagging DREAM"))
+        list(map_shards(cluster_at(cluster.scheduler_address), die, [("0000-of-0001", 1)], title="Tagging DREAM"))
 
 
 def test_a_scheduler_that_cannot_be_reached_is_told():
     with pytest.raises(CoattendError, match=rf"engine.address: {NOBODY}: Dask's scheduler cannot be reached.*Start it"):
-        list(map_shards(square, range(3), address=NOBODY))
+        list(map_shards(cluster_at(NOBODY), square, range(3)))
+    assert list(map_shards(cluster_at(NOBODY), square, [])) == []
 
 
 def test_a_scheduler_that_goes_away_is_told(capfd):
     with cluster_of(1) as cluster:
-        results = map_shards(square, range(100), address=cluster.scheduler_address)
+        results = map_shards(cluster_at(cluster.scheduler_address), square, range(100))
         next(results)
         cluster.close()
         with pytest.raises(CoattendError, match=r"engine.address: tcp://\S+: Dask's scheduler went away"):
@@ -183,19 +170,19 @@ def test_workers_that_do_not_see_the_folder_are_told(address, tmp_path, monkeypa
     folder.mkdir()
     monkeypatch.chdir(folder)
     with pytest.raises(CoattendError, match=rf"{folder}: a worker on \S+ cannot enter it.*Share the project's folder"):
-        list(map_shards(leave_no_folder, range(20), address=address))
+        list(map_shards(cluster_at(address), leave_no_folder, range(20)))
 
 
 def test_stopping_early_begins_nothing_more(address, tmp_path):
-    results = map_shards(partial(noted, tmp_path), range(1000), address=address)
+    results = map_shards(cluster_at(address), partial(noted, tmp_path), range(1000))
     next(results)
     results.close()
-    list(map_shards(square, range(20), address=address))
+    list(map_shards(cluster_at(address), square, range(20)))
     assert len(list(tmp_path.iterdir())) <= 5
 
 
 def test_it_draws_nothing_where_there_is_no_terminal(address, capfd):
-    list(map_shards(square, range(3), address=address, title="Squaring"))
+    list(map_shards(cluster_at(address), square, range(3), title="Squaring"))
     assert capfd.readouterr() == ("", "")
 
 
@@ -232,6 +219,7 @@ def test_trials_and_predictions_are_those_of_this_machine(address, shared_projec
     assert run(kind="dask", address=address) == local
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_a_cluster_of_this_machine_quietly(tmp_path):
     running, workers = start_waiting(tmp_path, "dask")
     os.killpg(running.pid, signal.SIGINT)

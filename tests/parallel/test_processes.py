@@ -1,25 +1,21 @@
+"""Processes of this machine: bounded work ahead, errors as they are, and no worker that outlives its caller."""
+
 import os
 import signal
-from multiprocessing import active_children, parent_process
+from multiprocessing import active_children
 
 import psutil
 import pytest
 from waiting import start_waiting
 
+from coattend.config import LOCAL
 from coattend.errors import CoattendError
-from coattend.parallel.processes import cores, map_shards
+from coattend.parallel.engine import map_shards
+from coattend.parallel.processes import cores
 
 
 def square(number: int) -> tuple[int, int]:
     return number, number * number
-
-
-def in_a_worker(_: int) -> tuple[bool, str]:
-    return parent_process() is not None, os.environ.get("COATTEND_TEST_STARTED", "")
-
-
-def start(value: str) -> None:
-    os.environ["COATTEND_TEST_STARTED"] = value
 
 
 def refuse(number: int) -> int:
@@ -36,62 +32,38 @@ def die(number: int) -> int:
     return number
 
 
-@pytest.mark.parametrize("workers", [1, 2, 5, None])
-def test_every_item_is_done_once(workers):
-    assert sorted(map_shards(square, range(23), workers=workers)) == [(n, n * n) for n in range(23)]
-
-
-def test_no_items_give_no_results():
-    assert list(map_shards(square, [])) == []
-
-
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, 2, 5])
 def test_items_whose_number_is_given_are_taken_a_few_ahead(workers):
     consumed, results, ahead = [], [], 0
     items = (consumed.append(number) or number for number in range(60))
-    for result in map_shards(square, items, total=60, workers=workers):
+    for result in map_shards(LOCAL, square, items, total=60, workers=workers):
         results.append(result)
         ahead = max(ahead, len(consumed) - len(results))
     assert sorted(results) == [(n, n * n) for n in range(60)]
     assert ahead < 4 * workers
 
 
-@pytest.mark.parametrize(("items", "workers"), [(range(4), 1), (range(1), 4)])
-def test_little_work_stays_in_this_process(items, workers):
-    results = list(map_shards(in_a_worker, items, workers=workers, initializer=start, initargs=("yes",)))
-    assert set(results) == {(False, "")}
-
-
-def test_workers_are_initialised():
-    assert set(map_shards(in_a_worker, range(6), workers=2, initializer=start, initargs=("yes",))) == {(True, "yes")}
-
-
 @pytest.mark.parametrize("workers", [1, 2])
 def test_errors_come_home_as_they_are(workers):
     with pytest.raises(CoattendError) as caught:
-        list(map_shards(refuse, [1, 3], workers=workers))
+        list(map_shards(LOCAL, refuse, [1, 3], workers=workers))
     assert (caught.value.where, caught.value.cure) == ("shard 3", "Take another")
     with pytest.raises(KeyError, match="four"):
-        list(map_shards(refuse, [1, 4], workers=workers))
+        list(map_shards(LOCAL, refuse, [1, 4], workers=workers))
     assert not active_children()
 
 
 def test_a_dead_worker_is_one_clear_error():
     with pytest.raises(CoattendError, match=r"a worker process died.*fewer `workers`"):
-        list(map_shards(die, range(8), workers=2))
+        list(map_shards(LOCAL, die, range(8), workers=2))
     assert not active_children()
 
 
 def test_stopping_early_ends_the_workers():
-    results = map_shards(square, range(1000), workers=2)
+    results = map_shards(LOCAL, square, range(1000), workers=2)
     next(results)
     results.close()
     assert not active_children()
-
-
-def test_it_draws_nothing_where_there_is_no_terminal(capfd):
-    list(map_shards(square, range(3), workers=1, title="Squaring"))
-    assert capfd.readouterr() == ("", "")
 
 
 def test_there_is_a_core():
@@ -99,7 +71,7 @@ def test_there_is_a_core():
 
 
 def test_an_interrupt_ends_all_processes_quietly(tmp_path):
-    running, workers = start_waiting(tmp_path, "processes")
+    running, workers = start_waiting(tmp_path, "local")
     os.killpg(running.pid, signal.SIGINT)
     out, err = running.communicate(timeout=30)
     assert (out, err) == ("interrupted\n", "")
@@ -107,7 +79,7 @@ def test_an_interrupt_ends_all_processes_quietly(tmp_path):
 
 
 def test_the_workers_of_a_killed_process_end(tmp_path):
-    running, workers = start_waiting(tmp_path, "processes")
+    running, workers = start_waiting(tmp_path, "local")
     running.kill()
     running.wait(timeout=10)
     assert not psutil.wait_procs(workers, timeout=10)[1]

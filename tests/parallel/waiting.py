@@ -10,7 +10,8 @@ import psutil
 
 SCRIPT = """
 import os, threading
-from coattend.parallel.{engine} import map_shards
+from coattend.config import EngineParameters
+from coattend.parallel.engine import map_shards
 
 def wait_for_ever(number):
     os.write(1, f"{{os.getpid()}}\\n".encode())  # At once: two workers write.
@@ -18,7 +19,7 @@ def wait_for_ever(number):
 
 if __name__ == "__main__":
     try:
-        list(map_shards(wait_for_ever, range(4), workers=2))
+        list(map_shards(EngineParameters(kind="{engine}"), wait_for_ever, range(4), workers=2))
     except KeyboardInterrupt:
         print("interrupted", flush=True)
 """

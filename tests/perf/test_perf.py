@@ -9,7 +9,7 @@ from perf.recipes import one_by_one, product_recipe
 
 from coattend.trials.build import build_reader, cached_features
 from perf import __main__ as bench
-from perf import commands, data_stages, inference, machine, overhead, page, rounds, scale, training
+from perf import commands, data_stages, inference, overhead, page, scale, timing, training
 
 
 @pytest.fixture(scope="module")
@@ -19,14 +19,14 @@ def prepared(shared_project):
 
 def test_steps_take_turns_and_ratios_are_of_rounds():
     values = iter(range(100))
-    times = rounds.alternate({"first": partial(next, values), "second": partial(next, values)}, 3, warm_up=1)
+    times = timing.alternate({"first": partial(next, values), "second": partial(next, values)}, 3, warm_up=1)
     assert sorted(times["first"] + times["second"]) == [2, 3, 4, 5, 6, 7], "the warm-up does not count"
-    assert rounds.ratio([2, 3, 8], [1, 1, 2]) == {"ratio": 3, "least": 2, "greatest": 4}
+    assert timing.ratio([2, 3, 8], [1, 1, 2]) == {"ratio": 3, "least": 2, "greatest": 4}
 
 
 def test_peers_train_as_they_are_said_to(prepared):
     experiment = prepared.experiment("sample", "plain", training={"precision": "bf16"})
-    recipes = training.recipes_of_options(experiment, experiment.training_questions()[0])
+    recipes = training.recipes_of_options(experiment, experiment.training_questions().train)
     precisions = {name: recipe.bf16 for name, recipe in recipes.items()}
     assert precisions == {"ours": True, "stock": False, "padded to 512": False}
     widths = {name: batch_widths(recipe) for name, recipe in recipes.items()}
@@ -43,7 +43,7 @@ def batch_widths(recipe):
 @pytest.mark.slow
 def test_dcn_plus_is_timed_over_cached_vectors(prepared, tmp_path):
     experiment = prepared.experiment("sample", "dcn_plus")
-    train, _ = experiment.training_questions()
+    train = experiment.training_questions().train
     cache = cached_features(experiment, build_reader(experiment, train), train, tmp_path / "trials")
     for recipe in (product_recipe(experiment, train, kept=cache), one_by_one(experiment, train, kept=cache)):
         batch = recipe.collator([recipe.examples[row] for row in recipe.batches[0][:1]])
@@ -128,6 +128,6 @@ def test_figures_without_data_leave_the_earlier_ones(tmp_path, monkeypatch):
 
 
 def test_the_commit_is_found_from_everywhere(tmp_path, monkeypatch):
-    expected = machine.machine()["code"]
+    expected = page.machine()["code"]
     monkeypatch.chdir(tmp_path)
-    assert machine.machine()["code"] == expected
+    assert page.machine()["code"] == expected

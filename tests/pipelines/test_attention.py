@@ -113,7 +113,7 @@ def test_questions_by_id_and_the_probabilities_of_spans(trained, trials):
 def ask(trained):
     """Looks at questions without a pipeline around it."""
     project, _ = trained
-    paths = yaml.safe_load((ROOT / "conf/base/catalog/attention.yml").read_text())["stored_tables"]["paths"]
+    paths = yaml.safe_load((ROOT / "conf/base/catalog.yml").read_text())["stored_tables"]["paths"]
     store, tables = project / "data/test/06_models/trials", StoredTables(project / "data/test", paths)
     benchmarks = {"sample": benchmark_entry("sample") | {"name": "sample"}}
     return lambda **parameters: explain_trials(AttentionParameters(**parameters), benchmarks, store, tables)
@@ -186,7 +186,7 @@ def test_an_id_that_reads_like_a_number_is_told():
 
 def test_stored_tables_lie_where_the_catalog_has_them():
     entries = {}
-    for file in sorted(Path(ROOT, "conf/base/catalog").glob("*.yml")):
+    for file in sorted(Path(ROOT, "conf/base").glob("catalog*.yml")):
         entries |= yaml.safe_load(file.read_text())
     names = {"questions": "{benchmark}.questions", "passages": "{benchmark}.passages"}
     names |= {"tags": "{benchmark}.{tagging}.tags", "tokens": "{benchmark}.{tagging}.{tokenizer}.tokens"}

@@ -15,7 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
+from coattend.config import PredictionParameters
 from coattend.errors import CoattendError
+from coattend.pipelines.prediction import nodes
 from coattend.schemas import ANSWERS
 from coattend.serving.batch_prediction import plan_answers
 from coattend.serving.model_lookup import resolve_model
@@ -40,59 +42,59 @@ def trials(trained_sample):
     return folders
 
 
-def answers_of(project, name):
-    folder = project / "data/test/07_model_output/predictions" / name
-    shards = [pq.read_table(file) for file in sorted((folder / "answers").glob("*.parquet"))]
-    return pa.concat_tables(shards), [json.loads(line) for line in (folder / "answers.jsonl").read_text().splitlines()]
+ANSWERED = []
 
 
-def test_answers_are_written_as_parquet_and_json_lines(predict, trials, trained_sample):
-    answers = predict(trials["poi_net"].name[:9], ROWS, "both", rows_per_shard=3)
-    table, lines = answers_of(trained_sample, "both")
+@pytest.fixture
+def answered(predict, trials):
+    """What POI-Net answers to `ROWS`, in shards of three; a run of the pipeline, once for all tests."""
+    if not ANSWERED:
+        ANSWERED.extend(predict(trials["poi_net"].name[:9], ROWS, "both", rows_per_shard=3))
+    return ANSWERED
+
+
+def test_answers_are_written_as_parquet_and_json_lines(answered, trials, trained_sample):
+    shards = sorted((trained_sample / "data/test/07_model_output/predictions/both/answers").glob("*.parquet"))
+    table = pa.concat_tables(pq.read_table(file) for file in shards)
+    assert len(shards) == 2
     assert table.schema.equals(ANSWERS)
-    assert table.to_pylist() == lines == answers
-    assert [answer["id"] for answer in answers] == ["q0", "q1", "q2", "q3"]
+    assert table.to_pylist() == answered
+    assert [answer["id"] for answer in answered] == ["q0", "q1", "q2", "q3"]
     answerer = Predictor.load(trials["poi_net"])
-    for row, answer in zip(ROWS, answers, strict=True):
+    for row, answer in zip(ROWS, answered, strict=True):
         expected = answerer.answer(Query(row["passage"], row["question"], tuple(row["options"])))
         assert {name: answer[name] for name in expected} == expected
         assert answer["problem"] is None
 
 
-@pytest.mark.parametrize("reader", ["plain_span", "aoa_reader"])
-def test_spans_and_words_are_answered_too(predict, trials, reader):
+def test_spans_and_words_are_answered_too_and_replace_other_answers_aloud(predict, trials, caplog):
+    caplog.set_level("INFO")
     rows = [{"passage": PASSAGE, "question": "The _ is in the hall ."}]
-    (answer,) = predict(trials[reader].name, rows, f"other_{reader}")
-    assert answer["evidence"]
-    assert answer["problem"] is None
-    assert (answer["null_score"] is None) == (reader == "aoa_reader")
+    for reader in ("plain_span", "aoa_reader"):
+        caplog.clear()
+        (answer,) = predict(trials[reader].name, rows, "other")
+        assert answer["evidence"]
+        assert answer["problem"] is None
+        assert (answer["null_score"] is None) == (reader == "aoa_reader")
+        assert ("in the place of earlier answers" in caplog.text) == (reader == "aoa_reader")
 
 
-def test_each_form_of_a_file_gives_the_same_answers(run_trained, predict, trials, trained_sample):
-    expected = predict(trials["poi_net"].name, ROWS, "lines")
-    with (trained_sample / "cells.csv").open("w", newline="") as file:
+def test_each_form_of_a_file_gives_the_same_answers(answered, trials, tmp_path):
+    with (tmp_path / "cells.csv").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["id", "passage", "question", *(f"option_{n}" for n in (1, 2, 3)), "answer"])
         writer.writerows(
             [r["id"], r["passage"], r["question"], *r["options"], *[""] * (4 - len(r["options"]))] for r in ROWS
         )
-    pq.write_table(pa.Table.from_pylist(ROWS), trained_sample / "columns.parquet")
+    pq.write_table(pa.Table.from_pylist(ROWS), tmp_path / "columns.parquet")
+    answerer = Predictor.load(trials["poi_net"])
     for name in ("cells.csv", "columns.parquet"):
-        run_trained("prediction", prediction={"model": str(trials["poi_net"]), "input": name})
-        _, answers = answers_of(trained_sample, name.partition(".")[0])
-        assert [answer | {"place": ""} for answer in answers] == [answer | {"place": ""} for answer in expected]
-    assert [answer["place"] for answer in expected] == ["line 1", "line 2", "line 3", "line 4"]
+        plan = plan_answers(tmp_path / name, answerer, "digest", rows_per_shard=200)
+        ((_, table),) = plan.make(list(plan.keys()))
+        answers = table.to_pylist()
+        assert [answer | {"place": ""} for answer in answers] == [answer | {"place": ""} for answer in answered]
+    assert [answer["place"] for answer in answered] == ["line 1", "line 2", "line 3", "line 4"]
     assert [answer["place"] for answer in answers] == ["row 1", "row 2", "row 3", "row 4"]
-
-
-def test_answers_that_take_the_place_of_others_say_so(predict, trials, caplog):
-    caplog.set_level("INFO")
-    warned = []
-    for reader in ("poi_net", "poi_net", "aoa_reader"):
-        caplog.clear()
-        predict(trials[reader].name, ROWS, "twice")
-        warned.append("in the place of earlier answers" in caplog.text)
-    assert warned == [False, False, True]
 
 
 def test_rows_that_cannot_be_answered_say_why_and_where(predict, trials, caplog):
@@ -128,7 +130,7 @@ def test_a_line_that_is_no_json_is_named(run_trained, trials, trained_sample):
         run_trained("prediction", prediction={"model": trials["poi_net"].name, "input": "broken.jsonl"})
 
 
-def test_a_reader_goes_by_many_names(predict, trials, runs, trained_sample):
+def test_a_reader_goes_by_many_names(answered, predict, trials, runs, trained_sample, caplog):
     from mlflow import MlflowClient
 
     client = MlflowClient(f"sqlite:///{trained_sample / 'mlflow.db'}")
@@ -138,8 +140,9 @@ def test_a_reader_goes_by_many_names(predict, trials, runs, trained_sample):
     client.create_registered_model("reader")
     version = client.create_model_version("reader", f"models:/{logged.model_id}", run, model_id=logged.model_id)
     client.set_registered_model_alias("reader", "best", version.version)
-    expected = predict(trials["poi_net"].name, ROWS, "named")
-    assert predict(f"runs:/{run}/model", ROWS, "named") == expected
+    caplog.set_level("INFO")
+    assert predict(f"runs:/{run}/model", ROWS, "both", rows_per_shard=3) == answered
+    assert "in the place of earlier answers" not in caplog.text
     folder, store = logged.artifact_location.removeprefix("file://"), f"sqlite:///{trained_sample / 'mlflow.db'}"
     names = (run, logged.model_id, f"models:/{logged.model_id}", "models:/reader@best", "models:/reader/1", folder)
     for name in names:
@@ -153,6 +156,7 @@ def test_what_is_not_there_is_refused_with_what_is(run_trained, trials, runs, tr
     (trained_sample / "there.jsonl").write_text(json.dumps(ROWS[0]) + "\n")
     model = {"model": trial}
     (trials["poi_net"].parent / "77aa").mkdir()  # It was cut off before its end.
+    store = f"sqlite:///{trained_sample / 'mlflow.db'}"
     refused = [
         ({"model": "77a", "input": "there.jsonl"}, rf"the trial '77a' is not finished.*Finished trials: .*{trial}"),
         ({}, rf"neither a trained reader nor a file.*model=<model>.*poi_net on sample, seed 0.*Trials: .*{trial}"),
@@ -163,12 +167,13 @@ def test_what_is_not_there_is_refused_with_what_is(run_trained, trials, runs, tr
         ({"model": "0" * 32, "input": "there.jsonl"}, f"there is no model 'runs:/{'0' * 32}/model'.*{trial}"),
         ({"model": "models:/raeder@best", "input": "there.jsonl"}, r"there is no model 'models:/raeder@best'"),
         ({"model": "s3://bucket/reader", "input": "there.jsonl"}, "there is no model 's3://bucket/reader'"),
-        ({"model": trial, "inptu": "there.jsonl"}, "Did you mean 'input'"),
         ({"model": str(trained_sample / "data"), "input": "there.jsonl"}, "says nowhere how it is asked"),
     ]
     for parameters, message in refused:
         with pytest.raises(CoattendError, match=message):
-            run_trained("prediction", prediction=parameters)
+            nodes.answer(PredictionParameters(**parameters), trials["poi_net"].parent, store)
+    with pytest.raises(CoattendError, match="Did you mean 'input'"):
+        run_trained("prediction", prediction={"model": trial, "inptu": "there.jsonl"})
     (trials["poi_net"].parent / "77aa").rmdir()
 
 
@@ -194,7 +199,7 @@ def test_memory_does_not_follow_the_size_of_a_file(trials, tmp_path):
     """Passages that are too long are read and refused, which takes a reader no time."""
     file = tmp_path / "large.jsonl"
     with file.open("w") as lines:
-        for number in range(400):
+        for number in range(200):
             lines.write(json.dumps({"id": f"{number}", "passage": "a " * 60_000, "question": "Who?"}) + "\n")
     plan = plan_answers(file, Predictor.load(trials["plain_span"]), "digest", rows_per_shard=10)
     list(plan.make(list(plan.keys())[:1]))  # What is imported on the way does not come with the file.
@@ -205,8 +210,8 @@ def test_memory_does_not_follow_the_size_of_a_file(trials, tmp_path):
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert (len(names), rows) == (40, 400)
-    assert file.stat().st_size > 40_000_000
+    assert (len(names), rows) == (20, 200)
+    assert file.stat().st_size > 20_000_000
     assert peak < 15_000_000
 
 

@@ -95,5 +95,5 @@ def test_scores_that_differ_are_measured():
     of_three = pa.table(columns | {"scores": [[1.0, 2.0], [3.0, 1.0, 2.0]], "null_score": [None, 1.0]})
     elsewhere = pa.table(columns | {"label": [1, 1], "scores": [[1.0, 2.0], [3.0]], "null_score": [None, 1.0]})
     assert [differences(table, stored)["other_answers"] for table in (of_three, elsewhere)] == [1, 1]
-    with pytest.raises(CoattendError, match="others than those that were answered"):
+    with pytest.raises(CoattendError, match="differ from those that the stored answers are for"):
         differences(again.slice(0, 1), stored)

@@ -209,9 +209,15 @@ def gated(passage, question):
 BLANKS = {"given": ({1}, {2, 3}, {0}), "some": ({2}, set(), set()), "none": None}
 
 
-@pytest.mark.parametrize("blanks", BLANKS)
 @pytest.mark.parametrize(
-    ("hops", "width", "word_width"), [(1, oracle.WIDTH, 5), (2, 7, 5), (3, oracle.WIDTH, 11), (2, 7, None)]
+    ("hops", "width", "word_width", "blanks"),
+    [
+        (1, oracle.WIDTH, 5, "given"),
+        (2, 7, 5, "none"),
+        (2, 7, None, "some"),
+        (3, oracle.WIDTH, 11, "given"),
+        (3, oracle.WIDTH, 11, "some"),
+    ],
 )
 def test_gated(hops, width, word_width, blanks):
     """Each hop reads the question's words anew, or what the encoder made of them if it hands over no others."""

@@ -1,4 +1,4 @@
-"""Options: completed, checked, and refused with the nearest right ones; parts that do not fit together."""
+"""Options, completed, checked or refused with the nearest right ones, and the matrix of parts that fit together."""
 
 import json
 
@@ -36,13 +36,13 @@ def test_defaults_are_those_of_the_papers():
     assert readers.resolve("plain")["pooling"] == "mean"
 
 
-@pytest.mark.parametrize("name", readers.names())
-def test_every_readers_options_are_known_without_building_it(name):
-    assert set(compose(name, None, {}).options) <= set(readers.option_names(name))
-    for head in readers.heads_of(name):
-        options = readers.completed(name, head, {})
-        filled = {option: value for option, value in options.items() if value is not None}
-        assert filled == readers.resolve(name, head)
+def test_every_readers_options_are_known_without_building_it():
+    for name in readers.names():
+        assert set(compose(name, None, {}).options) <= set(readers.option_names(name)), name
+        for head in readers.heads_of(name):
+            options = readers.completed(name, head, {})
+            filled = {option: value for option, value in options.items() if value is not None}
+            assert filled == readers.resolve(name, head), (name, head)
 
 
 def test_options_are_completed_with_those_of_one_head_alone():
@@ -58,20 +58,18 @@ def test_the_default_of_a_declaration_is_known_and_that_of_a_part_is_left_to_it(
 
 
 @pytest.mark.parametrize(
-    ("name", "option", "value"),
-    [("poi_net", "turns", 1), ("plain", "dropout", None), ("dcn", "cell", "gru"), ("bidaf", "score", "softmax")],
+    ("name", "option", "right", "wrong"),
+    [
+        ("poi_net", "turns", 1, "three"),
+        ("plain", "dropout", None, 1),
+        ("dcn", "cell", "gru", "rnn"),
+        ("bidaf", "score", "softmax", "logit"),
+    ],
 )
-def test_a_right_value_is_accepted(name, option, value):
-    readers.check_option(name, option, value)
-
-
-@pytest.mark.parametrize(
-    ("name", "option", "value"),
-    [("poi_net", "turns", "three"), ("plain", "dropout", 1), ("dcn", "cell", "rnn"), ("bidaf", "score", "logit")],
-)
-def test_a_wrong_value_is_refused(name, option, value):
+def test_a_right_value_is_accepted_and_a_wrong_one_refused(name, option, right, wrong):
+    readers.check_option(name, option, right)
     with pytest.raises(ValidationError):
-        readers.check_option(name, option, value)
+        readers.check_option(name, option, wrong)
 
 
 @pytest.mark.parametrize(
@@ -133,3 +131,18 @@ def test_a_folder_without_a_reader_is_refused(tmp_path):
     (tmp_path / "reader.json").write_text(json.dumps(description | {"reader": "gone"}))
     with pytest.raises(CoattendError, match="there is no reader 'gone'"):
         Reader.load(tmp_path)
+
+
+def test_the_matrix_contains_every_combination_with_its_reason_or_what_has_to_be_set():
+    matrix = {
+        (capability.encoder, capability.interaction, capability.head): capability
+        for capability in readers.capabilities()
+    }
+    assert len(matrix) == 2 * 16 * 5
+    assert {capability.task for capability in matrix.values()} == {"options", "span", "word"}
+    aoa = matrix["transformer", "attention_over_attention", "options"]
+    assert (aoa.reason, aoa.options, aoa.reader) == (None, {}, "transformer+attention_over_attention")
+    assert matrix["transformer", "dcmn", "options"].options == {"pooling": "summary"}
+    assert matrix["transformer", "none", "span"].reason is None
+    assert "brought together with the question" in matrix["recurrent", "none", "span"].reason
+    assert "needs summary" in matrix["recurrent", "coattention", "vocabulary"].reason

@@ -1,7 +1,5 @@
 """A reader's architecture as a flowchart."""
 
-import pytest
-
 from coattend import readers
 
 
@@ -17,9 +15,8 @@ def test_the_architecture_is_drawn_from_the_parts():
     assert "answer([" in readers.architecture("plain", head="span")
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "features"),
-    [
+def test_the_architecture_shows_the_features_of_a_token():
+    for name, options, features in (
         ("plain", {}, "subword tokens"),
         ("poi_net", {}, "subword tokens, POS tags"),
         ("plain", {"hidden_tag_embedding": True}, "subword tokens, POS tags"),
@@ -28,7 +25,5 @@ def test_the_architecture_is_drawn_from_the_parts():
         ("dcn_context", {}, "words, context vectors"),
         ("dcn_plus", {"tag_embedding": True}, "words, character n-grams, POS tags, context vectors"),
         ("recurrent+coattention", {"head": "span"}, "words"),
-    ],
-)
-def test_the_architecture_shows_the_features_of_a_token(name, options, features):
-    assert f'tokens(["{features}"]) --> encoder' in readers.architecture(name, **options)
+    ):
+        assert f'tokens(["{features}"]) --> encoder' in readers.architecture(name, **options)

@@ -27,22 +27,22 @@ def random(*shape):
 
 
 @pytest.mark.parametrize("experts", [False, True])
-@pytest.mark.parametrize("pool", [1, 2, 5])
 @pytest.mark.parametrize("training", [False, True])
-def test_the_highway_maxout_network_is_what_the_papers_say(pool, experts, training):
-    module = network(pool=pool, experts=experts).train(training)
+def test_the_highway_maxout_network_is_what_the_papers_say(experts, training):
     tokens, state, start, end = random(2, 5, WIDTH), random(2, HIDDEN), random(2, WIDTH), random(2, WIDTH)
-    torch.manual_seed(4)
-    scores = module(tokens, module.prepare(tokens), state, start, end)
-    torch.manual_seed(4)
-    noise = torch.randn(2, 5, pool, dtype=torch.float64).tolist() if training else [[None] * 5] * 2
-    for row in range(2):
-        vectors = state[row].tolist(), start[row].tolist(), end[row].tolist()
-        expected = [
-            oracle_decoder.highway_maxout(token, *vectors, module, epsilon)
-            for token, epsilon in zip(tokens[row].tolist(), noise[row], strict=True)
-        ]
-        oracle.same(scores[row], expected)
+    for pool in (1, 2, 5):
+        module = network(pool=pool, experts=experts).train(training)
+        torch.manual_seed(4)
+        scores = module(tokens, module.prepare(tokens), state, start, end)
+        torch.manual_seed(4)
+        noise = torch.randn(2, 5, pool, dtype=torch.float64).tolist() if training else [[None] * 5] * 2
+        for row in range(2):
+            vectors = state[row].tolist(), start[row].tolist(), end[row].tolist()
+            expected = [
+                oracle_decoder.highway_maxout(token, *vectors, module, epsilon)
+                for token, epsilon in zip(tokens[row].tolist(), noise[row], strict=True)
+            ]
+            oracle.same(scores[row], expected)
 
 
 @pytest.fixture
@@ -93,22 +93,27 @@ def test_it_returns_the_scores_of_the_proposal_at_which_each_sequence_stops(expe
             stopped = proposals[oracle_decoder.stops_at(proposals)]
             assert by_place(output.start[row]) == pytest.approx(stopped.starts, abs=1e-9)
             assert by_place(output.end[row]) == pytest.approx(stopped.ends, abs=1e-9)
+        if stops == {1, 2, 3}:
+            break
     assert stops == {1, 2, 3}
 
 
 @pytest.mark.parametrize("experts", [False, True])
-@pytest.mark.parametrize("iterations", [1, 2, 4])
-@pytest.mark.parametrize("over_iterations", ["sum", "mean"])
-def test_its_loss_goes_over_all_iterations(over_iterations, iterations, experts):
-    head = oracle_decoder.decoder(over_iterations=over_iterations, iterations=iterations, experts=experts)
+def test_its_loss_goes_over_all_iterations(experts):
     attended, batch = oracle_decoder.passages()
-    expected = []
-    for row, answer in enumerate(zip(batch.start.tolist(), batch.end.tolist(), strict=True)):
-        losses = oracle_decoder.cross_entropy(oracle_decoder.proposals(head, attended, batch, row, iterations), *answer)
-        assert len(losses) == iterations
-        expected.append(sum(losses) / (1 if over_iterations == "sum" else iterations))
     assert (batch.start == 0).any()
-    assert head(attended, batch).loss.item() == pytest.approx(sum(expected) / len(expected), abs=1e-9)
+    answers = list(zip(batch.start.tolist(), batch.end.tolist(), strict=True))
+    for iterations in (1, 2, 4):
+        head = oracle_decoder.decoder(iterations=iterations, experts=experts)
+        total = 0.0
+        for row, answer in enumerate(answers):
+            proposals = oracle_decoder.proposals(head, attended, batch, row, iterations)
+            losses = oracle_decoder.cross_entropy(proposals, *answer)
+            assert len(losses) == iterations
+            total += sum(losses) / len(answers)
+        assert head(attended, batch).loss.item() == pytest.approx(total, abs=1e-9)
+        averaging = oracle_decoder.decoder(iterations=iterations, experts=experts, over_iterations="mean")
+        assert averaging(attended, batch).loss.item() == pytest.approx(total / iterations, abs=1e-9)
 
 
 @pytest.mark.parametrize("answers", [False, True])

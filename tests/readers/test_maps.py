@@ -53,7 +53,6 @@ OF_QUESTION_TOKENS = [("cas_reader", "attention"), ("dcn", "sees_passage"), ("dc
 
 NO_PROBABILITIES = [("poi_net", "passage_scores"), ("poi_net", "question_scores"), ("aoa_reader", "matching")]
 NO_PROBABILITIES += [("poi_net", "passage_attention"), ("poi_net", "question_attention"), ("aoa_span", "matching")]
-PROBABILITIES = [(name, key) for name, keys in SHAPES.items() for key in keys if (name, key) not in NO_PROBABILITIES]
 
 SMALL = {"hidden": 6, "modelling": 4, "pool": 5, "character_width": 4}
 """Widths of recurrent readers for these tests."""
@@ -77,18 +76,13 @@ def build(name):
     return readers.build(name, encoder=tiny.encoder(family), **small)
 
 
-def maps_of(reader, batch):
-    with torch.inference_mode():
-        return reader(batch).attended.maps
-
-
 def test_every_interaction_is_looked_at_here():
     assert {registry.find(name).interaction for name in SHAPES} == set(registry.interactions())
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_maps_are_kept_only_while_asked_for(name):
-    reader, batch = build(name), batch_for(name)
+def test_maps_are_kept_on_request_and_probabilities_sum_to_one_over_real_tokens(name):
+    reader, batch = tiny.scatter(build(name)), batch_for(name)
     before = reader(batch)
     assert before.attended.maps == {}
     reader.keep_maps()
@@ -97,26 +91,20 @@ def test_maps_are_kept_only_while_asked_for(name):
     assert torch.equal(with_maps.loss, before.loss)
     reader.keep_maps(False)
     assert reader(batch).attended.maps == {}
-
-
-@pytest.mark.parametrize("name", SHAPES)
-def test_maps_have_the_shapes_that_they_are_said_to_have(name):
-    reader, batch = tiny.scatter(build(name)), batch_for(name)
-    reader.keep_maps()
-    sizes = {"P": batch.passage_mask.shape[1], "Q": batch.question_mask.shape[1]}
-    for key, attention in maps_of(reader, batch).items():
-        expected = tuple(sizes.get(size, size) for size in SHAPES[name][key])
+    # Their shapes, and those that are probabilities.
+    masks = {"P": batch.passage_mask, "Q": batch.question_mask}
+    for key, attention in with_maps.attended.maps.items():
+        expected = tuple(masks[size].shape[1] if size in masks else size for size in SHAPES[name][key])
         assert attention.shape == (len(batch.input_ids), *expected), key
+        if (name, key) not in NO_PROBABILITIES:
+            if (name, key) in OF_QUESTION_TOKENS:
+                check_probabilities(name, attention.transpose(-1, -2), batch.passage_mask)
+            else:
+                check_probabilities(name, attention, masks[SHAPES[name][key][-1]])
 
 
-@pytest.mark.parametrize(("name", "key"), PROBABILITIES)
-def test_what_a_token_looks_at_sums_to_one_over_real_tokens(name, key):
-    reader, batch = tiny.scatter(build(name)), batch_for(name)
-    reader.keep_maps()
-    attention, (*_, over) = maps_of(reader, batch)[key], SHAPES[name][key]
-    if (name, key) in OF_QUESTION_TOKENS:
-        attention, over = attention.transpose(-1, -2), "P"
-    real = {"P": batch.passage_mask, "Q": batch.question_mask}[over]
+def check_probabilities(name, attention, real):
+    """Attention [S, ..., L] is zero at padding and sums to one over real tokens [S, L], but for what sentinels take."""
     visible = real.view(len(real), *[1] * (attention.dim() - 2), -1).expand_as(attention)
     assert (attention[~visible] == 0).all()
     assert (attention >= 0).all()

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coattend.readers.layers.pooling import masked_max, masked_mean
+from coattend.readers.layers.masked import masked_max, masked_mean
 
 
 @settings(max_examples=40, deadline=None)

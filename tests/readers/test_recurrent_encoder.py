@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 
 from coattend import readers
 from coattend.errors import CoattendError
-from coattend.readers.encoders.char_ngrams import NGrams
-from coattend.readers.encoders.contextual import OF_NO_WORD, PADDING, ContextVectors
 from coattend.readers.encoders.pretrained import encoder_folder
 from coattend.readers.encoders.recurrent import RecurrentEncoder
 from coattend.readers.encoders.word_embeddings import BOUNDARY, PAD, UNKNOWN, Words, mean_of_subwords, read_vectors
+from coattend.readers.encoders.word_features import OF_NO_WORD, PADDING, ContextVectors, NGrams
 from coattend.readers.reader import Reader
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "word", "##s", *(f"##{digit}" for digit in range(10))]
@@ -396,8 +395,9 @@ def test_a_side_without_words_gives_numbers(cell, directions, pretrained):
 # Saving.
 
 
-@pytest.mark.parametrize("vectors_from", ["file", "encoder", "random"])
-@pytest.mark.parametrize("context", [False, True])
+@pytest.mark.parametrize(
+    ("vectors_from", "context"), [("file", False), ("encoder", False), ("encoder", True), ("random", True)]
+)
 def test_it_loads_without_the_files_that_it_was_built_from(vectors_from, context, pretrained, vectors, tmp_path):
     folder = shutil.copytree(pretrained, tmp_path / "encoder")
     words = Words(words=("rose", "is", "thorn", *tiny.WORDS), encoder=str(folder))

@@ -19,25 +19,25 @@ def attend(query, key, module):
 
 @pytest.mark.parametrize("order", ["question_first", "passage_first"])
 @pytest.mark.parametrize("share_layers", [True, False])
-@pytest.mark.parametrize("layers", [1, 2])
-def test_it_is_what_the_read_me_says(order, share_layers, layers):
-    config = SequentialMultiHead.Config(order=order, heads=3, head_width=5, layers=layers, share_layers=share_layers)
-    module = tiny.scatter(SequentialMultiHead(config, EncoderShape(oracle.WIDTH, 4)).eval(), deviation=0.5)
+def test_it_is_what_the_read_me_says(order, share_layers):
     encoded = oracle.encoded()
-    attended = module(encoded)
-    for row in range(2):
-        passage, question = oracle.streams(encoded, row)
-        p, q = ([oracle.layer_norm(x, module.norm) for x in stream] for stream in (passage, question))
-        for layer in range(layers):
-            step = module.attend[0 if share_layers else layer]
-            if order == "question_first":
-                q = attend(q, p, step)
-                p = attend(p, q, step)
-            else:
-                p = attend(p, q, step)
-                q = attend(q, p, step)
-        oracle.same(attended.passage[row], p)
-        oracle.same(attended.question[row], q)
+    for layers in (1, 2):
+        options = {"order": order, "layers": layers, "share_layers": share_layers}
+        config = SequentialMultiHead.Config(heads=3, head_width=5, **options)
+        module = tiny.scatter(SequentialMultiHead(config, EncoderShape(oracle.WIDTH, 4)).eval(), deviation=0.5)
+        attended = module(encoded)
+        for row in range(2):
+            p, q = ([oracle.layer_norm(x, module.norm) for x in stream] for stream in oracle.streams(encoded, row))
+            for layer in range(layers):
+                step = module.attend[0 if share_layers else layer]
+                if order == "question_first":
+                    q = attend(q, p, step)
+                    p = attend(p, q, step)
+                else:
+                    p = attend(p, q, step)
+                    q = attend(q, p, step)
+            oracle.same(attended.passage[row], p)
+            oracle.same(attended.question[row], q)
 
 
 def test_its_parameters_are_four_maps_without_biases():

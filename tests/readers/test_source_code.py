@@ -19,8 +19,7 @@ def test_sources_are_the_files_that_a_reader_is_made_of():
         "encoders/pretrained.py",
         "heads/options.py",
         "layers/attention.py",
-        "layers/pooling.py",
-        "layers/turn_strategies.py",
+        "layers/masked.py",
     } <= files
     assert {"interfaces.py", "reader.py", "batch.py"} <= files
     assert {"encoders/configs.py", "interactions/configs.py", "heads/configs.py"} <= files

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from coattend.pipelines.reporting.nodes import compare
-from coattend.reports import benchmark, scores
+from coattend.reports import benchmark
 from coattend.reports.sections import CALIBRATION_TEXT, ENCODER_NOTE
 
 
@@ -19,21 +19,21 @@ def markdown(node_outputs):
 
 
 def section_of(results, title):
-    return next(section for section in benchmark.sections(results) if section.title == title)
+    return next(section for section in benchmark.benchmark_sections(results) if section.title == title)
 
 
-def test_every_tag_closes_and_the_language_is_declared(page):
+def test_the_page_is_whole_and_loads_nothing(page, node_outputs):
     assert page.open_tags == []
     assert ("html", {"lang": "en"}) in page.elements
-
-
-def test_it_loads_nothing(page):
     for tag, attributes in page.elements:
         assert tag not in ("link", "img", "iframe", "object", "embed", "base")
         assert not {"src", "href", "srcset", "style", "onload", "onclick"} & set(attributes), (tag, attributes)
     policy = next(a["content"] for tag, a in page.elements if a.get("http-equiv") == "Content-Security-Policy")
     assert "default-src 'none'" in policy
     assert "connect-src" not in policy
+    # It adapts to phones and to dark mode.
+    assert any("width=device-width" in a.get("content", "") for _, a in page.elements)
+    assert "prefers-color-scheme: dark" in node_outputs[2]
 
 
 def test_plotly_is_inlined_once_and_each_figure_has_its_data(page, node_outputs):
@@ -41,11 +41,6 @@ def test_plotly_is_inlined_once_and_each_figure_has_its_data(page, node_outputs)
     assert page.count("figure") == 5
     data = [a for tag, a in page.elements if tag == "script" and a.get("type") == "application/json"]
     assert len(data) == 5
-
-
-def test_it_adapts_to_phones_and_to_dark_mode(page, node_outputs):
-    assert any("width=device-width" in a.get("content", "") for _, a in page.elements)
-    assert "prefers-color-scheme: dark" in node_outputs[2]
 
 
 def test_texts_of_users_are_escaped(page, node_outputs):
@@ -64,7 +59,7 @@ def test_scores_are_in_the_table(page, results):
 
 def test_columns_count_the_questions_of_their_part(results):
     """Every fourth of 60 questions for spans has no answer."""
-    _, spans = scores.score_tables(results)
+    _, spans = benchmark.score_tables(results)
     columns = {column.text: column.notes for column in spans.columns}
     assert columns["F1 where there is an answer"] == ("dev", "45 questions")
     assert columns["F1 where there is none"] == ("dev", "15 questions")
@@ -81,6 +76,30 @@ def test_cautions_name_rejections_failures_and_warnings(results):
     assert any(sentence.startswith("broken, seed 0, failed:") for sentence in cautions)
     assert any(sentence.startswith("Ingestion rejected 3 records") for sentence in cautions)
     assert any(sentence.startswith("Warning, poi_net, seeds 0, 1; plain, seeds 0, 1;") for sentence in cautions)
+    assert "There are warnings, under “What to keep in mind”." in section_of(results, "In short").text
+
+
+def test_cautions_name_what_was_not_scored_not_read_or_chosen_on_dev(results):
+    metrics = results["readers"]["plain"]["metrics"]
+    unscored = {"not_scored": {"no gold answer": {"test": 1200}}, "not_read": {"too long": 3}}
+    trial = metrics["trials"][0] | {"selection": "dev", "unreadable": [{"question_id": "q1", "reason": "too long"}]}
+    entry = {"status": "scored", "metrics": metrics | unscored | {"trials": [trial]}}
+    rejected = {"records": 8, "reasons": {f"reason {number}": 1 for number in range(8)}}
+    cautions = list(benchmark.cautions(results | {"readers": {"plain": entry}, "rejected": rejected}))
+    assert "plain is not scored on 1,200 questions of test: no gold answer." in cautions
+    assert "plain could not be given 3 questions, which count as wrong: too long." in cautions
+    assert any(sentence.startswith("1 training questions could not be read") for sentence in cautions)
+    assert any(sentence.endswith("were chosen on dev, so its dev scores are too good.") for sentence in cautions)
+    assert any(sentence.endswith("1 × reason 4; 3 other reasons, see the rejected table.") for sentence in cautions)
+
+
+def test_settings_that_differ_are_apart_from_those_that_are_the_same(results):
+    section = section_of(results, "Settings")
+    differing = {row[0].text: [cell.text for cell in row[1:]] for row in section.tables[0].rows}
+    assert differing["turns"] == ["3", "–", "–", "–", "–"]
+    assert differing["pooling"] == ["–", "mean", "mean", "mean", "–"]
+    same = results | {"readers": {"plain": results["readers"]["plain"]}, "baselines": {"options": "plain"}}
+    assert section_of(same, "Settings").text == ("The readers have no settings that differ.",)
 
 
 def test_the_encoder_of_spans_is_a_caution(results):
@@ -89,9 +108,9 @@ def test_the_encoder_of_spans_is_a_caution(results):
     assert ENCODER_NOTE not in benchmark.cautions(results | {"readers": options_only})
 
 
-def test_partial_scoring_is_a_caution(results, node_inputs, benchmark_parameters):
-    partial = compare(benchmark_parameters.model_copy(update={"scored": 0.125}), **node_inputs)[0]
-    assert next(benchmark.cautions(partial)).endswith("12.5 % of the questions to score are asked, drawn by their ids.")
+def test_partial_scoring_is_a_caution(results):
+    partial = benchmark.cautions(results | {"scored": 0.125})
+    assert next(partial).endswith("12.5 % of the questions to score are asked, drawn by their ids.")
     assert not any("of the questions to score" in sentence for sentence in benchmark.cautions(results))
 
 

@@ -5,11 +5,7 @@ import json
 from coattend.pipelines.reporting.nodes import compare
 
 
-def test_it_is_json(results):
-    assert json.loads(json.dumps(results, allow_nan=False)) == results
-
-
-def test_every_reader_has_a_status(results):
+def test_every_reader_has_a_status_and_every_task_a_baseline(results):
     assert {name: entry["status"] for name, entry in results["readers"].items()} == {
         "poi_net": "scored",
         "plain": "scored",
@@ -19,10 +15,10 @@ def test_every_reader_has_a_status(results):
         "duma": "not run",
     }
     assert results["readers"]["duma"]["metrics"] is None
-
-
-def test_plain_is_the_baseline_of_its_task(results):
     assert results["baselines"] == {"options": "plain", "span": "plain_span"}
+    assert results["rejected"]["records"] == 3
+    assert list(results["rejected"]["reasons"].values()) == [3]
+    assert json.loads(json.dumps(results, allow_nan=False)) == results
 
 
 def test_chance_is_one_option_at_random_or_no_answer_to_all(results):
@@ -53,8 +49,3 @@ def test_without_predictions_there_is_no_test(node_inputs, benchmark_parameters)
 def test_without_plain_the_first_reader_that_was_run_is_the_baseline(node_inputs, benchmark_parameters):
     not_run = {"plain.metrics": None, "plain.predictions": None}
     assert compare(benchmark_parameters, **(node_inputs | not_run))[0]["baselines"]["options"] == "poi_net"
-
-
-def test_rejected_records_are_counted(results):
-    assert results["rejected"]["records"] == 3
-    assert list(results["rejected"]["reasons"].values()) == [3]

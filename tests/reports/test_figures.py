@@ -3,8 +3,8 @@
 import pytest
 
 from coattend.reports import benchmark
-from coattend.reports.figures import risk_coverage_curves, training_curves
-from coattend.reports.scores import scored_readers
+from coattend.reports.comparison import scored_readers
+from coattend.reports.figures import dot_plot, risk_coverage_curves, training_curves
 
 
 @pytest.fixture(scope="module")
@@ -25,33 +25,26 @@ def test_each_reader_has_a_dot_with_its_interval(chart, results):
     assert dev.x[index] + dev.error_x.array[index] == metric["high"]
 
 
-def test_each_split_is_once_in_the_legend(chart):
+def test_splits_have_markers_of_their_own_and_chance_is_a_line_in_each_panel(chart):
     assert sorted(trace.name for trace in chart.data if trace.showlegend) == ["dev", "test"]
-
-
-def test_chance_is_a_line_in_each_panel(chart):
+    markers = {trace.name: trace.marker.symbol for trace in chart.data}
+    assert markers["dev"] != markers["test"]
     lines = [shape for shape in chart.layout.shapes if shape.type == "line"]
     assert {(line.x0, line.x1) for line in lines} == {(25, 25)}
     assert len(lines) == 3
 
 
-def test_splits_and_readers_differ_in_their_markers(chart, results):
-    markers = {trace.name: trace.marker.symbol for trace in chart.data}
-    assert markers["dev"] != markers["test"]
-    lines = training_curves(trials_of(results), "options").data
-    assert len({trace.marker.symbol for trace in lines}) == 2
-
-
-def test_curves_have_a_line_for_each_seed_and_panel(results):
+def test_curves_have_a_line_for_each_seed_and_panel_and_a_marker_for_each_reader(results):
     lines = training_curves(trials_of(results), "options").data
     assert len(lines) == 2 * 2 * 2
+    assert len({trace.marker.symbol for trace in lines}) == 2
     assert {tuple(line.y) for line in lines} == {(1.0,), (40.0,)}
 
 
 def test_names_are_escaped(results):
     hostile = "<b>reader</b>"
     renamed = results | {"readers": {hostile: results["readers"]["plain"]}, "baselines": {"options": hostile}}
-    for figure in (benchmark.dot_plot(renamed), training_curves(trials_of(renamed), "options")):
+    for figure in (dot_plot(renamed), training_curves(trials_of(renamed), "options")):
         assert hostile not in figure.to_json()
 
 

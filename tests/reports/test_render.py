@@ -7,13 +7,13 @@ import pytest
 from jinja2 import UndefinedError
 
 from coattend.reports.render import Section, html_page, markdown_page, render_template
-from coattend.reports.tables import Cell, Table, heads
+from coattend.reports.tables import Cell, Table, cells
 
 HOSTILE = "</style></script><b>x</b>"
 
 
 def test_titles_texts_links_and_cells_are_escaped():
-    table = Table(HOSTILE, heads(HOSTILE), (heads(HOSTILE),))
+    table = Table(HOSTILE, cells(HOSTILE), (cells(HOSTILE),))
     page = html_page(HOSTILE, [Section(HOSTILE, (HOSTILE,), (table,), (table,), links=((HOSTILE, HOSTILE),))])
     assert "<b>" not in page
     assert page.count("&lt;b&gt;x&lt;/b&gt;") >= 10
@@ -36,7 +36,7 @@ def test_static_files_close_neither_their_script_nor_their_style():
 def test_a_table_is_sorted_by_the_head_that_is_clicked(open_in_browser, clicks, order):
     values = {"a": "1,200.5", "b": "-3.0", "c": "20", "d": "–"}
     rows = tuple((Cell(name), Cell(value, ("[0.0, 99.0]",))) for name, value in values.items())
-    page = html_page("Sorted", [Section("One", tables=(Table("", heads("Name", "Value"), rows),))])
+    page = html_page("Sorted", [Section("One", tables=(Table("", cells("Name", "Value"), rows),))])
     click = "document.querySelectorAll('th button')[1].click();" * clicks
     document = open_in_browser(page.replace("</body>", f"<script>{click}</script></body>"))
     assert re.findall(r'<th scope="row">(.)', document) == order

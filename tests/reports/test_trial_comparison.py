@@ -106,7 +106,7 @@ def test_the_page_has_its_questions_as_data_and_escapes_texts(page):
 
 
 def test_settings_that_differ_are_apart_from_those_that_are_the_same():
-    sections = trial_comparison.sections([], TRIALS, "options", {"test": 5})
+    sections = trial_comparison.trial_sections([], TRIALS, "options", {"test": 5})
     trials = next(section for section in sections if section.title == "The trials")
     differing = {row[0].text: [cell.text for cell in row[1:]] for row in trials.tables[1].rows}
     assert differing == {"pooling": ["mean", HOSTILE], "seed": ["0", "1"]}

@@ -83,7 +83,7 @@ def test_each_task_has_a_champion_that_can_be_asked(client, run_trained, trained
     assert json.loads((folder / "run_spec.json").read_text())["trial_id"] == trial_of(trained_sample, "poi_net").name
 
 
-def test_a_better_one_takes_its_place_and_is_told_beside_it(client, run_trained, runs, add, caplog):
+def test_a_better_one_takes_its_place_and_is_told_beside_it(client, run_trained, runs, dev_ids, add, caplog):
     caplog.set_level("INFO")
     run_trained("champion", "sample")
     before = client.get_run(runs["poi_net"]).data.metrics["dev.accuracy"]
@@ -94,7 +94,7 @@ def test_a_better_one_takes_its_place_and_is_told_beside_it(client, run_trained,
     assert f"dev.accuracy {before:.1f}" in caplog.text
     assert client.get_model_version_by_alias(NAME, "champion").run_id == better
     add("as_good", lambda _: True)
-    run_trained("champion", "sample")
+    update_champion(client, "sample", NAME, "options", dev_ids)
     assert client.get_model_version_by_alias(NAME, "champion").run_id == better
     assert versions(client) == 2
 

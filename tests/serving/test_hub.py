@@ -9,25 +9,34 @@ from pathlib import Path
 
 import pytest
 from huggingface_hub import ModelCard
+from pydantic import ValidationError
 from sampled import answered, trial_of
 from served import free_port
 from small_hub import TOKEN, listening
 
+from coattend.config import ShareParameters
 from coattend.errors import CoattendError
+from coattend.pipelines.share.nodes import write
 from coattend.serving import hub
 from coattend.serving.predictor import Predictor
 
 READERS = {"poi_net": "accuracy", "plain_span": "f1", "aoa_reader": "accuracy"}
 
 
+SHARED = {}
+"""Folder and record of each reader that was shared."""
+
+
 @pytest.fixture
 def share(run_trained, trained_sample):
-    """Shares a reader; gives its folder."""
+    """Shares a reader once for all tests; gives its folder and record."""
 
-    def run(model, **parameters):
-        run_trained("share", share={"model": model, **parameters})
-        record = json.loads((trained_sample / "data/test/07_model_output/shared.json").read_text())
-        return trained_sample / "data/test/07_model_output/shared" / record["folder"], record
+    def run(reader):
+        if reader not in SHARED:
+            run_trained("share", share={"model": trial_of(trained_sample, reader).name[:10]})
+            record = json.loads((trained_sample / "data/test/07_model_output/shared.json").read_text())
+            SHARED[reader] = trained_sample / "data/test/07_model_output/shared" / record["folder"], record
+        return SHARED[reader]
 
     return run
 
@@ -35,7 +44,7 @@ def share(run_trained, trained_sample):
 @pytest.mark.parametrize("reader", READERS)
 def test_a_shared_reader_answers_as_its_trial_does(share, trained_sample, reader):
     trial = trial_of(trained_sample, reader)
-    folder, record = share(trial.name[:10])
+    folder, record = share(reader)
     assert {"README.md", "config.json", "reader.json", "run_spec.json", "model.safetensors"} <= set(record["files"])
     questions = [query for query, _ in answered(trained_sample, reader)[:8]]
     shared_answers, trial_answers = (list(Predictor.load(source).answers(questions)) for source in (str(folder), trial))
@@ -44,7 +53,7 @@ def test_a_shared_reader_answers_as_its_trial_does(share, trained_sample, reader
 
 @pytest.mark.parametrize(("reader", "metric"), READERS.items())
 def test_its_card_is_one_of_the_hubs(share, trained_sample, reader, metric):
-    folder, _ = share(trial_of(trained_sample, reader).name)
+    folder, _ = share(reader)
     data = ModelCard.load(folder / "README.md").data
     file = trained_sample / f"data/test/07_model_output/sample/{reader}/metrics.json"
     scores = json.loads(file.read_text())["splits"]["dev"]["all"]
@@ -56,8 +65,8 @@ def test_its_card_is_one_of_the_hubs(share, trained_sample, reader, metric):
     assert (data.base_model is None) == (reader == "aoa_reader")
 
 
-def test_the_lines_of_its_card_load_it(share, trained_sample):
-    folder, _ = share(trial_of(trained_sample, "poi_net").name)
+def test_the_lines_of_its_card_load_it(share):
+    folder, _ = share("poi_net")
     (lines,) = re.findall(r"```python\n(.*?)```", (folder / "README.md").read_text(), re.DOTALL)
     *before, last = lines.replace("path/to/this/folder", str(folder)).splitlines()
     names = {}
@@ -67,7 +76,7 @@ def test_the_lines_of_its_card_load_it(share, trained_sample):
 
 def test_a_shared_folder_is_a_name_of_its_reader(share, trained_sample, predict):
     trial = trial_of(trained_sample, "poi_net")
-    folder, _ = share(trial.name)
+    folder, _ = share("poi_net")
     row = {"passage": "Mary slept .", "question": "Who slept?", "options": ["Mary", "John"]}
     assert predict(str(folder), [row], "of_a_folder") == predict(trial.name, [row], "of_a_folder")
 
@@ -75,13 +84,13 @@ def test_a_shared_folder_is_a_name_of_its_reader(share, trained_sample, predict)
 def test_data_for_research_are_told_to_the_hub(trained_sample):
     from coattend.config import BenchmarkParameters
     from coattend.config.entries import benchmark_entry
-    from coattend.serving.model_card import front_matter
+    from coattend.serving.model_card import metadata
     from coattend.trials import run_spec
 
     benchmark = BenchmarkParameters.model_validate(benchmark_entry("dream") | {"name": "dream"})
-    changes = {"licence": benchmark.licence, "published_at": benchmark.published_at, "benchmark": "dream"}
-    spec = run_spec.read(trial_of(trained_sample, "poi_net")).model_copy(update=changes)
-    data = ModelCard(front_matter(spec, {"splits": {}}, benchmark)).data
+    source = {"licence": benchmark.licence, "published_at": benchmark.published_at, "hub": benchmark.hub}
+    spec = run_spec.read(trial_of(trained_sample, "poi_net")).model_copy(update=source | {"benchmark": "dream"})
+    data = metadata(spec, {"splits": {}})
     assert (data.license, data.license_name, data.datasets) == ("other", "data-of-dream", ["dataset-org/dream"])
     assert data.license_link == "https://github.com/nlpdata/dream"
 
@@ -98,8 +107,7 @@ def test_data_for_research_are_told_to_the_hub(trained_sample):
     ],
 )
 def test_the_licence_that_allows_least_is_the_readers(trained_sample, own_licence, other_licences, expected):
-    from coattend.config.entries import benchmark
-    from coattend.serving.model_card import front_matter
+    from coattend.serving.model_card import metadata
     from coattend.trials import run_spec
     from coattend.trials.run_spec import TrainedOn
 
@@ -109,21 +117,24 @@ def test_the_licence_that_allows_least_is_the_readers(trained_sample, own_licenc
     )
     spec = run_spec.read(trial_of(trained_sample, "poi_net"))
     spec = spec.model_copy(update={"licence": own_licence, "also_trained_on": also})
-    data = ModelCard(front_matter(spec, {"splits": {}}, benchmark("sample"))).data
+    data = metadata(spec, {"splits": {}})
     assert (data.license_name or data.license) == expected
     assert (data.datasets or []) == [training_set.hub for training_set in also]
 
 
 def test_what_cannot_be_shared_is_refused(run_trained, trained_sample):
-    trial = trial_of(trained_sample, "poi_net").name
-    for parameters, message in (
-        ({}, rf"share\.model: names no trained reader.*share\.to=<user>/<name>.*{trial}"),
-        ({"model": "zzz"}, rf"share\.model: there is no trained reader 'zzz'.*{trial}"),
-        ({"model": trial, "to": "nobody"}, "share.*to"),
-        ({"model": trial, "two": "me/it"}, "two"),
+    trial = trial_of(trained_sample, "poi_net")
+    store = f"sqlite:///{trained_sample / 'mlflow.db'}"
+    for model, message in (
+        (None, rf"share\.model: names no trained reader.*share\.to=<user>/<name>.*{trial.name}"),
+        ("zzz", rf"share\.model: there is no trained reader 'zzz'.*{trial.name}"),
     ):
         with pytest.raises(CoattendError, match=message):
-            run_trained("share", share=parameters)
+            write(ShareParameters(model=model), {}, trial.parent, store, None, trained_sample)
+    with pytest.raises(CoattendError, match=r"share.*to"):
+        run_trained("share", share={"model": trial.name, "to": "nobody"})
+    with pytest.raises(ValidationError, match="two"):
+        ShareParameters(model=trial.name, two="me/it")
 
 
 KILLED_BETWEEN = """

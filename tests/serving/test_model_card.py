@@ -22,13 +22,13 @@ def evaluated(trained_sample):
     return trained_sample / "data/test/06_models/trials" / trial["trial_id"], metrics, trial
 
 
-LOADING = model_card.from_mlflow("r", {"passage": "x"}, "https://me:word@host:5000")
+RUN = model_card.LoggedRun("r", "https://me:word@host:5000")
 
 
 def written(evaluated, **changed):
     folder, metrics, trial = evaluated
     spec = run_spec.read(folder).model_copy(update=changed)
-    return model_card.write(spec, metrics, trial, loading=LOADING, commit="abc123")
+    return model_card.build(spec, metrics, trial, commit="abc123", run=RUN).text
 
 
 def test_it_names_data_licence_scores_parameters_and_code(evaluated):
@@ -66,7 +66,7 @@ def test_every_licence_is_told_of_what_a_reader_was_trained_on(evaluated):
     also = (TrainedOn(name="race", title="RACE", licence="For non-commercial research only."),)
     spec = run_spec.read(folder).model_copy(update={"also_trained_on": also})
     trial = trial | {"training": trial["training"] | {"train_on": {"sample": [], "race": []}}}
-    text = model_card.write(spec, metrics, trial, loading="", commit=None)
+    text = model_card.build(spec, metrics, trial, commit=None).text
     assert f"questions of {spec.title}, RACE;" in text
     assert (
         f"Data of {spec.title}: {spec.licence}\n\nData of RACE: {also[0].licence}\n\n{model_card.RESEARCH_ONLY}" in text
@@ -75,13 +75,15 @@ def test_every_licence_is_told_of_what_a_reader_was_trained_on(evaluated):
 
 
 def test_spans_with_the_embedded_encoder_bear_its_caution(evaluated):
-    assert "SQuAD and TriviaQA" in written(evaluated, task="span", encoder="embedded")
-    assert "SQuAD and TriviaQA" not in written(evaluated, encoder="embedded")
-    assert "SQuAD and TriviaQA" not in written(evaluated, task="span")
+    folder, metrics, trial = evaluated
+    unscored = folder, metrics | {"splits": {}}, trial
+    assert "SQuAD and TriviaQA" in written(unscored, task="span", encoder="embedded")
+    assert "SQuAD and TriviaQA" not in written(unscored, encoder="embedded")
+    assert "SQuAD and TriviaQA" not in written(unscored, task="span")
 
 
-def test_a_model_is_loaded_from_the_store_that_it_was_logged_in():
-    assert 'mlflow.set_tracking_uri("https://***@host:5000")' in LOADING
+def test_a_model_is_loaded_from_the_store_that_it_was_logged_in(evaluated):
+    assert 'mlflow.set_tracking_uri("https://***@host:5000")' in written(evaluated)
 
 
 def test_a_model_is_logged_once_and_its_card_renewed(trained_sample, evaluated, runs):

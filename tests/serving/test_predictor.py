@@ -81,11 +81,13 @@ def test_evidence_of_co_attention_is_the_mean_of_its_maps(answerers):
     reader = answerer.reader
     reader.keep_maps()
     with torch.inference_mode():
-        output = reader(Batch(**build_collator(reading.experiment, reader, reading.asked)(reading.asked.examples)))
+        output = reader(
+            Batch(**build_collator(reading.experiment, reader, reading.questions)(reading.questions.examples))
+        )
     reader.keep_maps(False)
     maps = {name: attention_map[answer["label"]].numpy() for name, attention_map in output.attended.maps.items()}
-    tokens = reading.asked.tokens
-    where = tokens.slice(reading.asked.examples[0].passage)
+    tokens = reading.questions.tokens
+    where = tokens.slice(reading.questions.examples[0].passage)
     real = np.zeros(maps["passage_attention"].shape, bool)
     real[1 : 1 + where.stop - where.start] = True
     expected = (shares(maps["passage_scores"].mean(0), real) + shares(maps["passage_attention"], real)) / 2
@@ -104,7 +106,7 @@ def test_evidence_of_a_reader_without_maps_is_the_encoders_last_layer(answerers,
     apart = Predictor.load(trial_of(trained_sample, "plain_span"))
     row = apart._ready("0", QUESTIONS["plain_span"])
     reading = PreparedQueries.of([row], apart.processing)
-    batch = Batch(**build_collator(reading.experiment, apart.reader, reading.asked)(reading.asked.examples))
+    batch = Batch(**build_collator(reading.experiment, apart.reader, reading.questions)(reading.questions.examples))
     model = apart.reader.encoder.model
     model.set_attn_implementation("eager")
     with torch.inference_mode():
@@ -116,7 +118,7 @@ def test_evidence_of_a_reader_without_maps_is_the_encoders_last_layer(answerers,
         ).attentions
     positions = batch.question_index[0][batch.question_mask[0]]
     attention = layers[-1][0].mean(0)[positions].mean(0).numpy()
-    where = reading.asked.tokens.slice(reading.asked.examples[0].passage)
+    where = reading.questions.tokens.slice(reading.questions.examples[0].passage)
     real = np.zeros(attention.shape, bool)
     real[1 : 1 + where.stop - where.start] = True
     expected = np.sort(shares(attention, real))[::-1]

@@ -25,9 +25,11 @@ studies:
 """
 
 
-@pytest.mark.parametrize(
-    ("right", "wrong", "line", "problem"),
-    [
+def test_lines_that_cannot_be_drawn_are_refused_with_their_place(tmp_path):
+    file = tmp_path / "mine.yml"
+    file.write_text(GOOD)
+    assert studies.read_studies(file)
+    for right, wrong, line, problem in [
         ("series: POI-Net, at: 1", "series: POI-Net", 11, "has only one of 'series' and 'at'"),
         ("series: POI-Net, at: 1", "at: 1", 11, "has only one of 'series' and 'at'"),
         ("POI-Net, at: 1", "POI-Net, at: 0", 11, "'turns_1' and 'plain' stand at the same place of the line 'POI-Net'"),
@@ -35,28 +37,20 @@ studies:
         ("    axis: turns\n", "", 13, "lines need an axis"),
         ("shows: [lines]", "shows: [curve]", 13, "lines that are not shown"),
         ("serie", "srie", 10, "Did you mean 'series'?"),
-    ],
-)
-def test_lines_that_cannot_be_drawn_are_refused_with_their_place(tmp_path, right, wrong, line, problem):
-    file = tmp_path / "mine.yml"
-    file.write_text(GOOD)
-    assert studies.read_studies(file)
-    file.write_text(GOOD.replace(right, wrong))
-    with pytest.raises(CoattendError, match=re.escape(problem)) as error:
-        studies.read_studies(file)
-    assert f"{file}, line {line}," in error.value.message
+    ]:
+        file.write_text(GOOD.replace(right, wrong))
+        with pytest.raises(CoattendError, match=re.escape(problem)) as error:
+            studies.read_studies(file)
+        assert f"{file}, line {line}," in error.value.message
 
 
-@pytest.mark.parametrize(
-    ("name", "lengths"),
-    [
+def test_the_papers_figures_have_all_their_points():
+    for name, lengths in [
         ("duma_figure4", {"DUMA": 5, "TB-DUMA": 5}),
         ("poi_net_figure4", dict.fromkeys(("Average", "Weighted", "Forgetting", "Intuition", "Multi-head block"), 5)),
         ("ours_learning_curve", {"Baseline": 4, "POI-Net": 4}),
-    ],
-)
-def test_the_papers_figures_have_all_their_points(name, lengths):
-    parameters = studies.load_study(name).parameters
-    assert "lines" in parameters.shows
-    series = [line for variant in parameters.variants.values() for line in variant.series]
-    assert {line: series.count(line) for line in series} == lengths
+    ]:
+        parameters = studies.load_study(name).parameters
+        assert "lines" in parameters.shows
+        series = [line for variant in parameters.variants.values() for line in variant.series]
+        assert {line: series.count(line) for line in series} == lengths

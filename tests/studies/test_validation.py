@@ -1,24 +1,20 @@
 """Benchmarks that a study's variants run on, and their baselines there."""
 
-import pytest
 from study_files import error_of, read
 
 POI_NET, DUMA, TURNS = "{ title: POI-Net", "{ title: DUMA", "{ title: 1 turn"
 
 
-@pytest.mark.parametrize(
-    ("right", "wrong", "line"),
-    [
+def test_a_benchmark_that_is_there_twice_is_told_with_its_line(tmp_path):
+    for right, wrong, line in [
         ("[dream, race]", "[dream, race, dream]", 6),
         ("[dream, race]", "\n    - dream\n    - race\n    - race", 9),
         (TURNS, f"{TURNS}, benchmarks: [race, race]", 12),
-    ],
-)
-def test_a_benchmark_that_is_there_twice_is_told_with_its_line(tmp_path, right, wrong, line):
-    error = error_of(tmp_path, right, wrong)
-    assert error.problem in ("'dream' is there twice", "'race' is there twice")
-    assert f"mine.yml, line {line}, studies.table1." in error.where
-    assert error.cure == "Name it once"
+    ]:
+        error = error_of(tmp_path, right, wrong)
+        assert error.problem in ("'dream' is there twice", "'race' is there twice")
+        assert f"mine.yml, line {line}, studies.table1." in error.where
+        assert error.cure == "Name it once"
 
 
 def test_a_baseline_that_is_not_run_where_another_is_compared_with_it_is_refused(tmp_path):

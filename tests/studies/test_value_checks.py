@@ -3,7 +3,6 @@
 import subprocess
 import sys
 
-import pytest
 from study_files import error_of, read
 
 CHANGE = "{ turns: 1 }"
@@ -37,16 +36,13 @@ def test_a_value_that_an_option_cannot_have_is_told_with_its_line(tmp_path):
         assert (error.cure is None) if cure is None else (cure in error.cure), mistake
 
 
-@pytest.mark.parametrize(
-    ("right", "wrong", "line"),
-    [
+def test_what_all_variants_are_given_is_told_where_it_stands(tmp_path):
+    for right, wrong, line in [
         ("{ reader: poi_net }", "{ reader: poi_net, turns: -1 }", 7),
         ("{ reader: poi_net }", "{ reader: poi_net, turnz: 1 }", 7),
         ("    base:", "    options: { tag_embedding: maybe }\n    base:", 7),
-    ],
-)
-def test_what_all_variants_are_given_is_told_where_it_stands(tmp_path, right, wrong, line):
-    assert f"mine.yml, line {line}, studies.table1." in error_of(tmp_path, right, wrong).where
+    ]:
+        assert f"mine.yml, line {line}, studies.table1." in error_of(tmp_path, right, wrong).where
 
 
 def test_right_values_are_taken(tmp_path):
@@ -55,9 +51,8 @@ def test_right_values_are_taken(tmp_path):
     assert read(tmp_path, CHANGE, "{ reader: transformer+multi_head_block, turns: 2 }")
 
 
-@pytest.mark.parametrize(
-    ("baseline", "restated"),
-    [
+def test_to_say_what_a_reader_has_anyway_is_no_change(tmp_path):
+    for baseline, restated in [
         ("poi_net", "beta: confidence"),
         ("poi_net", "compared: original"),
         ("poi_net", "tag_embedding: true"),
@@ -68,13 +63,11 @@ def test_right_values_are_taken(tmp_path):
         ("poi_net", "loss: mean"),
         ("duma", "reader: duma, output_projection: false"),
         ("duma", "reader: duma, pooling: mean"),
-    ],
-)
-def test_to_say_what_a_reader_has_anyway_is_no_change(tmp_path, baseline, restated):
-    error = error_of(tmp_path, f"change: {CHANGE}", f"against: {baseline}, change: {{ {restated} }}")
-    assert error.problem == f"'turns_1' is what its baseline {baseline!r} is"
-    assert "mine.yml, line 12, studies.table1.variants.turns_1.change" in error.where
-    assert error.cure == "Change something in it"
+    ]:
+        error = error_of(tmp_path, f"change: {CHANGE}", f"against: {baseline}, change: {{ {restated} }}")
+        assert error.problem == f"'turns_1' is what its baseline {baseline!r} is"
+        assert "mine.yml, line 12, studies.table1.variants.turns_1.change" in error.where
+        assert error.cure == "Change something in it"
 
 
 def test_to_say_something_else_is_one(tmp_path):
@@ -86,10 +79,10 @@ def test_to_give_a_default_where_the_base_has_something_else_is_one(tmp_path):
     assert read(tmp_path, "{ reader: poi_net }", "{ reader: poi_net, turns: 2 }", CHANGE, "{ turns: 3 }")
 
 
-@pytest.mark.parametrize("change", ["experts: true", "dropout: 0.0"])
-def test_what_a_reader_has_is_not_guessed_where_it_is_computed(tmp_path, change):
-    changed = ("reader: poi_net }", "reader: dcn_plus_no_experts }", "[dream, race]", "[squad_v1]")
-    assert read(tmp_path, *changed, CHANGE, f"{{ {change} }}")
+def test_what_a_reader_has_is_not_guessed_where_it_is_computed(tmp_path):
+    for change in ["experts: true", "dropout: 0.0"]:
+        changed = ("reader: poi_net }", "reader: dcn_plus_no_experts }", "[dream, race]", "[squad_v1]")
+        assert read(tmp_path, *changed, CHANGE, f"{{ {change} }}")
 
 
 def test_options_that_are_no_mapping_are_refused(tmp_path):

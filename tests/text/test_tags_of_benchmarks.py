@@ -1,15 +1,12 @@
 """Our fast form of NLTK's tagger beside NLTK itself, token for token, on real benchmarks."""
 
-from itertools import islice
-
 import nltk
 import pytest
 
 from coattend.config import TaggingParameters
 from coattend.data.archives import members
-from coattend.data.formats import dream, race, squad
+from coattend.data.formats import dream, race
 from coattend.text import nltk as nltk_data
-from coattend.text import word_tokenizer
 from coattend.text.tagging import load_tagger
 
 
@@ -73,27 +70,3 @@ def test_a_slice_of_race(raw):
         for record in race.read(member, max_characters=9**9)
     ]
     assert compare(texts_of(records)) > 250_000
-
-
-def first_records(raw, benchmark: str):
-    """Those of the beginning of a benchmark's training files."""
-    if benchmark == "dream":
-        return dream.read(raw / "dream" / "train.json", max_characters=9**9)
-    if benchmark == "race":
-        files = (member for member in members(raw / "race" / "RACE.tar.gz") if member.name.endswith(".txt"))
-        return (record for member in files for record in race.read(member, max_characters=9**9))
-    files = sorted((raw / "squad").glob("train-v2.0*.json"))
-    return (record for file in files for record in squad.read(file, max_characters=9**9))
-
-
-@pytest.mark.parametrize("benchmark", ["race", "dream", "squad"])
-def test_words_of_some_thousand_sentences(raw, benchmark):
-    nltk_tokenizer = nltk.tokenize.NLTKWordTokenizer()
-    texts = texts_of(islice(first_records(raw, benchmark), 150))
-    sentences = {sentence for text in texts for line in text.splitlines() for sentence in nltk.sent_tokenize(line)}
-    assert len(sentences) > 1_000
-    assert [
-        sentence
-        for sentence in sentences
-        if word_tokenizer.treebank_words(sentence) != nltk_tokenizer.tokenize(sentence)
-    ] == []

@@ -5,7 +5,7 @@ from threading import Barrier, Thread
 
 import pytest
 from kedro.framework import project
-from kedro.io import DataCatalog, MemoryDataset
+from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline, node
 
 from coattend.serving.mlflow_model import describe_commit
@@ -112,29 +112,3 @@ def test_a_commit_with_changes_is_told_from_one_without(tmp_path):
     changed = common_tags(tmp_path)
     assert changed["git_dirty"] == "true" and len(changed["git_sha"]) == 40
     assert describe_commit(changed) == f"{changed['git_sha']} with changes that were not committed"
-
-
-@pytest.mark.parametrize("data", [["a1"], ["a1", "b2"], ["a1", "a1"]])
-def test_the_run_of_a_command_says_what_its_trials_were_trained_on(tmp_path, monkeypatch, quick_store, data):
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    names = [f"sample.reader_{number}" for number in range(len(data))]
-    pipeline = Pipeline([node(len, "sample.questions", f"{name}.model", namespace=name) for name in names])
-
-    def hash_of_run(hashes, folder):
-        folder.mkdir()
-        trials = {
-            name: {"trials": [{"data": digest}, {"failure": "cut off"}]}
-            for name, digest in zip(names, hashes, strict=True)
-        }
-        catalog = DataCatalog({f"{name}.model": MemoryDataset(outcomes) for name, outcomes in trials.items()})
-        tracking = Tracking()
-        tracking.before_pipeline_run(RUN | {"project_path": str(folder)}, pipeline)
-        tracking.after_pipeline_run(pipeline, catalog)
-        client = open_client(folder)
-        (run,) = client.search_runs([client.get_experiment_by_name("sample").experiment_id])
-        return run.data.tags["data_hash"]
-
-    run_hash = hash_of_run(data, tmp_path / "one")
-    assert (run_hash == "a1") == (set(data) == {"a1"})
-    if len(data) > 1:
-        assert run_hash == hash_of_run(reversed(data), tmp_path / "other")

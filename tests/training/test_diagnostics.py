@@ -11,7 +11,8 @@ import pytest
 from coattend.batches.dataset import QuestionSource
 from coattend.config import TrainingParameters
 from coattend.schemas import PREDICTIONS
-from coattend.training.diagnostics import training_diagnostics
+from coattend.training.diagnostics import answer_diagnostics, training_diagnostics
+from coattend.trials.experiment import TrainingQuestions
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,8 @@ def diagnosed(sample, unit, task, *, answered=(), curve=(), options=None, words=
     table = pa.Table.from_pylist(list(answered), schema=PREDICTIONS)
     experiment = Planned(task, options or {}, training)
     batches = [range(len(train.examples))] if batches is None else batches
-    signs = training_diagnostics(
-        experiment, reader, train, held_out, batches=batches, predictions=table, curve=list(curve)
-    )
+    questions = TrainingQuestions(train, held_out)
+    signs = training_diagnostics(experiment, reader, questions, batches, list(curve)) | answer_diagnostics(table)
     return train, held_out, signs
 
 
@@ -159,8 +159,7 @@ def test_guessing_has_a_loss_where_it_is_over_candidates(sample, task, normalise
 def test_a_set_without_candidates_or_spans_has_no_answer_to_lose(sample):
     train, held_out = source_of(sample, "subwords", "options").training(TrainingParameters())
     nothing = replace(held_out, examples=held_out.examples[:1])
-    table = PREDICTIONS.empty_table()
-    signs = training_diagnostics(
-        Planned("options", {}, TrainingParameters()), None, train, nothing, batches=[[0]], predictions=table, curve=[]
-    )
-    assert signs["lost_answers"] is signs["most_given"] is signs["final_loss"] is None
+    planned, questions = Planned("options", {}, TrainingParameters()), TrainingQuestions(train, nothing)
+    signs = training_diagnostics(planned, None, questions, [[0]], [])
+    assert signs["lost_answers"] is signs["final_loss"] is None
+    assert answer_diagnostics(PREDICTIONS.empty_table())["most_given"] is None

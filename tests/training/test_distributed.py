@@ -3,21 +3,17 @@
 import signal
 
 import pytest
+from accelerate import PartialState
 
 from coattend.errors import CoattendError
-from coattend.training.distributed import (
-    ShardedCollator,
-    broadcast_from_main,
-    is_main_process,
-    launch,
-    main_process_first,
-    rank_and_world_size,
-)
+from coattend.training.distributed import ShardedCollator, broadcast_from_main, launch
 
 
 def own_place(number: int) -> tuple[tuple[int, int], int, int]:
-    rank, _ = rank_and_world_size()
-    return rank_and_world_size(), broadcast_from_main(lambda: number + rank), main_process_first(lambda: rank)
+    process = PartialState()
+    with process.main_process_first():
+        rank = process.process_index
+    return (rank, process.num_processes), broadcast_from_main(lambda: number + rank), rank
 
 
 def joined(examples: str) -> dict[str, str]:
@@ -29,7 +25,7 @@ def one_window(_: str) -> int:
 
 
 def refuse() -> None:
-    if not is_main_process():
+    if not PartialState().is_main_process:
         raise CoattendError("is odd")
 
 
@@ -39,6 +35,7 @@ def test_the_first_process_speaks_for_all():
     assert signal.getsignal(signal.SIGINT) is answered
 
 
+@pytest.mark.slow
 def test_a_process_that_fails_is_told_of():
     with pytest.raises(CoattendError, match=r"process 1 of the training failed: .*is odd"):
         launch(refuse, processes=2, name="test")
@@ -49,24 +46,18 @@ def test_alone_nothing_is_shared():
 
 
 @pytest.mark.parametrize(("rank", "expected", "share"), [(0, "adg", 9 / 7), (1, "be", 6 / 7), (2, "cf", 6 / 7)])
-def test_a_share_is_every_so_many_th_question(monkeypatch, rank, expected, share):
-    monkeypatch.setenv("RANK", str(rank))
-    monkeypatch.setenv("WORLD_SIZE", "3")
-    batch = ShardedCollator(joined, one_window)("abcdefg")
+def test_a_share_is_every_so_many_th_question(rank, expected, share):
+    batch = ShardedCollator(joined, one_window, rank, 3)("abcdefg")
     assert batch["examples"] == expected
     assert float(batch["loss_weight"]) == pytest.approx(share)
 
 
-def test_a_process_without_a_question_learns_nothing_from_the_one_that_it_reads(monkeypatch):
-    monkeypatch.setenv("RANK", "2")
-    monkeypatch.setenv("WORLD_SIZE", "3")
-    assert ShardedCollator(joined, one_window)("ab")["loss_weight"] == 0
+def test_a_process_without_a_question_learns_nothing_from_the_one_that_it_reads():
+    assert ShardedCollator(joined, one_window, 2, 3)("ab")["loss_weight"] == 0
 
 
 @pytest.mark.parametrize(("rank", "expected", "share"), [(0, "ace", 2 * 7 / 9), (1, "bd", 2 * 2 / 9)])
-def test_a_question_with_several_windows_has_a_loss_for_each(monkeypatch, rank, expected, share):
-    monkeypatch.setenv("RANK", str(rank))
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    batch = ShardedCollator(joined, lambda example: 5 if example == "c" else 1)("abcde")
+def test_a_question_with_several_windows_has_a_loss_for_each(rank, expected, share):
+    batch = ShardedCollator(joined, lambda example: 5 if example == "c" else 1, rank, 2)("abcde")
     assert batch["examples"] == expected
     assert float(batch["loss_weight"]) == pytest.approx(share)

@@ -10,6 +10,7 @@ from coattend.config import EngineParameters
 from coattend.inference.predict import predict_all
 from coattend.training import events
 from coattend.training.launcher import train_seeds
+from coattend.training.run_trial import TrialRunner
 
 
 @pytest.fixture
@@ -22,17 +23,17 @@ def engine():
 @pytest.mark.slow
 def test_a_cluster_trains_and_asks_the_trials_that_this_machine_would(experiment_for, engine, tmp_path):
     experiment, store = experiment_for(), tmp_path / "trials"
-    outcomes = train_seeds(experiment, store, engine=engine)
+    outcomes = train_seeds(TrialRunner.of(experiment, store), engine=engine)
     assert [outcome["seed"] for outcome in outcomes] == list(experiment.training.seeds)
-    assert train_seeds(experiment, store, processes=1) == outcomes  # It finds them done.
+    assert train_seeds(TrialRunner.of(experiment, store), processes=1) == outcomes  # It finds them done.
 
     model = {"trials": outcomes}
-    answers, rejected = predict_all(experiment, model, store, engine=engine)
+    answers, rejected = predict_all(experiment, model["trials"], store, engine=engine)
     predictions = list(store.glob("*/predictions-*.parquet"))
     assert len(predictions) == 2
     for file in predictions:
         file.unlink()
-    again, rejected_again = predict_all(experiment, model, store)
+    again, rejected_again = predict_all(experiment, model["trials"], store)
     assert answers.equals(again)
     assert rejected.equals(rejected_again)
 
@@ -54,8 +55,8 @@ class Fatal:
 def test_a_trial_whose_process_dies_has_a_failure_record(experiment_for, tmp_path, monkeypatch):
     experiment = experiment_for()
     monkeypatch.setattr(events, "listeners", [Fatal()])
-    outcomes = train_seeds(experiment, tmp_path, processes=2)
+    outcomes = train_seeds(TrialRunner.of(experiment, tmp_path), processes=2)
     assert [outcome["seed"] for outcome in outcomes] == [3, 4]
     assert "a worker process died" in outcomes[1]["failure"]
     monkeypatch.setattr(events, "listeners", [])
-    assert not any(outcome.get("failure") for outcome in train_seeds(experiment, tmp_path, processes=1))
+    assert not any(outcome.get("failure") for outcome in train_seeds(TrialRunner.of(experiment, tmp_path), processes=1))

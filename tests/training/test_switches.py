@@ -19,7 +19,7 @@ TINY = BertConfig(hidden_size=48, num_hidden_layers=2, num_attention_heads=4, in
 def workload(shared_project):
     """The sample's questions with options, and how they become batches."""
     experiment = Prepared(shared_project, "test", ("sample",)).experiment("sample", "poi_net")
-    train, _ = experiment.training_questions()
+    train = experiment.training_questions().train
     reader = fresh()
     collator = build_collator(experiment, reader, train)
     lengths = [collator.sequence_length(example) for example in train.examples]

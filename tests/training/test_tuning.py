@@ -6,8 +6,9 @@ import pytest
 
 from coattend.config import SearchParameters
 from coattend.errors import CoattendError
-from coattend.training.cost import cost_of
 from coattend.training.launcher import train_seeds
+from coattend.training.run_trial import TrialRunner
+from coattend.training.study_cost import cost_of
 from coattend.training.tuning import best_index, configurations, tune
 
 RATES = {"learning_rate": {"low": 1e-5, "high": 1e-3, "log": True}}
@@ -25,7 +26,7 @@ def test_the_best_of_as_many_configurations_as_asked_is_taken_and_none_is_traine
     experiment_for, tmp_path, caplog
 ):
     experiment, search = experiment_for(), search_of(3, **RATES)
-    assert cost_of(experiment, tmp_path, search=search).trials == 3 + 1
+    assert cost_of(experiment, tmp_path, search=search)["trials"] == 3 + 1
     with caplog.at_level(logging.INFO, "coattend"):
         tuned, outcome = tune(experiment, tmp_path, search, processes=1)
     tried = outcome["tried"]
@@ -48,11 +49,11 @@ def test_the_best_of_as_many_configurations_as_asked_is_taken_and_none_is_traine
     assert before.items() <= after.items()
     assert after.keys() - before.keys() == {lost}
 
-    assert cost_of(experiment, tmp_path, search=search).trials == 1
-    first, _ = train_seeds(tuned, tmp_path, processes=1)
+    assert cost_of(experiment, tmp_path, search=search)["trials"] == 1
+    first, _ = train_seeds(TrialRunner.of(tuned, tmp_path), processes=1)
     assert first["trial_id"] == best_index["trial_id"]
     assert len(trained(tmp_path)) == 3 + 1
-    assert cost_of(experiment, tmp_path, search=search).trials == 0
+    assert cost_of(experiment, tmp_path, search=search)["trials"] == 0
 
 
 @pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
@@ -68,9 +69,9 @@ def test_a_configuration_that_fails_does_not_end_the_search(experiment_for, tmp_
 
 
 def test_the_configured_one_is_taken_where_no_other_is_better():
-    assert best_index([{"held_out": 0.5}, {"held_out": 0.5}, {"failure": "broken"}]) == 0
-    assert best_index([{"failure": "broken"}, {"failure": "broken", "held_out": None}]) == 0
-    assert best_index([{"failure": "broken"}, {"held_out": 0.0}]) == 1
+    assert best_index([0.5, 0.5, None]) == 0
+    assert best_index([None, None]) == 0
+    assert best_index([None, 0.0]) == 1
 
 
 def test_every_reader_has_the_same_configurations_and_more_of_them_begin_with_fewer(experiment_for, recwarn, capfd):

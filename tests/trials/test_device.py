@@ -1,14 +1,16 @@
 """Worker processes take a GPU each, and the garbage collector leaves alone what training has loaded."""
 
 import gc
+from functools import partial
 from multiprocessing import current_process, get_context
 from typing import Any
 
 import pytest
 
-from coattend.parallel.processes import map_shards
-from coattend.training.run_trial import train_all
+from coattend.config import LOCAL
+from coattend.parallel.engine import map_shards
 from coattend.trials.device import freeze_gc, gpu_index
+from experiments import train_reader
 
 _barriers: list[Any] = []
 
@@ -30,9 +32,10 @@ def gpu_of_process(_: int) -> int:
     return gpu_index(current_process().name, 2)
 
 
+@pytest.mark.slow
 def test_two_workers_take_two_gpus():
     barrier = get_context("forkserver").Barrier(2)
-    devices = map_shards(gpu_of_process, range(2), workers=2, initializer=meet_at, initargs=(barrier,))
+    devices = map_shards(LOCAL, gpu_of_process, range(2), workers=2, initializer=partial(meet_at, barrier))
     assert sorted(devices) == [0, 1]
 
 
@@ -46,8 +49,8 @@ def unfrozen_gc():
 
 @pytest.mark.usefixtures("unfrozen_gc")
 def test_garbage_is_searched_for_in_what_is_new_alone(experiment_for, tmp_path):
-    train_all(experiment_for(seeds=[3]), tmp_path)
+    train_reader(experiment_for(seeds=[3]), tmp_path)
     loaded = gc.get_freeze_count()
     assert loaded > 10 * len(gc.get_objects())
-    train_all(experiment_for(seeds=[4]), tmp_path)
+    train_reader(experiment_for(seeds=[4]), tmp_path)
     assert gc.get_freeze_count() <= loaded

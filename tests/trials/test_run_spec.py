@@ -2,15 +2,15 @@
 
 import pytest
 
-from coattend.training.run_trial import train_all
 from coattend.trials import run_spec
+from experiments import train_reader
 
 
 @pytest.fixture(scope="module")
 def trained(experiment_for, tmp_path_factory):
     """An experiment, its two trials' outcomes, and the folder of trials."""
     experiment, store = experiment_for(precision="fp32"), tmp_path_factory.mktemp("trials")
-    return experiment, train_all(experiment, store), store
+    return experiment, train_reader(experiment, store), store
 
 
 def test_each_trial_is_described_with_its_own_seed(trained):
@@ -29,6 +29,6 @@ def test_a_lost_spec_is_written_again_without_training(trained):
     folder = store / outcomes[0]["folder"]
     spec, weights = run_spec.read(folder), (folder / "model" / "model.safetensors").stat().st_mtime_ns
     (folder / run_spec.FILE).unlink()
-    assert train_all(experiment, store) == outcomes
+    assert train_reader(experiment, store) == outcomes
     assert run_spec.read(folder) == spec
     assert (folder / "model" / "model.safetensors").stat().st_mtime_ns == weights

@@ -19,17 +19,11 @@ _FIRST_TAG = ERR + 1
 
 
 def drop_inputs(examples: Sequence[Example], tokens: Tokens, reads: Reads) -> tuple[Sequence[Example], Tokens]:
-    """Leave out, or shuffle, a part of the input.
+    """Leave out, or shuffle, a part of the input of questions with options.
 
-    Args:
-        examples: Examples of questions with options.
-        tokens: Their tokens.
-        reads: The part that is read. Without its passage a question keeps the passage's first token, since there must
-            be something to attend to; a passage is shuffled the same way wherever it occurs. An option that fills the
-            question's blank is one text with the question, and stays whole without it.
-
-    Returns:
-        The examples and tokens with which the reader is trained and evaluated.
+    Without its passage a question keeps the passage's first token, since there must be something to attend to. A
+    passage is shuffled the same way wherever it occurs. An option that fills the question's blank is one text with the
+    question, and stays whole without it.
 
     Raises:
         CoattendError: If the questions have no options.
@@ -52,8 +46,7 @@ def drop_inputs(examples: Sequence[Example], tokens: Tokens, reads: Reads) -> tu
 
 def _without_question(example: Example, tokens: Tokens) -> Example:
     sequences = tuple(texts[-1:] for texts in example.sequences)
-    lengths = tuple(sum(tokens.length(row) for row in texts) for texts in sequences)
-    return replace(example, sequences=sequences, lengths=lengths)
+    return replace(example, sequences=sequences, lengths=tuple(map(tokens.total_length, sequences)))
 
 
 def _shuffle_passages(tokens: Tokens, passages: set[int]) -> Tokens:
@@ -61,18 +54,13 @@ def _shuffle_passages(tokens: Tokens, passages: set[int]) -> Tokens:
     for text_id, row in tokens.rows.items():
         if row in passages:
             row_slice = tokens.slice(row)
-            order = _generator(text_id).permutation(row_slice.stop - row_slice.start)
+            order = _generator(text_id).permutation(tokens.length(row))
             ids[row_slice], tags[row_slice] = ids[row_slice][order], tags[row_slice][order]
     return replace(tokens, input_ids=ids, tag_ids=tags)
 
 
 def corrupt_tags(tokens: Tokens, training: TrainingParameters, *, tag_count: int) -> tuple[Tokens, Tokens]:
     """Replace a share of the POS tags for training, for evaluation, or for both (POI-Net, table 6).
-
-    Args:
-        tokens: The stored tokens; subwords with their ``word_index``, if there is noise.
-        training: Training parameters with the share, kind and place of the noise.
-        tag_count: Number of tags.
 
     Returns:
         The tokens for training, and those for evaluation.
@@ -107,7 +95,7 @@ def replace_tags(
     for text_id, row in tokens.rows.items():
         row_slice = tokens.slice(row)
         # All subwords of a word share its draw, and so its tag.
-        word_of_token = np.arange(row_slice.stop - row_slice.start) if words is None else words[row_slice]
+        word_of_token = np.arange(tokens.length(row)) if words is None else words[row_slice]
         if not len(word_of_token):
             continue
         generator = _generator(text_id)

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from coattend.batches.examples import Example
-from coattend.batches.tokens import Tokens
+from coattend.batches.examples import Example, labels_of
+from coattend.batches.tokens import Tokens, pad_rows
 from coattend.text.cloze import distinct_words
 
 ABSENT, NONE = -1, -2
@@ -53,15 +53,19 @@ class ClozeArrays:
             candidates.append([word if word in in_window else ABSENT for word in words])
             ids = arrays["input_ids"][row, window]
             candidate_ids.append([_first_ids(ids, word_of_token, word, self._unknown) for word in candidates[-1]])
+        padded_candidates = pad_rows(candidates, NONE)
+        # Shorter lists of candidates end with candidates of no tokens.
+        missing = padded_candidates.shape[1] - np.array([len(words) for words in candidates])
+        padded_ids = pad_rows(
+            [ids for row, count in zip(candidate_ids, missing, strict=True) for ids in (*row, *[[]] * count)], ABSENT
+        )
         cloze = {
             "word_groups": word_groups,
-            "candidates": _pad(candidates, NONE),
-            "candidate_ids": _pad_nested(candidate_ids),
+            "candidates": padded_candidates,
+            "candidate_ids": padded_ids.reshape(*padded_candidates.shape, -1),
             "blank_mask": blank_mask,
         }
-        if all(example.label is not None for example in examples):
-            cloze["label"] = np.array([example.label for example in examples], np.int64)
-        return cloze
+        return cloze | labels_of(examples)
 
     def words(self, example: Example) -> tuple[dict[str, int], np.ndarray]:
         """Number the distinct words of an example's passage, and map each token of its window to its word.
@@ -70,9 +74,7 @@ class ClozeArrays:
             Numbers by spelling, and int64 [tokens]; -1 for tokens that belong to no word.
         """
         words = distinct_words(self._passages[example.question_id])
-        passage_offset = self._tokens.slice(example.passage).start
-        first, count = example.windows[0]
-        window = slice(passage_offset + first, passage_offset + first + count)
+        window = example.window_slice(0, self._tokens)
         return words.numbers, words.of_tokens(self._tokens.starts[window], self._tokens.ends[window])
 
 
@@ -85,19 +87,3 @@ def _first_ids(ids: np.ndarray, word_of_token: np.ndarray, word: int, unknown: i
     ends = np.flatnonzero(word_of_token[first:] != word)
     stop = first + int(ends[0]) if len(ends) else None
     return [int(token) for token in ids[first:stop]]
-
-
-def _pad(rows: Sequence[Sequence[int]], filler: int) -> np.ndarray:
-    padded = np.full((len(rows), max(len(row) for row in rows)), filler, np.int64)
-    for index, row in enumerate(rows):
-        padded[index, : len(row)] = row
-    return padded
-
-
-def _pad_nested(rows: Sequence[Sequence[Sequence[int]]]) -> np.ndarray:
-    width, depth = max(len(row) for row in rows), max(len(ids) for row in rows for ids in row)
-    padded = np.full((len(rows), width, depth), ABSENT, np.int64)
-    for index, row in enumerate(rows):
-        for candidate, ids in enumerate(row):
-            padded[index, candidate, : len(ids)] = ids
-    return padded

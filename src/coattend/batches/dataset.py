@@ -6,7 +6,7 @@ from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import compress
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,7 @@ from coattend.batches.memory_mapped import PassagesByQuestion, Records, memory_m
 from coattend.batches.tokens import Tokens
 from coattend.config import TrainingParameters
 from coattend.errors import CoattendError, did_you_mean
+from coattend.schemas import QuestionRow
 from coattend.text.hashing import text_id
 
 _REST_OF_WORD = re.compile(r"\S*")
@@ -33,8 +34,7 @@ _REST_OF_WORD = re.compile(r"\S*")
 
 def covers_passage(example: Example, tokens: Tokens) -> bool:
     """Return True if the windows of an example reach the end of its passage."""
-    first, count = example.windows[-1]
-    return first + count >= tokens.length(example.passage)
+    return sum(example.windows[-1]) >= tokens.length(example.passage)
 
 
 def has_answer_position(example: Example) -> bool:
@@ -54,8 +54,7 @@ def contains_answer(example: Example, passage: str, tokens: Tokens) -> bool:
         return answer_in_windows(example, tokens)
     if not example.candidates or example.label is None:
         return True
-    row_slice, (first, count) = tokens.slice(example.passage), example.windows[0]
-    last = int(tokens.ends[row_slice][first + count - 1]) - 1
+    last = int(tokens.ends[example.window_slice(0, tokens)][-1]) - 1
     # A word counts if some of its subwords are read, as in a batch; cutting the text within it would miss it.
     rest = _REST_OF_WORD.match(passage, last)
     return example.candidates[example.label] in passage[: rest.end() if rest else last].split()
@@ -82,16 +81,21 @@ class QuestionSet:
     dropped: Sequence[Example] = ()
 
     @cached_property
-    def rows(self) -> dict[str, dict[str, Any]]:
+    def rows(self) -> dict[str, QuestionRow]:
         """Rows of the questions table by question id."""
         return {row["question_id"]: row for row in self.questions.to_pylist()}
+
+    @property
+    def all_answerable(self) -> bool:
+        """True if every question has an answer."""
+        return all(self.questions.column("answerable").to_pylist())
 
 
 @dataclass(frozen=True)
 class QuestionSource:
     """The tables of a benchmark, from which question sets of one task are read.
 
-    Args:
+    Attributes:
         benchmark: Name of the benchmark.
         questions: Its questions.
         passages: Its passages.
@@ -121,9 +125,9 @@ class QuestionSource:
         Raises:
             CoattendError: If one of the two is empty.
         """
-        # Choosing on dev is allowed, and labelled in reports.
         subsets = self._subsets(training)
         train_rows = self._rows(["train"], subsets)
+        # Choosing on dev is allowed, and labelled in reports.
         if training.selection == "dev":
             held_out_rows = self._rows(["dev"], subsets)
         else:
@@ -132,10 +136,7 @@ class QuestionSource:
         train_rows = _limit(train_rows, training.max_questions)
         train, held_out = (self._read(rows, training, self.tokens) for rows in (train_rows, held_out_rows))
         train = self._drop_cut_answers(train)
-        for questions, purpose in ((train, "to train on"), (held_out, "to choose the checkpoint by")):
-            if not questions.examples:
-                raise self._no_questions(purpose, questions.unreadable)
-        return train, held_out
+        return self._not_empty(train, "to train on"), self._not_empty(held_out, "to choose the checkpoint by")
 
     def evaluation(self, training: TrainingParameters) -> QuestionSet:
         """Read the questions of every split but train.
@@ -143,11 +144,9 @@ class QuestionSource:
         Raises:
             CoattendError: If there are none.
         """
-        splits = set(pc.unique(self.questions.to_table(columns=["split"]).column("split")).to_pylist()) - {"train"}
+        splits = set(self._distinct("split")) - {"train"}
         questions = self._read(self._rows(sorted(splits)), training, self.eval_tokens or self.tokens)
-        if not questions.examples:
-            raise self._no_questions("to score", questions.unreadable)
-        return questions
+        return self._not_empty(questions, "to score")
 
     def _drop_cut_answers(self, questions: QuestionSet) -> QuestionSet:
         def answerable(example: Example) -> bool:
@@ -170,9 +169,12 @@ class QuestionSource:
             dropped=dropped,
         )
 
-    def _no_questions(self, purpose: str, unreadable: Sequence[UnreadableQuestion]) -> CoattendError:
+    def _not_empty(self, questions: QuestionSet, purpose: str) -> QuestionSet:
+        if questions.examples:
+            return questions
+        unreadable = questions.unreadable
         omitted = f"; {len(unreadable)} are left out, the first because {unreadable[0].reason}" if unreadable else ""
-        return CoattendError(
+        raise CoattendError(
             f"there are no questions of the task {self.task!r} {purpose}{omitted}",
             where="questions table",
             cure="Add passages to its files, or, if questions are too long, raise training.max_length",
@@ -187,13 +189,16 @@ class QuestionSource:
         # One subset may be written without a list.
         configured = training.train_on.get(self.benchmark, ())
         subsets = (configured,) if isinstance(configured, str) else configured
-        column = self.questions.to_table(columns=["subset"]).column("subset")
-        available = pc.unique(column.cast(pa.string())).to_pylist()
+        available = self._distinct("subset")
         for name in subsets:
             if name not in available:
                 cure = did_you_mean(name, sorted(filter(None, available)))
                 raise CoattendError(f"there is no subset {name!r}", where="training.train_on", cure=cure)
         return subsets
+
+    def _distinct(self, column: str) -> list[str]:
+        values: list[str] = pc.unique(self.questions.to_table(columns=[column])[column].cast(pa.string())).to_pylist()
+        return values
 
     def _rows(self, splits: Sequence[str], subsets: Sequence[str] = ()) -> pa.Table:
         condition = pc.field("split").cast(pa.string()).isin(list(splits))
@@ -221,7 +226,7 @@ def _limit(questions: pa.Table, count: int | None) -> pa.Table:
     """Sample questions by a hash of their ids, whatever their order; None returns all."""
     if count is None:
         return questions
-    # The least hashes are a random sample that grows with the count.
+    # The smallest hashes are a random sample that grows with the count.
     keys = pa.array([text_id(name) for name in questions.column("question_id").to_pylist()])
     return questions.take(pc.sort_indices(keys)[:count])
 
@@ -250,8 +255,8 @@ def training_questions(
     # Shuffled tokens are a copy of one benchmark's; joint sets share their tokens.
     if len(names) > 1 and training.reads == "shuffled_passage":
         raise CoattendError("is for one benchmark", where="training.reads", cure="Name one in training.train_on")
-    pairs = [by_name[name].training(training) for name in names]
-    return _join([train for train, _ in pairs]), _join([held_out for _, held_out in pairs])
+    train_sets, held_out_sets = zip(*(by_name[name].training(training) for name in names), strict=True)
+    return _join(train_sets), _join(held_out_sets)
 
 
 def _join(sets: Sequence[QuestionSet]) -> QuestionSet:
@@ -264,7 +269,7 @@ def _join(sets: Sequence[QuestionSet]) -> QuestionSet:
     if duplicates:
         where = f"question {duplicates[0]}"
         raise CoattendError("is in two of the benchmarks", where=where, cure="Train on one of them")
-    # A chain of read-only mappings is only read.
+    # ChainMap is typed for mutable mappings; nothing writes to it.
     texts = ChainMap(*(cast("MutableMapping[str, str]", questions.texts) for questions in sets))
     return QuestionSet(
         joined,

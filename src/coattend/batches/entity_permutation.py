@@ -46,24 +46,20 @@ class Occurrence(NamedTuple):
 
 
 class EntityNames:
-    """The token sequences of ``@entity0``, ``@entity1`` ...
-
-    Args:
-        tokenizer: The tokenizer.
-    """
+    """The token sequences of ``@entity0``, ``@entity1`` ..."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         # A byte-level tokenizer writes a word differently at the start of a text and after a space.
         names = [f"@entity{number}" for number in range(MAX_ENTITIES)]
-        at_start, _ = _encode(tokenizer, names)
-        after_space, lengths = _encode(tokenizer, [f"a {name}" for name in names])
-        article_length = len(_encode(tokenizer, ["a"])[0][0])
+        at_start = _encode(tokenizer, names)
+        after_space = _encode(tokenizer, [f"a {name}" for name in names])
+        article_length = len(_encode(tokenizer, ["a"])[0])
         self._ids = [at_start, [ids[article_length:] for ids in after_space]]
         self._numbers = [{tuple(ids): number for number, ids in enumerate(variant)} for variant in self._ids]
         self._first = np.unique([ids[0] for variant in self._ids for ids in variant])
         # Tokens that continue a number: an entity in front of one of these has a number beyond the recognised ones.
         self._digits = {token for variant in self._ids for ids in variant for token in ids[1:]} - set(at_start[0][:-1])
-        self._max_length = max(lengths)
+        self._max_length = max(map(len, after_space))
 
     def length(self, number: int) -> tuple[int, ...]:
         """Return the number of tokens of an entity in each variant; entities of equal lengths can swap names."""
@@ -84,12 +80,7 @@ class EntityNames:
                     break
 
     def rename(self, ids: np.ndarray, numbers: dict[int, int]) -> np.ndarray:
-        """Replace the entities of a text.
-
-        Args:
-            ids: The text's tokens.
-            numbers: New number by present number; both names have equal lengths.
-        """
+        """Replace the entities of a text, given new numbers by present ones; both names have equal lengths."""
         renamed = ids.copy()
         for first, number, variant in self.find(ids):
             name = self._ids[variant][numbers.get(number, number)]
@@ -97,13 +88,12 @@ class EntityNames:
         return renamed
 
 
-def _encode(tokenizer: Tokenizer, texts: Sequence[str]) -> tuple[list[list[int]], list[int]]:
-    """Encode texts, and return the tokens of each and their numbers."""
+def _encode(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
     ids, spans = tokenizer.encode(list(texts), [False] * len(texts))
     encoded = [ids[start:end].tolist() for start, end in pairwise(spans.offsets.tolist())]
     if not all(encoded):
         raise CoattendError("cannot write @entity0", where=f"tokenizer {tokenizer.source!r}", cure="Choose another one")
-    return encoded, [len(tokens) for tokens in encoded]
+    return encoded
 
 
 class EntityPermutation:

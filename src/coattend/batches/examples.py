@@ -4,8 +4,8 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypedDict
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -21,29 +21,11 @@ from coattend.batches.memory_mapped import (
     release_pages,
 )
 from coattend.batches.tokens import Tokens
+from coattend.schemas import QuestionRow
 from coattend.text.cloze import BLANK, question_domains
 from coattend.text.hashing import text_id
 
 _COLUMNS = ["question_id", "passage_id", "task", "question", "options", "label", "answers"]
-
-
-class GoldAnswer(TypedDict):
-    """An answer in a row of the questions table."""
-
-    text: str
-    start: int
-
-
-class QuestionRow(TypedDict):
-    """The columns of the questions table that examples are made from."""
-
-    question_id: str
-    passage_id: str
-    task: str
-    question: str
-    options: list[str] | None
-    label: int | None
-    answers: list[GoldAnswer] | None
 
 
 @dataclass(frozen=True)
@@ -135,6 +117,22 @@ class Example:
         """Tokens of all its sequences, without special tokens."""
         return sum(count for _, count in self.windows) + sum(self.lengths)
 
+    def alone(self, window: int) -> "Example":
+        """Return the example with one of its windows alone."""
+        part = slice(window, window + 1)
+        return replace(self, sequences=self.sequences[part], lengths=self.lengths[part], windows=self.windows[part])
+
+    def window_slice(self, window: int, tokens: Tokens) -> slice:
+        """Return the slice of the tokens' flat arrays that holds a window of the passage."""
+        first, count = self.windows[window]
+        start = tokens.slice(self.passage).start + first
+        return slice(start, start + count)
+
+    def characters(self, window: int, first: int, last: int, tokens: Tokens) -> tuple[int, int]:
+        """Return the characters of the passage from one token of a window to another."""
+        start = self.window_slice(window, tokens).start
+        return int(tokens.starts[start + first]), int(tokens.ends[start + last])
+
 
 @dataclass(frozen=True)
 class UnreadableQuestion:
@@ -184,7 +182,7 @@ def _example(question: QuestionRow, passage: int, tokens: Tokens, layout: Layout
     )
     # The longest question domain decides on the room that the passage has.
     sequences = [tuple(tokens.row(text) for text in texts) for texts in domains]
-    lengths = [sum(tokens.length(row) for row in rows) for rows in sequences]
+    lengths = list(map(tokens.total_length, sequences))
     windows = layout.windows(tokens.length(passage), max(lengths))
     if not windows:
         problem = f"question and option take {max(lengths)} tokens"
@@ -212,11 +210,13 @@ def _example(question: QuestionRow, passage: int, tokens: Tokens, layout: Layout
 def _blank(question: str, tokens: Tokens, row: int) -> tuple[int, ...]:
     """Return the indices of the tokens that overlap a question's blank."""
     match = BLANK.search(question)
-    if match is None:
-        return ()
+    return () if match is None else tuple(_overlapping(tokens, row, *match.span()).tolist())
+
+
+def _overlapping(tokens: Tokens, row: int, start: int, end: int) -> np.ndarray:
+    """Return the indices of the tokens of a text that overlap a span of its characters."""
     row_slice = tokens.slice(row)
-    inside = (tokens.ends[row_slice] > match.start()) & (tokens.starts[row_slice] < match.end())
-    return tuple(np.flatnonzero(inside).tolist())
+    return np.flatnonzero((tokens.ends[row_slice] > start) & (tokens.starts[row_slice] < end))
 
 
 def token_span(example: Example, window: tuple[int, int], tokens: Tokens) -> tuple[int, int] | None:
@@ -227,10 +227,7 @@ def token_span(example: Example, window: tuple[int, int], tokens: Tokens) -> tup
     """
     if not example.spans:
         return None
-    row_slice = tokens.slice(example.passage)
-    start, end = example.spans[0]
-    overlaps = (tokens.ends[row_slice] > start) & (tokens.starts[row_slice] < end)
-    inside = np.flatnonzero(overlaps) - window[0]
+    inside = _overlapping(tokens, example.passage, *example.spans[0]) - window[0]
     if not len(inside) or inside[0] < 0 or inside[-1] >= window[1]:
         return None
     return int(inside[0]), int(inside[-1])
@@ -239,6 +236,12 @@ def token_span(example: Example, window: tuple[int, int], tokens: Tokens) -> tup
 def answer_in_windows(example: Example, tokens: Tokens) -> bool:
     """Return True if one of an example's windows contains its answer."""
     return any(token_span(example, window, tokens) is not None for window in example.windows)
+
+
+def labels_of(examples: Sequence[Example]) -> dict[str, np.ndarray]:
+    """Return ``label`` [B], the index of each right option or candidate, if all are known."""
+    labels = [example.label for example in examples]
+    return {} if None in labels else {"label": np.array(labels, np.int64)}
 
 
 def hold_out(questions: pa.Table, passages: pads.Dataset, share: float) -> tuple[pa.Table, pa.Table]:
@@ -292,7 +295,7 @@ def digest(examples: Iterable[Example], tokens: Tokens) -> str:
     """Hash everything that examples contribute to training, their order included, since batches depend on it."""
     content = hashlib.sha256()
     for example in examples:
-        fields: list[Any] = [example.question_id, example.label, example.spans, example.windows]
+        fields: list[object] = [example.question_id, example.label, example.spans, example.windows]
         # Left out if empty, so that the digests of other tasks do not depend on this field.
         fields += [example.candidates] if example.candidates else []
         content.update(json.dumps(fields).encode())

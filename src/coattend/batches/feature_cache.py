@@ -3,7 +3,8 @@
 import hashlib
 import json
 import logging
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -19,143 +20,200 @@ from coattend.batches.tokens import Tokens
 from coattend.io.atomic import matches_checksum, reserve_space, write_with_checksum
 from coattend.parallel.progress import track_progress
 from coattend.readers.batch import Batch
-from coattend.readers.encoders.contextual import ContextVectors
 from coattend.readers.encoders.transformer import TransformerEncoder
+from coattend.readers.encoders.word_features import ContextVectors
 from coattend.readers.reader import Reader
 
 logger = logging.getLogger(__name__)
 
-
-@dataclass(frozen=True)
-class CachedHiddenStates:
-    """Hidden states of examples' sequences.
-
-    Attributes:
-        states: States of the real tokens of all sequences, one after the other [tokens, H].
-        offsets: Start of each sequence, and end of the last one.
-        first_sequence: Number of each question's first sequence, by question id.
-    """
-
-    states: np.ndarray
-    offsets: np.ndarray
-    first_sequence: dict[str, int]
-
-    def __call__(self, examples: Sequence[Example], arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return ``hidden`` [S, N, H] of a batch, zero at padding.
-
-        Args:
-            examples: B examples with S sequences in all.
-            arrays: The batch's other fields.
-        """
-        length = arrays["input_ids"].shape[1]
-        return {"hidden": pad_vectors(self.states, self.offsets, _rows_of(examples, self.first_sequence), length)}
+VectorsByRow = Generator[tuple[int, np.ndarray], None, None]
+"""Rows of a cache in any order, and the vectors of each [length, H]."""
 
 
 @dataclass(frozen=True)
-class CachedContextVectors:
-    """Contextual vectors of the words of examples' passages and questions.
+class CachedVectors:
+    """A memory-mapped file of the vectors of many rows.
 
     Attributes:
-        vectors: Vectors of all passages and questions, one after the other [words, H].
-        offsets: Start of each passage or question, and end of the last one.
-        rows: Number of each passage or question.
-        passage_start: Position of a passage's first word in its domain.
+        vectors: The vectors of all rows, one row after the other [vectors, H].
+        offsets: Start of each row, and end of the last one.
     """
 
     vectors: np.ndarray
     offsets: np.ndarray
+
+    def pad(self, rows: Sequence[int], length: int) -> np.ndarray:
+        """Pad rows with zeros to a length, in single precision [rows, length, H]."""
+        padded = np.zeros((len(rows), length, self.vectors.shape[1]), self.vectors.dtype)
+        for index, row in enumerate(rows):
+            start, end = self.offsets[row : row + 2]
+            padded[index, : end - start] = self.vectors[start:end]
+        single: np.ndarray = torch.from_numpy(padded).float().numpy()  # NumPy's own conversion takes six times as long.
+        return single
+
+
+@dataclass(frozen=True)
+class CachedHiddenStates(CachedVectors):
+    """Hidden states of the real tokens of examples' sequences, a row for each sequence.
+
+    Attributes:
+        first_sequence: Number of each question's first sequence, by question id.
+    """
+
+    first_sequence: Mapping[str, int]
+
+    def __call__(self, examples: Sequence[Example], arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Return ``hidden`` [S, N, H] of a batch with S sequences, zero at padding."""
+        return {"hidden": self.pad(_rows_of(examples, self.first_sequence), arrays["input_ids"].shape[1])}
+
+
+@dataclass(frozen=True)
+class CachedContextVectors(CachedVectors):
+    """Contextual vectors of the words of examples' passages and questions.
+
+    Attributes:
+        rows: Row of each passage or question.
+        passage_start: Position of a passage's first word in its domain.
+    """
+
     rows: Mapping[TextSpan, int]
     passage_start: int
 
     def __call__(self, examples: Sequence[Example], arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return ``passage_context`` [S, P, H] and ``question_context`` [S, Q, H] of a batch, zero at padding.
-
-        Args:
-            examples: B examples with S sequences in all.
-            arrays: The batch's other fields.
-        """
+        """Return ``passage_context`` [S, P, H] and ``question_context`` [S, Q, H] of a batch, zero at padding."""
         spans = [pair for example in examples for pair in text_spans(example, self.passage_start)]
-        passages, questions = ([self.rows[pair[side]] for pair in spans] for side in (0, 1))
-        passage_length, question_length = (arrays[f"{side}_mask"].shape[1] for side in ("passage", "question"))
         return {
-            "passage_context": pad_vectors(self.vectors, self.offsets, passages, passage_length),
-            "question_context": pad_vectors(self.vectors, self.offsets, questions, question_length),
+            f"{name}_context": self.pad([self.rows[pair[side]] for pair in spans], arrays[f"{name}_mask"].shape[1])
+            for side, name in enumerate(("passage", "question"))
         }
 
 
-def pad_vectors(vectors: np.ndarray, offsets: np.ndarray, rows: Sequence[int], length: int) -> np.ndarray:
-    """Pad rows of cached vectors with zeros, in single precision [rows, length, H].
+@dataclass(frozen=True)
+class FeatureCache:
+    """A folder of the outputs of a frozen encoder; what it lacks is computed.
 
-    Args:
-        vectors: All rows, one after the other [vectors, H].
-        offsets: Start of each row, and end of the last one.
-        rows: Numbers of the rows.
-        length: Length to pad to.
-    """
-    padded = np.zeros((len(rows), length, vectors.shape[1]), vectors.dtype)
-    for index, row in enumerate(rows):
-        start, end = offsets[row : row + 2]
-        padded[index, : end - start] = vectors[start:end]
-    single: np.ndarray = torch.from_numpy(padded).float().numpy()  # NumPy's own conversion takes six times as long.
-    return single
-
-
-def cache_dtype(bf16: bool) -> np.dtype[np.floating]:
-    """Return the precision of the cache: half if matrix products run in bf16, else single."""
-    return np.dtype(np.float16 if bf16 else np.float32)
-
-
-def cache_hidden_states(
-    reader: Reader,
-    examples: Sequence[Example],
-    *,
-    tokens: Tokens,
-    collator: Collator,
-    folder: Path,
-    encoder: str,
-    tokens_per_batch: int,
-    bf16: bool,
-) -> CachedHiddenStates:
-    """Compute the hidden states of examples, unless the cache has them.
-
-    Args:
-        reader: The reader with the frozen encoder, on the device to use.
-        examples: The examples.
-        tokens: Their tokens.
-        collator: Makes a batch's tensors.
-        folder: Folder of the cache.
+    Attributes:
+        folder: The folder.
         encoder: Digest of the encoder.
         tokens_per_batch: Maximum of padded tokens in a batch.
-        bf16: Run matrix products in bf16; states are stored in half precision then.
+        bf16: Run matrix products in bf16; vectors are stored in half precision then, else in single.
     """
-    # The name of the file is a hash of all that the states depend on.
-    key = json.dumps([encoder, digest(examples, tokens), cache_dtype(bf16).name])
-    file = folder / f"{hashlib.sha256(key.encode()).hexdigest()[:16]}.npy"
-    lengths = [
-        collator.special_tokens + window[1] + length
-        for example in examples
-        for length, window in zip(example.lengths, example.windows, strict=True)
-    ]
-    offsets = np.cumsum([0, *lengths])
-    counts = np.cumsum([0, *(len(example.sequences) for example in examples)]).tolist()
-    first_sequence = {example.question_id: row for example, row in zip(examples, counts, strict=False)}
-    if not (file.exists() and matches_checksum(file)):
-        logger.info("the encoder reads %s sequences, once", f"{len(offsets) - 1:,}")
-        with write_with_checksum(file) as temporary:
-            shape = int(offsets[-1]), reader.encoder.shape.hidden_size
-            states = np.lib.format.open_memmap(temporary, "w+", cache_dtype(bf16), shape)
-            reserve_space(temporary)
+
+    folder: Path
+    encoder: str
+    tokens_per_batch: int
+    bf16: bool
+
+    def hidden_states(
+        self, reader: Reader, examples: Sequence[Example], tokens: Tokens, collator: Collator
+    ) -> CachedHiddenStates:
+        """Return the hidden states of examples.
+
+        Args:
+            reader: The reader with the frozen encoder, on the device to use.
+            examples: The examples.
+            tokens: Their tokens.
+            collator: Makes a batch's tensors.
+        """
+        # The name of the file is a hash of all that the states depend on.
+        key = hashlib.sha256(json.dumps([self.encoder, digest(examples, tokens), self._dtype.name]).encode())
+        lengths = [
+            collator.special_tokens + window[1] + length
+            for example in examples
+            for length, window in zip(example.lengths, example.windows, strict=True)
+        ]
+        counts = np.cumsum([0, *(len(example.sequences) for example in examples)]).tolist()
+        first_sequence = {example.question_id: row for example, row in zip(examples, counts, strict=False)}
+
+        def encode() -> VectorsByRow:
+            logger.info("the encoder reads %s sequences, once", f"{len(lengths):,}")
             batches = LengthBuckets.from_examples(
-                examples, collator.sequence_length, tokens_per_batch=tokens_per_batch, shuffle=False
+                examples, collator.sequence_length, tokens_per_batch=self.tokens_per_batch, shuffle=False
             )
-            for batch in track_progress((batch for batch in batches), len(batches), "Encoding"):
-                members = [examples[index] for index in batch]
-                encoded = _encode(reader, Batch(**collator(members)), bf16)
-                for index, row in enumerate(_rows_of(members, first_sequence)):
-                    start, end = offsets[row : row + 2]
-                    states[start:end] = encoded[index, : end - start]
-            states.flush()
-    return CachedHiddenStates(np.load(file, mmap_mode="r"), offsets, first_sequence)
+            for indices in batches:
+                members = [examples[index] for index in indices]
+                batch = Batch(**collator(members)).to(next(reader.parameters()).device)
+                with self._inference(batch.input_ids.device):
+                    hidden = cast(TransformerEncoder, reader.encoder).read(batch)
+                    states = hidden.to(torch.half if self.bf16 else torch.float).cpu().numpy()
+                for row, sequence in zip(_rows_of(members, first_sequence), states, strict=True):
+                    yield row, sequence[: lengths[row]]
+
+        width = reader.encoder.shape.hidden_size
+        return CachedHiddenStates(*self._load(key.hexdigest(), lengths, width, encode(), "Encoding"), first_sequence)
+
+    def context_vectors(
+        self, context: ContextVectors, examples: Sequence[Example], alignment: SubwordAlignment, passage_start: int
+    ) -> CachedContextVectors:
+        """Return the contextual vectors of examples' words.
+
+        Args:
+            context: The module that computes them, on the device to use.
+            examples: The examples.
+            alignment: Subwords of their texts.
+            passage_start: Position of a passage's first word in its domain.
+        """
+        # A passage is encoded once, however many questions and options share it.
+        spans = [span for example in examples for pair in text_spans(example, passage_start) for span in pair]
+        rows = {span: row for row, span in enumerate(dict.fromkeys(spans))}
+        encoded = [alignment.encode(span) for span in rows]
+        lengths = [span.length for span in rows]
+        # The length tells texts apart whose last words have no subwords.
+        key = hashlib.sha256(json.dumps([self.encoder, self.bf16]).encode())
+        for length, ids in zip(lengths, encoded, strict=True):
+            key.update(f"{length}|".encode() + ids.tobytes())
+
+        def encode() -> VectorsByRow:
+            size = sum(lengths) * context.width * self._dtype.itemsize / 1e6
+            logger.info("the encoder reads %s texts, once; their words' vectors take %.0f MB", f"{len(rows):,}", size)
+            device = next(context.parameters()).device
+            subwords = [ids.shape[1] for ids in encoded]
+            ones = [1] * len(encoded)
+            for batch in LengthBuckets(subwords, ones, tokens_per_batch=self.tokens_per_batch, shuffle=False):
+                arrays = pad_subwords([encoded[row] for row in batch], alignment.layout.pad_id)
+                ids, words = (torch.from_numpy(array).to(device) for array in arrays)
+                with self._inference(device):
+                    vectors = context(ids, words, max(lengths[row] for row in batch)).float().cpu().numpy()
+                for row, text_vectors in zip(batch, vectors, strict=True):
+                    yield row, text_vectors[: lengths[row]]
+
+        loaded = self._load(key.hexdigest(), lengths, context.width, encode(), "Encoding words")
+        return CachedContextVectors(*loaded, rows, passage_start)
+
+    @property
+    def _dtype(self) -> np.dtype[np.floating]:
+        return np.dtype(np.float16 if self.bf16 else np.float32)
+
+    @contextmanager
+    def _inference(self, device: torch.device) -> Iterator[None]:
+        with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=self.bf16):
+            yield
+
+    def _load(
+        self, key: str, lengths: Sequence[int], width: int, computed: VectorsByRow, title: str
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Map the file of a key; if it is missing or damaged, write it first.
+
+        Args:
+            key: Digest of all that the vectors depend on.
+            lengths: Number of vectors of each row.
+            width: Width H of a vector.
+            computed: The rows, which are drawn only if they are written.
+            title: Title of the progress bar.
+
+        Returns:
+            The fields of `CachedVectors`.
+        """
+        file = self.folder / f"{key[:16]}.npy"
+        offsets = np.cumsum([0, *lengths])
+        if not (file.exists() and matches_checksum(file)):
+            with write_with_checksum(file) as temporary:
+                stored = np.lib.format.open_memmap(temporary, "w+", self._dtype, (int(offsets[-1]), width))
+                reserve_space(temporary)
+                for row, vectors in track_progress(computed, len(lengths), title):
+                    stored[offsets[row] : offsets[row + 1]] = vectors
+                stored.flush()
+        return np.load(file, mmap_mode="r"), offsets
 
 
 def _rows_of(examples: Sequence[Example], first_sequence: Mapping[str, int]) -> list[int]:
@@ -165,85 +223,3 @@ def _rows_of(examples: Sequence[Example], first_sequence: Mapping[str, int]) -> 
         for example in examples
         for sequence in range(len(example.sequences))
     ]
-
-
-def _encode(reader: Reader, batch: Batch, bf16: bool) -> np.ndarray:
-    """Return the hidden states of a batch [S, N, H]."""
-    batch = batch.to(next(reader.parameters()).device)
-    with torch.inference_mode(), torch.autocast(batch.input_ids.device.type, torch.bfloat16, enabled=bf16):
-        hidden = cast(TransformerEncoder, reader.encoder).read(batch)
-        states: np.ndarray = hidden.to(torch.half if bf16 else torch.float).cpu().numpy()
-        return states
-
-
-def cache_context_vectors(
-    context: ContextVectors,
-    examples: Sequence[Example],
-    *,
-    alignment: SubwordAlignment,
-    passage_start: int,
-    folder: Path,
-    encoder: str,
-    tokens_per_batch: int,
-    bf16: bool,
-) -> CachedContextVectors:
-    """Compute the contextual vectors of examples' words, unless the cache has them.
-
-    Args:
-        context: The module that computes them, on the device to use.
-        examples: The examples.
-        alignment: Subwords of their texts.
-        passage_start: Position of a passage's first word in its domain.
-        folder: Folder of the cache.
-        encoder: Digest of the transformer.
-        tokens_per_batch: Maximum of padded subwords in a batch.
-        bf16: Run matrix products in bf16; vectors are stored in half precision then.
-    """
-    # A passage is encoded once, however many questions and options share it.
-    rows: dict[TextSpan, int] = {}
-    for example in examples:
-        for pair in text_spans(example, passage_start):
-            for span in pair:
-                rows.setdefault(span, len(rows))
-    encoded = [alignment.encode(span) for span in rows]
-    key = hashlib.sha256(json.dumps([encoder, bf16]).encode())
-    for span, subwords in zip(rows, encoded, strict=True):
-        # The length tells texts apart whose last words have no subwords.
-        key.update(f"{span.length}|".encode() + subwords.tobytes())
-    file = folder / f"{key.hexdigest()[:16]}.npy"
-    offsets = np.cumsum([0, *(span.length for span in rows)])
-    if not (file.exists() and matches_checksum(file)):
-        shape, dtype = (int(offsets[-1]), context.width), cache_dtype(bf16)
-        size = shape[0] * shape[1] * dtype.itemsize / 1e6
-        logger.info("the encoder reads %s texts, once; their words' vectors take %.0f MB", f"{len(rows):,}", size)
-        with write_with_checksum(file) as temporary:
-            stored = np.lib.format.open_memmap(temporary, "w+", dtype, shape)
-            reserve_space(temporary)
-            vectors_by_row = _context_vectors(
-                context, encoded, offsets, alignment.layout.pad_id, tokens_per_batch, bf16
-            )
-            for row, vectors in track_progress(vectors_by_row, len(rows), "Encoding words"):
-                stored[offsets[row] : offsets[row + 1]] = vectors
-            stored.flush()
-    return CachedContextVectors(np.load(file, mmap_mode="r"), offsets, rows, passage_start)
-
-
-def _context_vectors(
-    context: ContextVectors,
-    encoded: Sequence[np.ndarray],
-    offsets: np.ndarray,
-    pad_id: int,
-    tokens_per_batch: int,
-    bf16: bool,
-) -> Generator[tuple[int, np.ndarray], None, None]:
-    """Yield the row of each text and the vectors of its words."""
-    device = next(context.parameters()).device
-    lengths = [subwords.shape[1] for subwords in encoded]
-    for rows in LengthBuckets(lengths, [1] * len(encoded), tokens_per_batch=tokens_per_batch, shuffle=False):
-        arrays = pad_subwords([encoded[row] for row in rows], pad_id)
-        ids, words = (torch.from_numpy(array).to(device) for array in arrays)
-        longest = int(max(offsets[row + 1] - offsets[row] for row in rows))
-        with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bf16):
-            vectors = context(ids, words, longest).float().cpu().numpy()
-        for row, text_vectors in zip(rows, vectors, strict=True):
-            yield row, text_vectors[: offsets[row + 1] - offsets[row]]

@@ -6,7 +6,7 @@ import pyarrow.dataset as pads
 
 from coattend.batches.subword_alignment import SubwordAlignment
 from coattend.batches.tokens import Tokens
-from coattend.batches.word_tokens import ONLY_WORDS, WITH_BOUNDARY, WordTokens
+from coattend.batches.word_tokens import WordTokens, word_layout
 from coattend.config import EncoderParameters, TokenizerParameters
 from coattend.errors import CoattendError
 from coattend.text.tokenizer import SpecialLayout, load_tokenizer, special_layout
@@ -32,29 +32,26 @@ class ReaderTexts(NamedTuple):
 def load_subwords(
     table: pads.Dataset, tokenizer: TokenizerParameters, encoder: EncoderParameters, *, with_word_index: bool = False
 ) -> ReaderTexts:
-    """Load the subwords of a benchmark.
-
-    Args:
-        table: Its tokens table.
-        tokenizer: The tokenizer that made it.
-        encoder: The encoder that reads it.
-        with_word_index: Load the index of the word that each subword lies in, too.
+    """Load the subwords of a benchmark from its tokens table, with the index of their words or without.
 
     Raises:
-        CoattendError: If the table's tokenizer is not the encoder's.
+        CoattendError: If the tokenizer that made the table is not the encoder's.
     """
     tokens = Tokens.from_table(table, with_word_index=with_word_index)
-    _check_tokenizer(tokens, tokenizer, encoder)
+    # Another tokenizer's ids mean other words to the encoder.
+    if load_tokenizer(TokenizerParameters(source=encoder.source)).digest != tokens.tokenizer:
+        # Either the profile is another encoder's, or its tokenizer's files have changed since.
+        if encoder.source != tokenizer.source:
+            cure = f"Give it a tokenizer profile of its own, with the source {encoder.source!r}"
+        else:
+            cure = "Run the pipeline tokenization again, with the same parameters"
+        where = f"encoder {encoder.source!r}"
+        raise CoattendError("has another tokenizer than the stored tokens", where=where, cure=cure)
     return ReaderTexts(tokens, special_layout(load_tokenizer(tokenizer)))
 
 
 def load_words(tags: pads.Dataset, task: str, *, subwords: SubwordTable | None = None) -> ReaderTexts:
-    """Load the words of a benchmark.
-
-    Args:
-        tags: Its tags table.
-        task: The reader's task; for spans a boundary token precedes each passage.
-        subwords: Subwords to align with the words.
+    """Load the words of a benchmark from its tags table, in the layout of a task, with subwords aligned if given.
 
     Raises:
         CoattendError: If the subwords' tokenizer is not the encoder's.
@@ -64,16 +61,4 @@ def load_words(tags: pads.Dataset, task: str, *, subwords: SubwordTable | None =
     if subwords is not None:
         texts = load_subwords(*subwords, with_word_index=True)
         alignment = SubwordAlignment.between(words, texts.tokens, texts.layout)
-    return ReaderTexts(words, WITH_BOUNDARY if task == "span" else ONLY_WORDS, alignment)
-
-
-def _check_tokenizer(tokens: Tokens, tokenizer: TokenizerParameters, encoder: EncoderParameters) -> None:
-    """Raise unless the encoder's tokenizer made the tokens: another tokenizer's ids mean other words to it."""
-    if load_tokenizer(TokenizerParameters(source=encoder.source)).digest == tokens.tokenizer:
-        return
-    # Either the profile is another encoder's, or its tokenizer's files have changed since.
-    if encoder.source != tokenizer.source:
-        cure = f"Give it a tokenizer profile of its own, with the source {encoder.source!r}"
-    else:
-        cure = "Run the pipeline tokenization again, with the same parameters"
-    raise CoattendError("has another tokenizer than the stored tokens", where=f"encoder {encoder.source!r}", cure=cure)
+    return ReaderTexts(words, word_layout(task), alignment)

@@ -36,11 +36,7 @@ _lock = threading.Lock()
 
 
 class MappedFile:
-    """A temporary file that grows at its end and is then memory-mapped.
-
-    Args:
-        buffer_bytes: Bytes that are kept in memory until they are written together.
-    """
+    """A temporary file that grows at its end and is then memory-mapped."""
 
     closed = False
 
@@ -108,10 +104,7 @@ def external_sort(
 ) -> np.ndarray:
     """Sort values on disk; a 64th of them is in memory at once, if they are evenly distributed.
 
-    Args:
-        chunks: The values, in chunks that fit into memory.
-        dtype: Their type.
-        bucket_of: Returns the six bits of each value that come first in its order.
+    The values come in chunks; ``bucket_of`` returns the six bits of each value that come first in its order.
     """
     # Distribute the values over buckets by their leading bits, then sort each bucket in memory.
     buckets = [MappedFile(BUFFER_BYTES // _BUCKETS) for _ in range(_BUCKETS)]
@@ -136,23 +129,11 @@ def filter_rows(table: pa.Table, mask: np.ndarray) -> pa.Table:
 def stream_batches(
     table: pads.Dataset, columns: list[str], filter: pads.Expression | None = None
 ) -> Iterable[pa.RecordBatch]:
-    """Read a stored table in its order, a few rows at a time.
-
-    Args:
-        table: The table.
-        columns: The columns to read.
-        filter: A condition on the rows to read.
-    """
+    """Read the rows of a stored table that meet a condition, in its order, a few at a time."""
     # Arrow's read-ahead buffer would hold a whole file until its last row is read.
     unbuffered = pads.ParquetFragmentScanOptions(pre_buffer=False)
-    batches: Iterable[pa.RecordBatch] = table.to_batches(
-        columns=columns,
-        filter=filter,
-        batch_size=ROWS,
-        batch_readahead=1,
-        fragment_readahead=1,
-        fragment_scan_options=unbuffered,
-    )
+    readahead = {"batch_readahead": 1, "fragment_readahead": 1, "fragment_scan_options": unbuffered}
+    batches: Iterable[pa.RecordBatch] = table.to_batches(columns=columns, filter=filter, batch_size=ROWS, **readahead)
     return batches
 
 
@@ -181,12 +162,7 @@ class Records(Sequence[Record], Generic[Record]):
 
     @classmethod
     def write(cls, record_type: Callable[..., Record], records: Iterable[Record]) -> "Records[Record]":
-        """Write records to disk.
-
-        Args:
-            record_type: Their dataclass.
-            records: The records, which are drawn one by one.
-        """
+        """Write records of a dataclass to disk; they are drawn one by one."""
         content, ends, end = MappedFile(), MappedFile(), 0
         for count, record in enumerate(records, 1):
             end += content.write(msgpack.packb(tuple(vars(record).values()), unicode_errors="surrogatepass"))
@@ -224,9 +200,6 @@ class RowIndex(Mapping[str, int]):
     """A memory-mapped mapping of names to row numbers; of rows with one name the last counts.
 
     It is a sorted array of 64-bit keys: a hash of the name in the high bits, the row number in the low ones.
-
-    Args:
-        names: The names of all rows, memory-mapped if they are many.
     """
 
     def __init__(self, names: pa.ChunkedArray) -> None:
@@ -267,23 +240,18 @@ def _stream_names(names: pa.ChunkedArray) -> Iterator[str]:
         release_pages()
 
 
-_PASSAGE_COLUMNS = ["passage_id", "text"]
+class _Column(Mapping[str, str]):
+    """Values of a column by the names of their rows, which are indexed at the first look-up."""
 
+    def __init__(self, names: pa.ChunkedArray, values: pa.ChunkedArray) -> None:
+        self._names, self._values = names, values
 
-class PassageTexts(Mapping[str, str]):
-    """Text by passage id.
+    @cached_property
+    def _rows(self) -> RowIndex:
+        return RowIndex(self._names)
 
-    Args:
-        passages: A passages table.
-    """
-
-    def __init__(self, passages: pads.Dataset) -> None:
-        schema = pa.schema([passages.schema.field(name) for name in _PASSAGE_COLUMNS])
-        table = memory_mapped_table(stream_batches(passages, _PASSAGE_COLUMNS), schema)
-        self._texts, self._rows = table["text"], RowIndex(table["passage_id"])
-
-    def __getitem__(self, passage_id: str) -> str:
-        text: str = self._texts[self._rows[passage_id]].as_py()
+    def __getitem__(self, name: str) -> str:
+        text: str = self._values[self._rows[name]].as_py()
         return text
 
     def __iter__(self) -> Iterator[str]:
@@ -293,29 +261,25 @@ class PassageTexts(Mapping[str, str]):
         return len(self._rows)
 
 
-class PassagesByQuestion(Mapping[str, str]):
-    """Passage text by question id; the passages are read at the first look-up.
+class PassageTexts(_Column):
+    """Text by passage id, from a passages table."""
 
-    Args:
-        questions: Rows of a questions table.
-        passages: The passages table of their benchmark.
-    """
+    def __init__(self, passages: pads.Dataset) -> None:
+        columns = ["passage_id", "text"]
+        schema = pa.schema([passages.schema.field(name) for name in columns])
+        table = memory_mapped_table(stream_batches(passages, columns), schema)
+        super().__init__(*(table[name] for name in columns))
+
+
+class PassagesByQuestion(_Column):
+    """Passage text by question id; the passages are read at the first look-up."""
 
     def __init__(self, questions: pa.Table, passages: pads.Dataset) -> None:
-        self._questions, self._passages = questions, passages
+        super().__init__(questions["question_id"], questions["passage_id"])
+        self._passages = passages
 
     def __getitem__(self, question_id: str) -> str:
-        return self._texts[self._questions["passage_id"][self._rows[question_id]].as_py()]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._rows)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @cached_property
-    def _rows(self) -> RowIndex:
-        return RowIndex(self._questions["question_id"])
+        return self._texts[super().__getitem__(question_id)]
 
     @cached_property
     def _texts(self) -> PassageTexts:

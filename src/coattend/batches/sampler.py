@@ -40,7 +40,7 @@ class LengthBuckets:
         shuffle: bool = True,
     ) -> None:
         self._seed, self._shuffle = seed, shuffle
-        self._epoch = 0
+        self.epoch = 0
         # Only counts decide on the batches; the epochs then permute questions within a group.
         shapes = _group_by_shape(np.asarray(lengths, np.int32), np.asarray(sequences, np.int32))
         self._groups = [rows for _, _, rows in shapes]
@@ -57,33 +57,20 @@ class LengthBuckets:
         seed: int = 0,
         shuffle: bool = True,
     ) -> "LengthBuckets":
-        """Cut examples into batches.
-
-        Args:
-            examples: The examples.
-            length: Returns the tokens of an example's longest sequence, special tokens included.
-            tokens_per_batch: As above; likewise the others.
-            seed: Seed of the shuffling.
-            shuffle: False for the same batches in every epoch.
-        """
+        """Cut examples into batches; ``length`` returns the tokens of an example's longest sequence."""
         shapes = ((length(example), len(example.sequences)) for example in examples)
         array = np.fromiter(shapes, np.dtype((np.int32, 2)), count=len(examples))
         return cls(array[:, 0], array[:, 1], tokens_per_batch=tokens_per_batch, seed=seed, shuffle=shuffle)
 
-    @property
-    def epoch(self) -> int:
-        """The epoch whose batches the next iteration yields."""
-        return self._epoch
-
     def set_epoch(self, epoch: int) -> None:
         """Choose the epoch whose batches the next iteration yields."""
-        self._epoch = epoch
+        self.epoch = epoch
 
     def __len__(self) -> int:
         return len(self._ends) - 1
 
     def __iter__(self) -> Iterator[list[int]]:
-        generator = np.random.default_rng((self._seed, self._epoch))
+        generator = np.random.default_rng((self._seed, self.epoch))
         order = self._order(generator if self._shuffle else None)
         for batch in generator.permutation(len(self)) if self._shuffle else range(len(self)):
             yield order[self._ends[batch] : self._ends[batch + 1]].tolist()
@@ -113,14 +100,11 @@ def _group_by_shape(lengths: np.ndarray, sequences: np.ndarray) -> list[tuple[in
 
 
 def _batch_sizes(shapes: Iterable[tuple[int, int, int]], budget: int) -> list[int]:
-    """Fill batches greedily from the longest questions to the shortest.
+    """Fill batches greedily from the longest questions to the shortest, and count the questions in each.
 
     Args:
         shapes: Length, sequences and number of questions of each shape, longest first.
         budget: Maximum of padded tokens in a batch.
-
-    Returns:
-        The number of questions in each batch.
     """
     sizes: list[int] = []
     size = rows = longest = 0

@@ -27,9 +27,9 @@ class SpanReward:
     def __init__(
         self, examples: Sequence[Example], passages: Mapping[str, str], tokens: Tokens, *, passage_start: int
     ) -> None:
-        self._rows = [(example, window) for example in examples for window in example.windows]
+        self._rows = [(example, index) for example in examples for index in range(len(example.windows))]
         self._passages, self._tokens, self._passage_start = passages, tokens, passage_start
-        self._golds = [self._golds_of(example, window) for example, window in self._rows]
+        self._golds = [self._golds_of(example, index) for example, index in self._rows]
 
     def __call__(self, start: "Tensor", end: "Tensor") -> "Tensor":
         """Return the reward of the spans between first and last positions [S], as [S]."""
@@ -44,15 +44,14 @@ class SpanReward:
         elif end < start:
             return 0.0
         else:
-            # From positions in the passage domain to tokens of the flat arrays.
+            # From positions in the passage domain to characters of the passage.
             example, window = self._rows[row]
-            shift = self._tokens.slice(example.passage).start + window[0] - self._passage_start
-            starts, ends = self._tokens.starts, self._tokens.ends
-            text = self._passages[example.question_id][int(starts[shift + start]) : int(ends[shift + end])]
+            first, last = start - self._passage_start, end - self._passage_start
+            text = self._passages[example.question_id][slice(*example.characters(window, first, last, self._tokens))]
         return squad.best(text, self._golds[row], version="v2.0")[1]
 
-    def _golds_of(self, example: Example, window: tuple[int, int]) -> list[str]:
-        if token_span(example, window, self._tokens) is None:
+    def _golds_of(self, example: Example, window: int) -> list[str]:
+        if token_span(example, example.windows[window], self._tokens) is None:
             return []
         passage = self._passages[example.question_id]
         return [passage[start:end] for start, end in example.spans]

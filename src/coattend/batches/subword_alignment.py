@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from coattend.batches.examples import Example
-from coattend.batches.tokens import Tokens
+from coattend.batches.tokens import Tokens, pad_rows
 from coattend.batches.word_tokens import WordTokens
-from coattend.readers.encoders.contextual import OF_NO_WORD, PADDING
+from coattend.readers.encoders.word_features import OF_NO_WORD, PADDING
 from coattend.text.tokenizer import SpecialLayout
 
 
@@ -70,14 +70,13 @@ class SubwordAlignment:
     def encode(self, span: TextSpan) -> np.ndarray:
         """Return the subwords of a passage or question that is read alone.
 
-        Args:
-            span: The passage or question.
-
         Returns:
             Subword ids, and the position in the domain of the word that each belongs to, int64 [2, M]; special
             tokens belong to none.
         """
-        (first, count), ids, words, words_before = span.window, [], [], 0
+        (first, count), words_before = span.window, 0
+        no_word = np.full(len(self.layout.prefix), OF_NO_WORD), np.full(len(self.layout.suffix), OF_NO_WORD)
+        ids, words = [np.array(self.layout.prefix, np.int64)], [no_word[0]]
         for row in span.texts:
             # Keep the subwords of the words in the window, which counts over all texts.
             row_slice = self.tokens.slice(int(self.rows[row]))
@@ -86,16 +85,10 @@ class SubwordAlignment:
             ids.append(self.tokens.input_ids[row_slice][inside])
             words.append(word_index[inside] + words_before - first + span.offset)
             words_before += self.words.length(row)
-        prefix, suffix = (np.array(special, np.int64) for special in (self.layout.prefix, self.layout.suffix))
-        no_word = [np.full(len(special), OF_NO_WORD) for special in (prefix, suffix)]
-        return np.stack([np.concatenate([prefix, *ids, suffix]), np.concatenate([no_word[0], *words, no_word[1]])])
+        ids.append(np.array(self.layout.suffix, np.int64))
+        return np.stack([np.concatenate(ids), np.concatenate([*words, no_word[1]])])
 
 
 def pad_subwords(encoded: Sequence[np.ndarray], pad_id: int) -> tuple[np.ndarray, np.ndarray]:
     """Pad S results of `SubwordAlignment.encode` to two arrays, ids and words [S, M]."""
-    length = max(subwords.shape[1] for subwords in encoded)
-    ids = np.full((len(encoded), length), pad_id, np.int64)
-    words = np.full((len(encoded), length), PADDING, np.int64)
-    for row, subwords in enumerate(encoded):
-        ids[row, : subwords.shape[1]], words[row, : subwords.shape[1]] = subwords
-    return ids, words
+    return pad_rows([ids for ids, _ in encoded], pad_id), pad_rows([words for _, words in encoded], PADDING)

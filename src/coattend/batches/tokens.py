@@ -1,7 +1,7 @@
 """The tokens of all texts of a benchmark as flat memory-mapped arrays, looked up by text id."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,12 +43,7 @@ class Tokens:
 
     @classmethod
     def from_table(cls, table: pads.Dataset, *, with_word_index: bool = False) -> "Tokens":
-        """Load the stored tokens of a benchmark.
-
-        Args:
-            table: Its tokens table.
-            with_word_index: Load ``word_index``, too.
-        """
+        """Load a benchmark's tokens table, with ``word_index`` or without."""
         columns = ["input_ids", "tag_ids", "starts", "ends", *(["word_index"] if with_word_index else [])]
         metadata = table.schema.metadata or {}
         return cls(
@@ -66,15 +61,16 @@ class Tokens:
         try:
             return self.rows[text_id(text)]
         except KeyError:
-            raise CoattendError(
-                "has no tokens",
-                where=f"text {text[:60]!r}",
-                cure="Run the pipelines ingestion, tagging and tokenization",
-            ) from None
+            cure = "Run the pipelines ingestion, tagging and tokenization"
+            raise CoattendError("has no tokens", where=f"text {text[:60]!r}", cure=cure) from None
 
     def length(self, row: int) -> int:
         """Return the number of tokens of a row."""
         return int(self.offsets[row + 1] - self.offsets[row])
+
+    def total_length(self, rows: Iterable[int]) -> int:
+        """Return the number of tokens of rows."""
+        return sum(map(self.length, rows))
 
     def slice(self, row: int) -> slice:
         """Return the slice of the flat arrays that holds a row."""
@@ -84,10 +80,12 @@ class Tokens:
         """Hash the ids and tags of rows, in their order."""
         digest = hashlib.sha256()
         for row in rows:
-            row_slice = self.slice(row)
-            digest.update(self.input_ids[row_slice].tobytes())
-            digest.update(self.tag_ids[row_slice].tobytes() + b"|")
+            digest.update(self._content(self.input_ids[self.slice(row)]))
+            digest.update(self.tag_ids[self.slice(row)].tobytes() + b"|")
         return digest.hexdigest()
+
+    def _content(self, ids: np.ndarray) -> bytes:
+        return ids.tobytes()
 
 
 def flat_columns(
@@ -112,8 +110,8 @@ def flat_columns(
         for batch in stream_batches(table, ["text_id", *columns]):
             for name in columns:
                 values = batch.column(name).flatten()
-                convert = converters.get(name, _numbers)
-                files[name].write(np.ascontiguousarray(convert(values), dtypes[name]))
+                numbers = converters[name](values) if name in converters else values.to_numpy(zero_copy_only=False)
+                files[name].write(np.ascontiguousarray(numbers, dtypes[name]))
             # Offsets of this batch continue those of the batches before.
             ends = end + np.cumsum(pc.list_value_length(batch.column(columns[0])).to_numpy(), dtype=np.int64)
             files["offsets"].write(ends)
@@ -126,11 +124,14 @@ def flat_columns(
     return {name: file.array(dtypes[name]) for name, file in files.items()} | {"rows": RowIndex(ids["text_id"])}
 
 
-def _dtype_of(table: pads.Dataset, column: str) -> np.dtype[Any]:
-    dtype: np.dtype[Any] = np.dtype(table.schema.field(column).type.value_type.to_pandas_dtype())
+def _dtype_of(table: pads.Dataset, column: str) -> np.dtype[np.generic]:
+    dtype: np.dtype[np.generic] = np.dtype(table.schema.field(column).type.value_type.to_pandas_dtype())
     return dtype
 
 
-def _numbers(values: pa.Array) -> np.ndarray:
-    numbers: np.ndarray = values.to_numpy(zero_copy_only=False)
-    return numbers
+def pad_rows(rows: Sequence[Sequence[int] | np.ndarray], filler: int) -> np.ndarray:
+    """Pad lists of numbers behind their ends to the longest, as one array of int64."""
+    padded = np.full((len(rows), max(len(row) for row in rows)), filler, np.int64)
+    for index, row in enumerate(rows):
+        padded[index, : len(row)] = row
+    return padded

@@ -1,8 +1,7 @@
 """The words of all texts of a benchmark, and the vocabulary that a recurrent encoder learns from them."""
 
-import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,6 +24,11 @@ WITH_BOUNDARY = SpecialLayout((BOUNDARY,), (), (), 0, 1, PAD)
 """Layouts without special tokens; for spans a boundary precedes the passage, and stands for "no answer"."""
 
 
+def word_layout(task: str) -> SpecialLayout:
+    """Return the special tokens around the words that readers of a task read."""
+    return WITH_BOUNDARY if task == "span" else ONLY_WORDS
+
+
 @dataclass(frozen=True)
 class WordTokens(Tokens):
     """Words in place of subwords; an id indexes the lexicon, whatever a reader's own vocabulary is.
@@ -43,10 +47,9 @@ class WordTokens(Tokens):
         def lexicon_ids(words: pa.Array) -> np.ndarray:
             # Python sees each distinct word of a batch once.
             encoded = words.dictionary_encode()
-            batch_ids = [ids.setdefault(word, len(ids)) for word in encoded.dictionary.to_pylist()]
-            indices: np.ndarray = encoded.indices.to_numpy()
-            batch: np.ndarray = np.array(batch_ids, np.int32)[indices]
-            return batch
+            batch_ids = np.array([ids.setdefault(word, len(ids)) for word in encoded.dictionary.to_pylist()], np.int32)
+            numbers: np.ndarray = batch_ids[encoded.indices.to_numpy()]
+            return numbers
 
         columns = flat_columns(table, ["words", "tags", "starts", "ends"], words=lexicon_ids)
         return cls(
@@ -58,24 +61,15 @@ class WordTokens(Tokens):
             **columns,
         )
 
-    def digest(self, rows: Iterable[int]) -> str:
-        """Hash the words and tags of rows, in their order; ids would depend on the other texts."""
-        digest = hashlib.sha256()
-        for row in rows:
-            row_slice = self.slice(row)
-            digest.update("\x1f".join(self.lexicon[word] for word in self.input_ids[row_slice]).encode())
-            digest.update(self.tag_ids[row_slice].tobytes() + b"|")
-        return digest.hexdigest()
+    def _content(self, ids: np.ndarray) -> bytes:
+        # Ids would depend on the other texts.
+        return "\x1f".join(self.lexicon[word] for word in ids).encode()
 
     def vocabulary(self, examples: Sequence["Example"], *, size: int, lowercase: bool) -> tuple[str, ...]:
-        """Return the most frequent words of examples; equally frequent ones in alphabetical order.
+        """Return the most frequent words of examples, at most ``size``; equally frequent ones in alphabetical order.
 
-        Args:
-            examples: The examples; each of their distinct texts counts once.
-            size: Maximum number of words.
-            lowercase: Count words in lower case.
+        A text counts once, however many questions are about it.
         """
-        # A passage counts once, however many questions are about it.
         rows = {row for example in examples for row in example.rows}
         counts = np.zeros(len(self.lexicon), np.int64)
         for row in rows:
@@ -88,20 +82,14 @@ class WordTokens(Tokens):
     def lookup(self, words: Sequence[str], *, lowercase: bool) -> np.ndarray:
         """Map each word of the lexicon to its id in a reader's vocabulary; words that it lacks to ``UNKNOWN``.
 
-        Args:
-            words: The vocabulary, whose first word has the id 3.
-            lowercase: Look words up in lower case.
+        The first word of the vocabulary has the id 3.
         """
         ids = {word: number for number, word in enumerate(words, BOUNDARY + 1)}
         return np.array([ids.get(_spelling(word, lowercase), UNKNOWN) for word in self.lexicon], np.int64)
 
 
 class LexiconTokenizer:
-    """Split texts as the tagging stage does, into ids of a lexicon; -1 for words that it lacks.
-
-    Args:
-        lexicon: The words.
-    """
+    """Splits texts as the tagging stage does, into ids of a lexicon; -1 for words that it lacks."""
 
     source = "words"
 

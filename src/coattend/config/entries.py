@@ -12,12 +12,23 @@ from pydantic import ValidationError
 from coattend import readers
 from coattend.config.benchmark import BenchmarkParameters
 from coattend.config.reader import EncoderParameters, ReaderParameters
-from coattend.config.source import BASE, current, files
-from coattend.config.yaml import load_yaml
+from coattend.config.source import BASE, current, parameter_files
+from coattend.config.yaml import TextFile, load_yaml
 from coattend.errors import CoattendError, did_you_mean
 from coattend.readers.registry import JOIN
 
 Entry = dict[str, Any]
+
+
+BLOCKS = frozenset(("benchmarks", "encoders", "readers", "taggings"))
+"""Blocks of parameters whose entries decide which pipelines there are."""
+
+
+class _Block(NamedTuple):
+    """A block of parameters, such as readers: its entries, and the file of each."""
+
+    entries: dict[str, Entry]
+    files: dict[str, TextFile]
 
 
 class TextProfiles(NamedTuple):
@@ -37,7 +48,7 @@ class TextProfiles(NamedTuple):
 
 
 def benchmark_names() -> list[str]:
-    """Names of all benchmarks: the files of ``parameters/benchmarks``."""
+    """Names of all benchmarks: the entries of ``benchmarks``."""
     return sorted(_entries("benchmarks"))
 
 
@@ -68,7 +79,7 @@ def _benchmark(location: str, name: str) -> BenchmarkParameters:
         return BenchmarkParameters.model_validate({**benchmark_entry(name), "name": name})
     except ValidationError as error:
         first = error.errors()[0]
-        where = f"{location}/{BASE}/parameters/benchmarks/{name}.yml, {'.'.join(map(str, first['loc']))}"
+        where = f"{_blocks(location)['benchmarks'].files[name]}, {'.'.join(map(str, first['loc']))}"
         raise CoattendError(first["msg"], where=where, cure="The fields are in coattend/config") from None
 
 
@@ -82,14 +93,14 @@ def answerable_tasks(name: str) -> tuple[str, ...]:
 
 
 def reader_names() -> list[str]:
-    """Names of all readers: the registry's, and the files of ``parameters/readers``."""
+    """Names of all readers: the registry's, and the entries of ``readers``."""
     return sorted({*readers.names(), *_entries("readers")})
 
 
 def reader_entry(name: str) -> Entry:
     """Look up a reader's parameters, with the wiring of the current environment.
 
-    A reader that is called by its parts, such as ``transformer+coattention``, needs no file.
+    A reader that is called by its parts, such as ``transformer+coattention``, needs no entry.
 
     Raises:
         CoattendError: If there is no such reader, part or encoder.
@@ -121,7 +132,7 @@ def complete_reader(name: str, entry: Entry | None) -> Entry:
 
 def tagging_names() -> list[str]:
     """Names of all tagging profiles."""
-    return sorted(_file_of("text")["taggings"])
+    return sorted(_entries("taggings"))
 
 
 def encoder_entry(name: str, *, where: str | None = None) -> Entry:
@@ -129,19 +140,16 @@ def encoder_entry(name: str, *, where: str | None = None) -> Entry:
 
     Args:
         name: Its name.
-        where: The parameter that names it; None: the file of encoders.
+        where: The parameter that names it; None: the base environment.
 
     Raises:
         CoattendError: If there is no such encoder.
     """
-    encoders = _file_of("encoders")["encoders"]
+    encoders = _entries("encoders")
     if name not in encoders:
-        file = f"{current().location}/{BASE}/parameters/encoders.yml"
-        raise CoattendError(
-            f"no encoder is called {name!r}", where=where or file, cure=did_you_mean(name, list(encoders))
-        )
-    entry: Entry = encoders[name]
-    return entry
+        where = where or f"encoders in {current().location}/{BASE}"
+        raise CoattendError(f"no encoder is called {name!r}", where=where, cure=did_you_mean(name, list(encoders)))
+    return encoders[name]
 
 
 def text_profiles(entry: Entry) -> TextProfiles:
@@ -158,36 +166,34 @@ def text_profiles(entry: Entry) -> TextProfiles:
 
 def forget() -> None:
     """Read the files anew at their next use: they have changed."""
-    for cached in (_benchmark, _read_entries, _read_file):
+    for cached in (_benchmark, _blocks):
         cached.cache_clear()
 
 
 def _entries(block: str) -> dict[str, Entry]:
-    return _read_entries(current().location, block)
+    return _blocks(current().location)[block].entries
 
 
 @cache
-def _read_entries(location: str, block: str) -> dict[str, Entry]:
-    entries: dict[str, Entry] = {}
-    for file in files(location, BASE, f"parameters/{block}"):
+def _blocks(location: str) -> dict[str, _Block]:
+    """Gather the entries of each block from all parameter files of the base environment.
+
+    Raises:
+        CoattendError: If an entry is there twice, or a block is no mapping.
+    """
+    blocks = {name: _Block({}, {}) for name in BLOCKS}
+    for file in parameter_files(location, BASE):
         content = load_yaml(file) or {}
-        if not isinstance(content, dict) or list(content) != [block] or file.stem not in (content[block] or {}):
-            raise CoattendError(
-                f"must hold one key {block!r} with an entry {file.stem!r}", where=str(file), cure="Name it as its file"
-            )
-        entries |= content[block]
-    return entries
-
-
-def _file_of(stem: str) -> Entry:
-    return _read_file(current().location, stem)
-
-
-@cache
-def _read_file(location: str, stem: str) -> Entry:
-    for file in files(location, BASE, "parameters"):
-        if file.stem == stem:
-            return load_yaml(file) or {}
-    raise CoattendError(
-        "does not exist", where=f"{location}/{BASE}/parameters/{stem}.yml", cure="Name a folder with --conf-source"
-    )
+        for name in BLOCKS & content.keys() if isinstance(content, dict) else ():
+            entries, files = blocks[name]
+            block = content[name] or {}
+            if not isinstance(block, dict):
+                raise CoattendError("must be a mapping of names to entries", where=f"{file}, {name}")
+            for entry in block.keys() & entries.keys():
+                cure = f"Name one of them anew: the other is in {files[entry]}"
+                raise CoattendError(f"{entry!r} is there twice", where=f"{file}, {name}", cure=cure)
+            entries.update(block)
+            files.update(dict.fromkeys(block, file))
+    if not blocks["encoders"].entries:
+        raise CoattendError("declares no encoders", where=f"{location}/{BASE}", cure="Name a folder with --conf-source")
+    return blocks

@@ -1,5 +1,7 @@
 """The model of all parameters, and the first mistake in them as one line."""
 
+from collections.abc import Iterable
+from types import UnionType
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -65,14 +67,18 @@ def check_parameters(content: Any, model: type[BaseModel] = ProjectParameters, *
         raise CoattendError("there is no such parameter", where=where, cure=cure) from None
 
 
-def field_names(model: Any, path: list[str]) -> list[str]:
-    """Names of the fields at a path of a model, through mappings of models."""
+def field_names(model: Any, path: Iterable[str | int]) -> list[str]:
+    """Names of the fields at a path of a model, through optional models and mappings and tuples of models."""
     for key in path:
         if get_origin(model) is dict:
             model = get_args(model)[1]
+        elif get_origin(model) is tuple:
+            model = get_args(model)[0]
         else:
             field = model.model_fields.get(key) if _is_model(model) else None
             model = field.annotation if field else None
+        if get_origin(model) is UnionType:
+            model = get_args(model)[0]
     return list(model.model_fields) if _is_model(model) else []
 
 

@@ -1,7 +1,7 @@
 """Parameters of encoders and readers, and the training parameters that a reader has on a benchmark."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -58,32 +58,54 @@ class ReaderParameters(Parameters):
         return fields | {"options": {**fields.get("options", {}), **options}}
 
 
+class Layer(NamedTuple):
+    """The values that one block of parameters has for an entry.
+
+    Attributes:
+        block: The block, such as ``benchmarks.dream.frozen``.
+        values: Its values by field.
+    """
+
+    block: str
+    values: Mapping[str, Any]
+
+
+def training_layers(benchmark: BenchmarkParameters, reader: ReaderParameters, *, recurrent: bool) -> list[Layer]:
+    """The blocks with training parameters of a reader on a benchmark; later ones count.
+
+    The benchmark's own come first, then its differences for this kind of reader, and then the reader's.
+    """
+    frozen = reader.training.get("frozen", benchmark.training.frozen)
+    encoder = "recurrent" if recurrent else "frozen" if frozen else None
+    return [
+        Layer(f"benchmarks.{benchmark.name}.training", benchmark.training.model_dump(exclude_unset=True)),
+        *([Layer(f"benchmarks.{benchmark.name}.{encoder}", getattr(benchmark, encoder))] if encoder else ()),
+        Layer(f"readers.{reader.name}.training_on.{benchmark.name}", reader.training_on.get(benchmark.name, {})),
+        Layer(f"readers.{reader.name}.training", reader.training),
+    ]
+
+
+def merge(layers: Iterable[Layer]) -> dict[str, Any]:
+    """The values of all layers, of each field those of the last layer that has it."""
+    return {field: value for layer in layers for field, value in layer.values.items()}
+
+
 def training_of(benchmark: BenchmarkParameters, reader: ReaderParameters, *, recurrent: bool) -> TrainingParameters:
-    """The benchmark's training parameters with its differences for this kind of reader, and then the reader's own.
+    """The training parameters of a reader on a benchmark, as `training_layers` has them.
 
     To train on the whole benchmark is what ``train_on`` asks for anyway, said or not: it is empty then.
 
     Raises:
         CoattendError: If a difference names no such parameter, or has a wrong value.
     """
-    frozen = reader.training.get("frozen", benchmark.training.frozen)
-    block = "recurrent" if recurrent else "frozen" if frozen else None
-    of_encoder = getattr(benchmark, block) if block else {}
-    of_reader = reader.training_on.get(benchmark.name, {}) | reader.training
+    layers = training_layers(benchmark, reader, recurrent=recurrent)
     try:
-        training = TrainingParameters.model_validate({**benchmark.training.model_dump(), **of_encoder, **of_reader})
+        training = TrainingParameters.model_validate(merge(layers))
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
-        # Point at the block that the wrong value comes from; the reader's own wins over the benchmark's.
-        where = f"benchmarks.{benchmark.name}.{block}"
-        if field.partition(".")[0] in of_reader:
-            in_training = field.partition(".")[0] in reader.training
-            where = f"readers.{reader.name}.{'training' if in_training else f'training_on.{benchmark.name}'}"
-        raise CoattendError(
-            first["msg"],
-            where=f"{where}.{field}",
-            cure=did_you_mean(field, list(TrainingParameters.model_fields)),
-        ) from None
+        block = next(layer.block for layer in reversed(layers) if field.partition(".")[0] in layer.values)
+        cure = did_you_mean(field, list(TrainingParameters.model_fields))
+        raise CoattendError(first["msg"], where=f"{block}.{field}", cure=cure) from None
     all_subsets = training.train_on == {benchmark.name: ()}
     return training.model_copy(update={"train_on": {}}) if all_subsets else training

@@ -145,6 +145,14 @@ def files(location: str, environment: str, folder: str = "") -> Iterator[TextFil
             yield Path(path) if _is_local(location) else StoredFile(storage, path)
 
 
+def parameter_files(location: str, environment: str) -> Iterator[TextFile]:
+    """The parameter files of an environment, sorted by path: those that Kedro reads."""
+    for file in files(location, environment):
+        *folders, name = str(file).rpartition(f"/{environment}/")[2].split("/")
+        if name.startswith("parameters") or (folders and folders[0].startswith("parameters")):
+            yield file
+
+
 def environments(location: str) -> list[str]:
     """Names of the environments of a source, without the base environment."""
     storage, root = _open(location)
@@ -179,10 +187,7 @@ def _changes(location: str, environment: str) -> tuple[Entries, Entries]:
     """Changes to readers and studies in the parameter files of an environment."""
     readers: Entries = {}
     studies: Entries = {}
-    for file in files(location, environment):
-        # The catalog and credentials lie beside the parameters, and change no wiring.
-        if "parameters" not in str(file).rpartition(f"/{environment}/")[2]:
-            continue
+    for file in parameter_files(location, environment):
         try:
             content = parse_yaml(file)
         except PARSE_ERRORS:

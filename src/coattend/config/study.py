@@ -115,7 +115,7 @@ class VariantParameters(Parameters):
 
     title: str = Field(description="What the row is called.")
     change: Entry = Field(
-        {}, description="Differences from the base: a reader's entry as in parameters/readers; with another `reader`, "
+        {}, description="Differences from the base: an entry as in `readers`; with another `reader`, "
         "the base's options do not count, and its training does."
     )  # fmt: skip
     benchmarks: tuple[str, ...] | None = Field(None, description="Where it is run; null: on all of the study's.")
@@ -149,7 +149,7 @@ class ExampleParameters(Parameters):
 
     benchmark: str = Field(description="Whose question it is.")
     question: str = Field(description="Its id, or its text.")
-    printed: dict[str, Any] = Field({}, description="Variant to the answer that the paper prints for it.")
+    printed: dict[str, str | int | float] = Field({}, description="Variant to the answer that the paper prints for it.")
 
 
 def _each_once(seeds: tuple[int, ...]) -> tuple[int, ...]:
@@ -157,6 +157,9 @@ def _each_once(seeds: tuple[int, ...]) -> tuple[int, ...]:
         twice = next(seed for seed in seeds if seeds.count(seed) > 1)
         raise ValueError(f"the seed {twice} is there twice")
     return seeds
+
+
+Seeds = Annotated[tuple[int, ...], Field(min_length=1), AfterValidator(_each_once)]
 
 
 class StudyParameters(Parameters):
@@ -169,7 +172,7 @@ class StudyParameters(Parameters):
     protocol: Literal["finetuned", "frozen"] = Field(
         "finetuned", description="frozen: encoder outputs are kept, and interaction and head alone are trained."
     )
-    seeds: tuple[int, ...] = Field((0, 1, 2), min_length=1, description="One trial a seed, for every variant.")
+    seeds: Seeds = Field((0, 1, 2), description="One trial a seed, for every variant.")
     search: SearchParameters | None = Field(
         None, description="How every variant's training is tuned first; null: it is trained as configured."
     )
@@ -197,11 +200,6 @@ class StudyParameters(Parameters):
     cited: tuple[CitedParameters, ...] = Field((), description="Systems that the paper only quotes.")
     notes: tuple[str, ...] = Field((), description="What a reader of the table should know.")
     budget_hours: float | None = Field(None, gt=0, description="Drop variants, named, until it costs no more.")
-
-    @field_validator("seeds")
-    @classmethod
-    def _different(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
-        return _each_once(seeds)
 
     @field_validator("base")
     @classmethod
@@ -231,12 +229,7 @@ class StudyParameters(Parameters):
 class StudySettings(Parameters):
     """Settings of all studies."""
 
-    seeds: tuple[int, ...] | None = Field(None, min_length=1, description="In the place of each study's own.")
+    seeds: Seeds | None = Field(None, description="In the place of each study's own.")
     processes: int | None = Field(None, ge=1, description="Trials at once; null: one a core, and one on a GPU.")
     budget_hours: float | None = Field(None, gt=0, description="For studies that have none of their own.")
     question: str | None = Field(None, description="One more question whose answers are shown: its id, or its text.")
-
-    @field_validator("seeds")
-    @classmethod
-    def _different(cls, seeds: tuple[int, ...] | None) -> tuple[int, ...] | None:
-        return None if seeds is None else _each_once(seeds)

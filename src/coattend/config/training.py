@@ -25,7 +25,9 @@ class TrainingParameters(Parameters):
     )
     clip: float = Field(1.0, gt=0, description="Largest norm of a step's gradient.")
     tokens_per_batch: int = Field(6144, ge=64, description="Padded tokens that one forward pass may hold.")
-    accumulate: int = Field(1, ge=1, description="Batches whose gradients are added before a step.")
+    accumulate: int = Field(
+        1, ge=1, description="Batches whose gradients are averaged before a step, each counting alike."
+    )
     max_length: int = Field(
         512, ge=16, description="Longest sequence in tokens; the passage is cut, never the question."
     )

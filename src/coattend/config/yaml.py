@@ -59,10 +59,13 @@ class Lines:
             loader = LOADER(text)
             root = loader.get_single_node()
             _count_entries(root, {})
+            # Before values are built, which puts the entries of a merge (<<) beside those that replace them.
+            duplicate = next(_duplicate_keys(root), None)
             content = None if root is None else loader.construct_document(root)
         except PARSE_ERRORS as error:
             raise _not_yaml(file, error) from None
-        for key, line in _duplicate_keys(root):
+        if duplicate is not None:
+            key, line = duplicate
             raise CoattendError(f"{key!r} is there twice", where=f"{file}, line {line}", cure="Name one of them anew")
         return cls(file, content, root)
 
@@ -72,13 +75,23 @@ class Lines:
         Args:
             path: Keys, and indices of lists.
         """
-        node, line = self.root, 1
+        return f"{self.file}, line {self._lines(path)[-1]}, {'.'.join(map(str, path))}"
+
+    def line_of(self, path: Sequence[Any]) -> int | None:
+        """Line of an entry; None if the file does not have it."""
+        lines = self._lines(path)
+        return lines[-1] if len(lines) > len(path) else None
+
+    def _lines(self, path: Sequence[Any]) -> list[int]:
+        """The first line, and that of each part of a path as far as the file has it."""
+        node, lines = self.root, [1]
         for key in path:
             child = _child(node, key)
             if child is None:
                 break
             line, node = child
-        return f"{self.file}, line {line}, {'.'.join(map(str, path))}"
+            lines.append(line)
+        return lines
 
 
 def load_yaml(file: TextFile) -> Any:
@@ -128,7 +141,8 @@ def _not_yaml(file: TextFile, error: Exception) -> CoattendError:
 
 def _child(node: yaml.Node | None, key: Any) -> tuple[int, yaml.Node] | None:
     if isinstance(node, yaml.MappingNode):
-        for key_node, value in node.value:
+        # Entries of a merge (<<) stand before those that replace them.
+        for key_node, value in reversed(node.value):
             if str(key_node.value) == str(key):
                 return key_node.start_mark.line + 1, value
     if isinstance(node, yaml.SequenceNode) and isinstance(key, int) and key < len(node.value):

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from coattend.evaluation.records import Estimate
+
 RESAMPLES = 2_000
 LEVEL = 0.95
 _CELLS = 4_000_000  # Resamples are drawn in blocks of so many numbers, so that memory does not grow with their count.
@@ -17,10 +19,9 @@ _CELLS = 4_000_000  # Resamples are drawn in blocks of so many numbers, so that 
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean and where it may well lie.
+    """A mean over questions and seeds, and where it may well lie.
 
     Attributes:
-        mean: Over questions and seeds.
         low: Lower end, or None with fewer than two passages: one passage says nothing about others.
         high: Upper end, likewise.
     """
@@ -29,28 +30,16 @@ class Interval:
     low: float | None
     high: float | None
 
+    def percent(self) -> Estimate:
+        """Return the mean and the ends as percentages."""
+        low, high = (None if end is None else 100 * end for end in (self.low, self.high))
+        return {"mean": 100 * self.mean, "low": low, "high": high}
+
 
 def interval(
     values: np.ndarray, passages: np.ndarray, *, resamples: int = RESAMPLES, level: float = LEVEL, seed: int = 0
 ) -> Interval:
-    """Percentile interval of a mean, by drawing passages and seeds with replacement.
-
-    With 0 or 1 for all questions every resample is the same, and a bootstrap would claim to be certain. The interval
-    is then the exact binomial one of as many trials as there are passages.
-
-    Args:
-        values: One number for each seed and question [seeds, questions].
-        passages: The passage of each question, as any integers [questions].
-        resamples: How many times to draw.
-        level: Share of resamples inside the interval.
-        seed: Of the drawing.
-
-    Returns:
-        The mean and the interval, in the unit of the values.
-
-    Raises:
-        ValueError: If there is no question or no seed.
-    """
+    """Percentile interval of the mean of ``values`` [seeds, questions]; see `intervals`."""
     return intervals([values], passages, resamples=resamples, level=level, seed=seed)[0]
 
 
@@ -62,13 +51,15 @@ def intervals(
     level: float = LEVEL,
     seed: int = 0,
 ) -> list[Interval]:
-    """Intervals of several means over the same questions, each equal to that of `interval` alone.
+    """Percentile intervals of several means over the same questions, by drawing passages and seeds with replacement.
 
-    Drawing takes most of the time: those with as many seeds share what is drawn.
+    Drawing takes most of the time: those with as many seeds share what is drawn. With 0 or 1 for all questions every
+    resample is the same, and a bootstrap would claim to be certain. The interval is then the exact binomial one of as
+    many trials as there are passages.
 
     Args:
         several: For each mean one number for each seed and question [seeds, questions].
-        passages: Passage of each question [questions]; questions of one passage are resampled together.
+        passages: The passage of each question, as any integers [questions].
         resamples: How many times to draw.
         level: Share of resamples inside the interval.
         seed: Of the drawing.
@@ -110,7 +101,7 @@ def _certain_ends(values: np.ndarray, count: int, level: float) -> tuple[float, 
 def resampled_means(
     readers: Sequence[np.ndarray], passages: np.ndarray, *, resamples: int, seed: int
 ) -> tuple[np.ndarray, ...]:
-    """Means of several readers over the same drawn passages, and over seeds that are drawn for each reader.
+    """Means [..., resamples] of several readers over the same drawn passages, and over seeds drawn for each reader.
 
     Args:
         readers: Each one's numbers [seeds, questions]; how many seeds may differ. Several numbers of a reader stand in
@@ -118,9 +109,6 @@ def resampled_means(
         passages: The passage of each question [questions].
         resamples: How many times to draw.
         seed: Of the drawing.
-
-    Returns:
-        For each reader the mean of every resample [..., resamples].
     """
     # Sums over each passage suffice: a resample weights them by how often it draws the passage.
     _, cluster = np.unique(passages, return_inverse=True)

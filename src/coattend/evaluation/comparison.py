@@ -21,7 +21,6 @@ class SeedDifference:
     """The difference of two trials with one seed, in percentage points.
 
     Attributes:
-        seed: Their seed.
         difference: Over passages.
         mcnemar_p: Of the exact test; None where answers are not just right or wrong.
     """
@@ -73,23 +72,18 @@ class Pair(NamedTuple):
 
     def marks(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the scores to compare, in percent: all seeds or their means, then each seed [seeds, questions]."""
-        ours_percent, theirs_percent = (100 * np.stack(list(marks.values())) for marks in (self.ours, self.theirs))
-        # Too few seeds are not drawn: their means are compared, and the interval covers passages only.
-        overall = (
-            (ours_percent, theirs_percent)
-            if self.over_seeds
-            else (ours_percent.mean(0, keepdims=True), theirs_percent.mean(0, keepdims=True))
-        )
-        return [overall, *((100 * self.ours[seed][None], 100 * self.theirs[seed][None]) for seed in self.seeds)]
+        ours, theirs = (100 * np.stack(list(marks.values())) for marks in (self.ours, self.theirs))
+        if not self.over_seeds:
+            # Too few seeds are not drawn: their means are compared, and the interval covers passages only.
+            ours, theirs = ours.mean(0, keepdims=True), theirs.mean(0, keepdims=True)
+        return [
+            (ours, theirs),
+            *((100 * self.ours[seed][None], 100 * self.theirs[seed][None]) for seed in self.seeds),
+        ]
 
 
 def compare(pairs: Sequence[Pair], passages: np.ndarray) -> list[Comparison]:
-    """Compare variants with their baselines.
-
-    Args:
-        pairs: Each variant and its baseline, all on the same questions.
-        passages: The passage of each question [questions].
-    """
+    """Compare variants with their baselines, all on the same questions, by the passage of each [questions]."""
     marks = [pair.marks() for pair in pairs]
     # One call for all rows of all pairs, since rows with as many seeds share their resamples.
     differences = iter(paired_bootstraps([row for rows in marks for row in rows], passages))
@@ -116,22 +110,18 @@ def _resolved(difference: Difference) -> float | None:
     return float((difference.high - difference.low) / (2 * reach) * (reach + norm.ppf(POWER)))
 
 
-def expected_resolution(questions: int, *, differing: float = 0.3) -> float | None:
-    """The smallest difference, in percentage points, that will be resolved before anything is trained.
+def expected_resolution(questions: int) -> float | None:
+    """The smallest difference, in percentage points, that so many questions will resolve before anything is trained.
 
-    Args:
-        questions: How many will be scored, each taken to be independent.
-        differing: Share of questions that one of two readers gets right and the other wrong. Trials of one reader with
-            two seeds differ on about so many.
-
-    Returns:
-        None without a question.
+    Each question is taken to be independent; None without a question.
     """
     from scipy.stats import norm
 
     if not questions:
         return None
-    # Marks differ by 1 on that share of questions: the variance of their difference if neither reader is better.
+    # Trials of one reader with two seeds get about so many questions right of which the other is wrong. Marks differ
+    # by 1 on that share: the variance of their difference if neither reader is better.
+    differing = 0.3
     return float(100 * (norm.ppf((1 + LEVEL) / 2) + norm.ppf(POWER)) * np.sqrt(differing / questions))
 
 

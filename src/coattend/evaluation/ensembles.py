@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from coattend.evaluation import squad
-from coattend.evaluation.alignment import Answers
+from coattend.evaluation.alignment import Answers, Layout
 from coattend.evaluation.calibration import probabilities
 
 SHARE = 0.7
@@ -23,13 +23,13 @@ class Ensemble:
     """Trials that answer together.
 
     Attributes:
-        how: ``average`` of all, ``best share``, or ``greedy``.
+        method: ``average`` of all, ``best share``, or ``greedy``.
         trials: Their places.
         correct: 1 where they are right [questions].
         f1: F1 from 0 to 1 [questions].
     """
 
-    how: str
+    method: str
     trials: tuple[int, ...]
     correct: np.ndarray
     f1: np.ndarray
@@ -59,12 +59,7 @@ def ensembles(joint: Joint, held_out: Sequence[float], chosen_on: np.ndarray | N
 
 
 def by_probability(probabilities: np.ndarray, gold: np.ndarray) -> Joint:
-    """Options and words: the one with the highest mean probability; a tie is wrong.
-
-    Args:
-        probabilities: What `of_options` gives [trials, questions, N].
-        gold: The right ones [questions].
-    """
+    """Options and words: the one with the highest mean probability [trials, questions, N]; a tie is wrong."""
 
     def together(members: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         mean = probabilities[list(members)].mean(0)
@@ -80,12 +75,9 @@ def by_probability(probabilities: np.ndarray, gold: np.ndarray) -> Joint:
 def by_vote(
     predictions: Sequence[Sequence[str | None]], answers: Answers, *, alike: Callable[[str], str] = squad.normalise
 ) -> Joint:
-    """Texts: the one that most give; among equals that of the best trial.
+    """Texts [trials, questions], None without an answer: the one that most give; among equals the best trial's.
 
-    Args:
-        predictions: Each trial's texts [trials, questions]; None without an answer.
-        answers: Their marks.
-        alike: What of a text counts; by default as SQuAD's marking compares.
+    Texts are alike by default where SQuAD's marking says so.
     """
     normalised = [[None if text is None else alike(text) for text in texts] for texts in predictions]
 
@@ -102,7 +94,7 @@ def by_vote(
     return together
 
 
-def of_options(predictions: pa.Table, question_ids: Sequence[str], trials: Sequence[str], head: str) -> np.ndarray:
+def of_options(predictions: pa.Table, question_ids: pa.ChunkedArray, trials: Sequence[str], head: str) -> np.ndarray:
     """The probability of each option [trials, questions, N]; 0 for options that there are not, and without an answer.
 
     Args:
@@ -111,18 +103,12 @@ def of_options(predictions: pa.Table, question_ids: Sequence[str], trials: Seque
         trials: Ids of the trials.
         head: What gave the scores.
     """
-    column_of = {name: column for column, name in enumerate(question_ids)}
-    rows = {trial: row for row, trial in enumerate(trials)}
     scores = predictions["scores"].to_pylist()
-    # As wide as the question with the most options; columns of options that there are not stay 0.
-    probabilities_of = np.zeros((len(rows), len(column_of), max((len(options) for options in scores), default=1)))
-    keys = zip(predictions["trial_id"].to_pylist(), predictions["question_id"].to_pylist(), scores, strict=True)
-    for trial, question, option_scores in keys:
-        if question in column_of:
-            probabilities_of[rows[trial], column_of[question], : len(option_scores)] = probabilities(
-                option_scores, head
-            )
-    return probabilities_of
+    # As wide as the question with the most options.
+    padded = np.zeros((len(scores), max((len(options) for options in scores), default=1)))
+    for row, options in enumerate(scores):
+        padded[row, : len(options)] = probabilities(options, head)
+    return Layout(predictions, question_ids, trials).matrix(padded, 0.0)
 
 
 def _greedy(ranked: Sequence[int], score: Callable[[Sequence[int]], float]) -> list[int]:

@@ -44,12 +44,7 @@ def members(names: pa.ChunkedArray) -> dict[str, np.ndarray]:
 
 
 def subsets(questions: pa.Table, whole: str = EVERYTHING) -> dict[str, np.ndarray]:
-    """Return masks of all questions and of each subset [questions].
-
-    Args:
-        questions: With the column ``subset``.
-        whole: Name of the group of all questions.
-    """
+    """Return masks of all questions, under the name ``whole``, and of each subset [questions]."""
     return {whole: np.ones(len(questions), dtype=bool)} | members(questions["subset"])
 
 
@@ -73,7 +68,6 @@ def within(split: np.ndarray, groups: dict[str, np.ndarray]) -> Iterator[tuple[s
 
 
 def passage_numbers(questions: pa.Table) -> np.ndarray:
-    """Number the passages; return the number of each question's passage [questions]."""
-    # The indices of a dictionary encoding number the passages in the order in which they occur.
+    """Return the number of each question's passage, in the order in which they occur [questions]."""
     numbers: np.ndarray = questions["passage_id"].combine_chunks().dictionary_encode().indices.to_numpy()
     return numbers

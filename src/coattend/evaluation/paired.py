@@ -31,12 +31,7 @@ class SideBySide:
 
 
 def side_by_side(questions: pa.Table, left: pa.Table, right: pa.Table) -> SideBySide:
-    """Lay two trials' answers beside the questions of every split but train.
-
-    Args:
-        questions: A questions table.
-        left: The predictions of one trial.
-        right: Those of the other.
+    """Lay the predictions of two trials beside the questions of every split but train.
 
     Raises:
         CoattendError: If they answer different tasks, or no split has answers of both.
@@ -53,22 +48,20 @@ def side_by_side(questions: pa.Table, left: pa.Table, right: pa.Table) -> SideBy
     in_both, left_out = np.zeros(len(labelled), dtype=bool), {}
     for split, rows in members(labelled["split"]).items():
         # All questions of a split that one trial was never asked would count as wrong; it is listed instead.
-        if all(_given(side)[rows].any() for side in (left_answers, right_answers)):
+        if all(side["prediction"].is_valid().to_numpy()[rows].any() for side in (left_answers, right_answers)):
             in_both |= rows
         else:
             left_out[split] = int(rows.sum())
     if not in_both.any():
         cure = "Run the pipeline evaluation of both, on the same files"
         raise CoattendError("no split was answered by both trials", where="compare", cure=cure)
-    return SideBySide(
-        task, _table(*(part.filter(pa.array(in_both)) for part in (labelled, left_answers, right_answers))), left_out
-    )
+    answered = (part.filter(pa.array(in_both)) for part in (labelled, left_answers, right_answers))
+    return SideBySide(task, _table(*answered), left_out)
 
 
 def is_correct(table: pa.Table, side: str) -> np.ndarray:
     """Mask of the questions that a side (``left``, ``right``) answered correctly, spans exactly [questions]."""
-    winner = table["winner"].cast(pa.string())
-    correct: np.ndarray = pc.is_in(winner, value_set=pa.array([side, "both"])).to_numpy()
+    correct: np.ndarray = pc.is_in(table["winner"].cast(pa.string()), pa.array([side, "both"])).to_numpy()
     return correct
 
 
@@ -82,11 +75,6 @@ def _task(questions: pa.Table, predictions: pa.Table) -> str:
 def _answers(questions: pa.Table, predictions: pa.Table) -> pa.Table:
     """A row for each question, of nulls where there is no prediction."""
     return predictions.take(pc.index_in(questions["question_id"], value_set=predictions["question_id"]))
-
-
-def _given(predictions: pa.Table) -> np.ndarray:
-    is_answered: np.ndarray = pc.is_valid(predictions["prediction"]).to_numpy()
-    return is_answered
 
 
 def _table(questions: pa.Table, left: pa.Table, right: pa.Table) -> pa.Table:

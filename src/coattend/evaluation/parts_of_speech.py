@@ -7,8 +7,8 @@ figure 3.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
 from coattend.config import BenchmarkParameters
+from coattend.schemas import QuestionRow
 from coattend.text.cloze import BLANK, question_domains
 from coattend.text.hashing import text_id
 
@@ -24,12 +25,7 @@ PREDICTION_COLUMNS = ["question_id", "trial_id", "start", "end", "prediction"]
 
 
 class TaggedText(NamedTuple):
-    """A text's words.
-
-    Attributes:
-        tags: The part of speech of each [W].
-        starts: Its first character [W].
-    """
+    """The part of speech and the first character of each word of a text [W]."""
 
     tags: Sequence[str]
     starts: np.ndarray
@@ -49,15 +45,9 @@ class TaggedText(NamedTuple):
 
 
 def tagged(texts: Mapping[str, str], tags: pads.Dataset, names: Sequence[str]) -> dict[str, TaggedText]:
-    """The words of texts that were tagged.
+    """The words of texts that were tagged, by the text's name; texts without words are left out.
 
-    Args:
-        texts: Text by any name.
-        tags: A tags table.
-        names: The tags by their ids.
-
-    Returns:
-        The words by the text's name; texts without words are left out.
+    A tags table has the ids of tags, whose names are in order.
     """
     # Tags are stored once for each distinct text, under the hash of it.
     ids = {name: text_id(text) for name, text in texts.items()}
@@ -69,43 +59,47 @@ def tagged(texts: Mapping[str, str], tags: pads.Dataset, names: Sequence[str]) -
     return {name: words_of[key] for name, key in ids.items() if key in words_of and words_of[key].tags}
 
 
-def boundary_tags(
-    predictions: pa.Table, questions: pa.Table, passages: Mapping[str, TaggedText]
-) -> dict[str, Counter[str]]:
-    """Count the tags of boundary words: the first and the last of an answer, a one-word answer's twice.
+class BoundaryTags(NamedTuple):
+    """Counts of the tags of boundary words: the first and the last of an answer, a one-word answer's twice.
+
+    Attributes:
+        gold: Of each question's first gold answer.
+        predicted: Of the predicted answers.
+        wrong: The gold word's tag, where another word with another tag was predicted.
+    """
+
+    gold: Counter[str]
+    predicted: Counter[str]
+    wrong: Counter[str]
+
+
+def boundary_tags(predictions: pa.Table, questions: pa.Table, passages: Mapping[str, TaggedText]) -> BoundaryTags:
+    """Count the tags of boundary words.
 
     Args:
         predictions: The columns `PREDICTION_COLUMNS` of one trial's predictions.
         questions: With the columns question_id, passage_id and answers; those without an answer are left out.
         passages: Their words.
-
-    Returns:
-        ``gold``: of each question's first gold answer; ``predicted``: of the predicted ones; ``wrong``: the gold
-        word's tag, where another word with another tag was predicted.
     """
     prediction_of = {row["question_id"]: row for row in predictions.to_pylist()}
-    counts: dict[str, Counter[str]] = {"gold": Counter(), "predicted": Counter(), "wrong": Counter()}
+    counts = BoundaryTags(Counter(), Counter(), Counter())
     for question in questions.select(["question_id", "passage_id", "answers"]).to_pylist():
         text = passages.get(question["passage_id"])
         if text is None or not question["answers"]:
             continue
         first = question["answers"][0]
-        right = text.ends(first["start"], first["start"] + len(first["text"]))
-        counts["gold"].update(text.tags[word] for word in right)
+        gold = text.ends(first["start"], first["start"] + len(first["text"]))
+        counts.gold.update(text.tags[word] for word in gold)
         row = prediction_of.get(question["question_id"])
         # Without a predicted span there are no boundary words to compare.
         if row is None or row["start"] is None or not row["prediction"]:
             continue
-        chosen = text.ends(row["start"], row["end"])
-        counts["predicted"].update(text.tags[word] for word in chosen)
-        counts["wrong"].update(_missed(text, right, chosen))
+        predicted = text.ends(row["start"], row["end"])
+        counts.predicted.update(text.tags[word] for word in predicted)
+        for gold_word, word in zip(gold, predicted, strict=True):
+            if word != gold_word and text.tags[word] != text.tags[gold_word]:
+                counts.wrong[text.tags[gold_word]] += 1
     return counts
-
-
-def _missed(text: TaggedText, right: tuple[int, int], chosen: tuple[int, int]) -> Iterator[str]:
-    for gold, word in zip(right, chosen, strict=True):
-        if word != gold and text.tags[word] != text.tags[gold]:
-            yield text.tags[gold]
 
 
 PARTS = {
@@ -159,37 +153,39 @@ def parts_of_speech(
     Returns:
         For each question one of `PARTS`, ``other`` or ``no answer``.
     """
-    rows = questions.select(QUESTION_COLUMNS).to_pylist()
-    locations = {row["question_id"]: _place(row, passages[row["passage_id"]], benchmark) for row in rows}
-    words = tagged({name: location.text for name, location in locations.items() if location is not None}, tags, names)
-    parts = []
-    for row in rows:
-        location, text = locations[row["question_id"]], words.get(row["question_id"])
-        if row["task"] == "span" and not row["answers"]:
-            parts.append(NO_ANSWER)
-        else:
-            parts.append(
-                OTHER if location is None or text is None else _part(text.between(location.start, location.end))
-            )
-    return parts
+    rows: list[QuestionRow] = questions.select(QUESTION_COLUMNS).to_pylist()
+    locations = [_place(row, passages[row["passage_id"]], benchmark) for row in rows]
+    # Words are looked up by text: questions share passages.
+    texts = {location.text for location in locations if location is not None}
+    words = tagged({text: text for text in texts}, tags, names)
+    return [_part(row, location, words) for row, location in zip(rows, locations, strict=True)]
 
 
-def _part(tags: Iterable[str]) -> str:
+def _part(question: QuestionRow, location: Place | None, words: Mapping[str, TaggedText]) -> str:
+    if question["task"] == "span" and not question["answers"]:
+        return NO_ANSWER
+    if location is None or location.text not in words:
+        return OTHER
+    tags = words[location.text].between(location.start, location.end)
     return next((_PART_OF[tag] for tag in tags if tag in _PART_OF), OTHER)
 
 
-def _place(question: Mapping[str, Any], passage: str, benchmark: BenchmarkParameters) -> Place | None:
+def _place(question: QuestionRow, passage: str, benchmark: BenchmarkParameters) -> Place | None:
     """Locate a question's right answer; None if no tagged text holds it."""
-    if question["task"] == "span":
-        answers = question["answers"]
-        return Place(passage, answers[0]["start"], answers[0]["start"] + len(answers[0]["text"])) if answers else None
+    if question["options"] is None or question["label"] is None:
+        first_gold = next(iter(question["answers"] or ()), None)
+        if first_gold is None:
+            return None
+        return Place(passage, first_gold["start"], first_gold["start"] + len(first_gold["text"]))
     right = question["options"][question["label"]]
     if question["task"] == "word" and not benchmark.words_as_options:
         # Candidates are whole words between blanks, and look-arounds keep the blanks out of the span.
         match = re.search(rf"(?<!\S){re.escape(right)}(?!\S)", passage)
         return Place(passage, *match.span()) if match else None
     domains = question_domains(
-        *(question[name] for name in ("task", "question", "options")),
+        question["task"],
+        question["question"],
+        question["options"],
         fill_blanks=benchmark.fill_blanks,
         words_as_options=benchmark.words_as_options,
     )

@@ -3,17 +3,21 @@
 They describe plain dictionaries as they lie on disk. Percentages are numbers from 0 to 100.
 """
 
-from collections.abc import Mapping
-from typing import Any, Literal, NotRequired, Required, TypedDict, cast
+from collections.abc import Mapping, Sequence
+from typing import Literal, NotRequired, Required, TypedDict, cast
 
 
-class Score(TypedDict):
-    """A metric in percent, with its bootstrap interval and each seed's own value."""
+class Estimate(TypedDict):
+    """A mean or a difference with its bootstrap interval; the ends are None with fewer than two passages."""
 
     mean: float
     low: float | None
-    """Lower end of the interval; None with fewer than two passages."""
     high: float | None
+
+
+class Score(Estimate):
+    """A metric in percent with each seed's own value."""
+
     spread: float | None
     """Standard deviation over seeds; None with a single seed."""
     seeds: dict[str, float]
@@ -82,16 +86,36 @@ class CurvePoint(TypedDict, total=False):
     held_out_loss: float | None
 
 
+Setting = str | int | float | bool | None
+
+
+class TrainingRecord(TypedDict, total=False):
+    """The training of a trial; its other fields are those of `coattend.config.TrainingParameters`."""
+
+    train_on: dict[str, str | list[str]]
+    start_from: str | None
+    reads: str
+
+
+class Unreadable(TypedDict):
+    """A question that a reader cannot be given, and the reason."""
+
+    question_id: str
+    reason: str
+
+
 class TrialRecord(TypedDict, total=False):
     """A trial as its outcome describes it; one that failed has little more than the reason."""
 
     trial_id: Required[str]
     seed: Required[int]
     failure: Required[str | None]
+    folder: str
+    """Name of its folder."""
     head: str
     data: str
-    options: dict[str, Any]
-    training: dict[str, Any]
+    options: dict[str, Setting]
+    training: TrainingRecord
     encoder: str
     seconds: float
     questions: int
@@ -105,7 +129,7 @@ class TrialRecord(TypedDict, total=False):
     best_step: int
     held_out: float | None
     curve: list[CurvePoint]
-    unreadable: list[dict[str, Any]]
+    unreadable: list[Unreadable]
     null_threshold: float | None
     signs: dict[str, float | None]
     model_digest: str
@@ -118,8 +142,17 @@ class TrialDescription(TrialRecord):
 
     reader: str
     benchmark: str
-    encoder_files: dict[str, Any]
+    encoder_files: dict[str, str | float | None]
     source: str
+
+
+class TrainedReader(TypedDict):
+    """The trials of a reader on a benchmark, as the training stage writes them."""
+
+    benchmark: str
+    reader: str
+    task: str
+    trials: Sequence[TrialRecord]
 
 
 Groups = dict[str, GroupScores]
@@ -170,34 +203,29 @@ def score_of(scores: GroupScores, metric: str) -> Score:
     return cast("Mapping[str, Score]", scores)[metric]
 
 
-class BreakdownRow(TypedDict):
+class GroupEstimate(Estimate):
+    """A metric in percent on one group of the questions of a split."""
+
+    split: str
+    group: str
+    questions: int
+    metric: str
+
+
+class BreakdownRow(GroupEstimate):
     """A variant's metric in one group of questions, as in `BREAKDOWNS`."""
 
     benchmark: str
     variant: str
     title: str
-    split: str
     breakdown: str
-    group: str
-    questions: int
-    metric: str
-    mean: float
-    low: float | None
-    high: float | None
 
 
-class EnsembleRow(TypedDict):
+class EnsembleRow(GroupEstimate):
     """The metric of several trials that answer together."""
 
     how: str
     seeds: list[int]
-    split: str
-    group: str
-    metric: str
-    questions: int
-    mean: float
-    low: float | None
-    high: float | None
 
 
 class BoundaryCounts(TypedDict):
@@ -224,7 +252,8 @@ class Example(TypedDict, total=False):
     options: list[str] | None
     gold: list[str]
     answers: dict[str, dict[str, SeedAnswer]]
-    printed: dict[str, Any]
+    printed: dict[str, str | int | float]
+    """Variant to the answer that the paper prints, or to the number of its option, from 1."""
 
 
 class RerankedSeed(TypedDict):
@@ -246,10 +275,36 @@ class RerankedGroup(TypedDict):
     seeds: dict[str, RerankedSeed]
 
 
+class RerankingWeights(TypedDict):
+    """Weights of features, and where they come from."""
+
+    trial_id: str
+    seed: int
+    subset: str
+    """``all`` where a benchmark has none."""
+    tuned_on: str
+    """The questions that they were tuned on: dev, or a half of it."""
+    applied_to: str
+    questions: int
+    """How many questions they were tuned on."""
+    weights: dict[str, float]
+
+
 class Reranked(TypedDict):
     """A variant's re-ranked answers: split to group to changes."""
 
+    parameters: dict[str, int | float]
     splits: dict[str, dict[str, RerankedGroup]]
+    tuned_on: dict[str, str]
+    weights: list[RerankingWeights]
+    learned_from: dict[str, int]
+
+
+class RerankedReader(Reranked):
+    """A reader's re-ranked answers on a benchmark."""
+
+    benchmark: str
+    reader: str
 
 
 class Analyses(TypedDict, total=False):
@@ -261,12 +316,13 @@ class Analyses(TypedDict, total=False):
     reranking: dict[str, Reranked]
     calibration: dict[str, dict[str, Calibration]]
     scored: float
+    """Share of the benchmark's questions that is asked."""
 
 
 class TriedConfiguration(TypedDict):
     """One configuration of a hyper-parameter search."""
 
-    values: dict[str, Any]
+    values: dict[str, float | None]
     trial_id: str
     held_out: float | None
     failure: str | None
@@ -283,89 +339,57 @@ class SearchResult(TypedDict):
 class VariantOutcome(TypedDict):
     """The trials of a study's variant on one benchmark."""
 
+    benchmark: NotRequired[str]
     variant: str
     task: str
     encoder: NotRequired[str]
     trained_on: NotRequired[str]
     search: NotRequired[SearchResult]
-    trials: list[TrialRecord]
+    trials: Sequence[TrialRecord]
 
 
-class MapLegend(TypedDict):
-    """Description of an attention map: its rows, columns and scale."""
+class VariantCost(TypedDict):
+    """Cost of the trials of a variant that are still to be trained."""
 
-    on: str
-    by: str | None
-    level: str | None
-    levels: int
-    kind: Literal["share", "score", "drop"]
+    trials: int
+    seconds: float
+    """Of one processor or GPU, for all of them; 0 if they cannot be timed."""
+    known_from: str
 
 
-class LevelAgreement(TypedDict):
-    """Mean rank correlation of one turn or head of a map with occlusion."""
+class StudyCosts(TypedDict):
+    """Costs of a study, and what it can show for them."""
 
-    mean: float | None
+    costs: dict[str, dict[str, VariantCost]]
+    """By benchmark and variant."""
+    questions: dict[str, dict[str, int]]
+    """Scored questions by benchmark and split, and by subset where it compares several."""
+    resolves: dict[str, float | None]
+    """By benchmark the smallest difference in points that its smallest split can show."""
+    left_out: list[str]
+    """Variants that the budget leaves out."""
+
+
+class Differences(TypedDict):
+    """Differences between two tables of predictions for the same questions."""
+
     questions: int
+    other_answers: int
+    """Answers that differ."""
+    largest_difference: float
+    """Largest difference between the scores of the other ones."""
 
 
-class AttentionReader(TypedDict):
-    """A trial whose attention is shown."""
+class Verification(Differences):
+    """A finished trial's answers, predicted again and compared with the stored ones."""
 
-    trial_id: str
-    reader: str
-    head: str
-    seed: int
-    options: dict[str, Any]
-    encoder: str
-    legend: dict[str, MapLegend]
-    agreement: dict[str, list[LevelAgreement]]
-
-
-class SpanCandidate(TypedDict):
-    """One of the best spans, in characters of the passage."""
-
-    start: int
-    end: int
-    probability: float
-
-
-class AttentionReading(TypedDict):
-    """One trial's answer to one question, with the texts of each of its sequences."""
-
-    prediction: str
-    label: int | None
-    correct: bool
-    f1: float
-    sequence: int
-    probabilities: list[float] | None
-    spans: list[SpanCandidate] | None
-    nothing: float | None
-    probability: float
-    agreement: dict[str, list[float | None]]
-    sequences: list[dict[str, Any]]
-
-
-class AttentionQuestion(TypedDict):
-    """A question whose attention is shown, with one reading for each trial."""
-
-    question_id: str
-    split: str
-    subset: str | None
-    question: str
-    options: list[str] | None
-    label: int | None
-    answers: list[dict[str, Any]] | None
-    answerable: bool
-    passage: str
-    readings: list[AttentionReading]
-
-
-class AttentionReadings(TypedDict):
-    """Questions as one or two trials read them; without a finished trial only the first two lists are there, empty."""
-
-    benchmark: str
-    title: str
-    task: NotRequired[str]
-    occlusion: NotRequired[bool]
-    readers: list[AttentionReader]
-    questions: list[AttentionQuestion]
+    trial: str
+    about: str
+    weights: bool
+    """True if they have not changed."""
+    data: bool
+    """True if its training questions have not changed."""
+    run: bool | None
+    """True if its MLflow run has the stored predictions; None without a run."""
+    other_metrics: list[str]
+    """Metrics of its run that differ now."""

@@ -5,26 +5,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from coattend.evaluation.bootstrap import LEVEL, resampled_means
+from coattend.evaluation.bootstrap import LEVEL, Interval, resampled_means
 
 RESAMPLES = 10_000
 _ROUNDING = 1e-9  # A resample whose means differ by less has no difference: it counts on both sides.
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(Interval):
     """Difference of two readers, first minus second.
 
     Attributes:
-        mean: First minus second.
-        low: Lower end of the interval, or None with fewer than two passages.
-        high: Upper end, likewise.
-        p: Two-sided: how likely a difference this far from zero is where there is none; likewise.
+        p: Two-sided: how likely a difference this far from zero is where there is none; None with fewer than two
+            passages, as the ends are.
     """
 
-    mean: float
-    low: float | None
-    high: float | None
     p: float | None
 
 
@@ -38,9 +33,6 @@ def mcnemar(first: np.ndarray, second: np.ndarray) -> float:
     Args:
         first: Whether the first reader is right [questions], bool.
         second: Whether the second one is, on the same questions [questions], bool.
-
-    Returns:
-        The two-sided p value; 1 where the readers never differ.
     """
     from scipy.stats import binomtest
 
@@ -52,19 +44,7 @@ def mcnemar(first: np.ndarray, second: np.ndarray) -> float:
 def paired_bootstrap(
     first: np.ndarray, second: np.ndarray, passages: np.ndarray, *, resamples: int = RESAMPLES, seed: int = 0
 ) -> Difference:
-    """Difference of two readers' means over the same drawn passages; seeds are drawn for each reader.
-
-    Args:
-        first: Numbers of the first reader [seeds, questions].
-        second: Numbers of the second, on the same questions [seeds, questions].
-        passages: The passage of each question [questions].
-        resamples: How many times to draw.
-        seed: Of the drawing.
-
-    Returns:
-        The difference, its interval, and the p value that belongs to it: the smallest level at which zero lies
-        outside, never below 2 / (resamples + 1).
-    """
+    """Difference of the means of two readers [seeds, questions]; see `paired_bootstraps`."""
     return paired_bootstraps([(first, second)], passages, resamples=resamples, seed=seed)[0]
 
 
@@ -75,13 +55,14 @@ def paired_bootstraps(
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> list[Difference]:
-    """Several differences over the same questions, each as `paired_bootstrap` gives it alone.
+    """Differences of pairs of readers' means over the same drawn passages; seeds are drawn for each reader.
 
-    Those with as many seeds share what is drawn, which takes most of the time.
+    Pairs with as many seeds share what is drawn, which takes most of the time. The p value belongs to the interval: it
+    is the smallest level at which zero lies outside, never below 2 / (resamples + 1).
 
     Args:
         pairs: The numbers of a first and of a second reader, [seeds, questions] each.
-        passages: Passage of each question [questions]; questions of one passage are resampled together.
+        passages: The passage of each question [questions].
         resamples: How many times to draw.
         seed: Of the drawing.
     """

@@ -14,26 +14,45 @@ import re
 import string
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal
+from typing import Literal, TypedDict
 
 from coattend.errors import CoattendError, did_you_mean
 
 Version = Literal["v1.1", "v2.0"]
 VERSIONS: tuple[Version, ...] = ("v1.1", "v2.0")
 
+
+class Answer(TypedDict):
+    """An answer in a SQuAD file."""
+
+    text: str
+
+
+class Question(TypedDict):
+    """A question in a SQuAD file."""
+
+    id: str
+    answers: list[Answer]
+
+
+class Paragraph(TypedDict):
+    """A paragraph in a SQuAD file, with its questions."""
+
+    qas: list[Question]
+
+
+class Article(TypedDict):
+    """An article in a SQuAD file."""
+
+    paragraphs: list[Paragraph]
+
+
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def normalise(text: str) -> str:
-    """Lower case, without ASCII punctuation and English articles, one space between words.
-
-    Args:
-        text: An answer.
-
-    Returns:
-        What two answers are compared by.
-    """
+    """Lower case, without ASCII punctuation and English articles, one space between words."""
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
@@ -43,16 +62,7 @@ def exact_match(prediction: str, gold: str) -> bool:
 
 
 def f1(prediction: str, gold: str, *, version: Version = "v2.0") -> float:
-    """Harmonic mean of the precision and recall of the normalised words, each as often as it occurs.
-
-    Args:
-        prediction: The predicted answer.
-        gold: The true answer.
-        version: Decides what two empty answers score: 0 in v1.1, 1 in v2.0.
-
-    Returns:
-        Between 0 and 1.
-    """
+    """Harmonic mean of the precision and recall of the normalised words, each as often as it occurs."""
     predicted, true = normalise(prediction).split(), normalise(gold).split()
     # The official scripts differ here: two empty answers agree in v2.0 and score 0 in v1.1.
     if not predicted or not true:
@@ -88,7 +98,7 @@ def best(prediction: str, golds: Sequence[str], *, version: Version) -> tuple[fl
     return float(exact), max(f1(prediction, gold, version=version) for gold in golds)
 
 
-def score(predictions: dict[str, str], dataset: list[dict[str, Any]], *, version: Version) -> dict[str, float]:
+def score(predictions: dict[str, str], dataset: Sequence[Article], *, version: Version) -> dict[str, float]:
     """Score predictions as the official script of that version does.
 
     Args:
@@ -117,7 +127,7 @@ def score(predictions: dict[str, str], dataset: list[dict[str, Any]], *, version
     return {"exact": exact, "f1": overlap, "total": len(scores)}
 
 
-def _questions(dataset: list[dict[str, Any]]) -> Iterator[tuple[str, list[str]]]:
+def _questions(dataset: Sequence[Article]) -> Iterator[tuple[str, list[str]]]:
     for article in dataset:
         for paragraph in article["paragraphs"]:
             for question in paragraph["qas"]:

@@ -4,14 +4,14 @@ import csv
 import io
 import json
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import pyarrow as pa
 
 from coattend.errors import CoattendError
+from coattend.schemas import PredictionRow
 
 Form = Literal["squad", "recam"]
-Answer = Mapping[str, Any]
 QUESTION_COLUMNS = ["question_id", "passage_id", "split", "subset", "task"]
 PREDICTION_COLUMNS = ["question_id", "seed", "prediction", "label"]
 
@@ -36,9 +36,11 @@ def files(
         CoattendError: For ``recam``, if a question of a file was not answered or not read: its scorer would take the
             others for the wrong ones.
     """
-    answers = {(row["seed"], row["question_id"]): row for row in predictions.to_pylist()}
+    answers: dict[tuple[int, str], PredictionRow] = {
+        (row["seed"], row["question_id"]): row for row in predictions.to_pylist()
+    }
     seeds = sorted({seed for seed, _ in answers})
-    for name, passage_of in _groups(questions):
+    for name, passage_of in _groups(questions).items():
         for seed in seeds:
             answer_of = {question: answers[seed, question] for question in passage_of if (seed, question) in answers}
             if not answer_of:
@@ -46,16 +48,13 @@ def files(
             # ReCAM's scorer knows a question by its number in the file: one gap would shift all behind it.
             if form == "recam":
                 _check_read(name, {source_of[passage] for passage in passage_of.values()}, rejected)
-                _check_answered(f"{name}, seed {seed}", passage_of, answer_of)
+                lacking = [question for question in passage_of if question not in answer_of]
+                if lacking:
+                    problem = f"{len(lacking)} of {len(passage_of)} questions have no answer, the first is {lacking[0]}"
+                    cure = "See the reader's rejected_questions"
+                    raise CoattendError(problem, where=f"{name}, seed {seed}", cure=cure)
             text = _squad(passage_of, answer_of) if form == "squad" else _recam(answer_of)
             yield f"{name}-seed{seed}.{'json' if form == 'squad' else 'csv'}", text
-
-
-def _check_answered(where: str, questions: Collection[str], answer_of: Mapping[str, Answer]) -> None:
-    lacking = [question for question in questions if question not in answer_of]
-    if lacking:
-        problem = f"{len(lacking)} of {len(questions)} questions have no answer, the first is {lacking[0]}"
-        raise CoattendError(problem, where=where, cure="See the reader's rejected_questions")
 
 
 def _check_read(name: str, sources: set[str], rejected: Mapping[str, int]) -> None:
@@ -68,23 +67,23 @@ def _check_read(name: str, sources: set[str], rejected: Mapping[str, int]) -> No
             )
 
 
-def _groups(questions: pa.Table) -> Iterator[tuple[str, dict[str, str]]]:
+def _groups(questions: pa.Table) -> dict[str, dict[str, str]]:
     """Names of the files of scored splits, with their questions in order, and the passage of each."""
     groups: dict[str, dict[str, str]] = {}
     for row in questions.to_pylist():
         if row["split"] != "train":
             name = "-".join(part.replace(" ", "_") for part in (row["subset"], row["split"]) if part)
             groups.setdefault(name, {})[row["question_id"]] = row["passage_id"]
-    yield from groups.items()
+    return groups
 
 
-def _squad(questions: Collection[str], answer_of: Mapping[str, Answer]) -> str:
+def _squad(questions: Collection[str], answer_of: Mapping[str, PredictionRow]) -> str:
     # A question that is missing would leave the total of SQuAD 2.0's scorer: it counts as unanswered instead.
     texts = {question: answer_of[question]["prediction"] if question in answer_of else "" for question in questions}
     return json.dumps(texts, ensure_ascii=False, indent=1) + "\n"
 
 
-def _recam(answer_of: Mapping[str, Answer]) -> str:
+def _recam(answer_of: Mapping[str, PredictionRow]) -> str:
     file = io.StringIO(newline="")
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["id", "label"])

@@ -1,7 +1,7 @@
 """The metrics of one reader on one benchmark, by split and subset."""
 
 from collections.abc import Iterator
-from typing import Protocol, cast
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -9,24 +9,13 @@ import pyarrow as pa
 from coattend.config.benchmark import METRICS as METRICS
 from coattend.evaluation.alignment import Answers, align
 from coattend.evaluation.bootstrap import LEVEL, RESAMPLES, interval
+from coattend.evaluation.ensembles import Ensemble
 from coattend.evaluation.groups import EVERYTHING, members, passage_numbers, scored_questions, subsets, types, within
 from coattend.evaluation.no_answer import auroc
 from coattend.evaluation.records import Groups, GroupScores, Score, Summary
 
 
-class Marked(Protocol):
-    """Answers with their marks."""
-
-    @property
-    def correct(self) -> np.ndarray:
-        """1 where right, 0 where wrong."""
-
-    @property
-    def f1(self) -> np.ndarray:
-        """F1 from 0 to 1."""
-
-
-def marks(answers: Marked, metric: str) -> np.ndarray:
+def marks(answers: Answers | Ensemble, metric: str) -> np.ndarray:
     """The marks that a metric of `METRICS` is the mean of."""
     return answers.f1 if metric == "f1" else answers.correct
 
@@ -118,12 +107,9 @@ def _metrics(
 
 def _metric(values: np.ndarray, passages: np.ndarray, seeds: list[int]) -> Score:
     """Mean, interval, standard deviation over seeds (None with one), and each seed's own mean, in percent."""
-    estimate = interval(values, passages)
     of_seed = 100 * values.mean(axis=1)
     return {
-        "mean": 100 * estimate.mean,
-        "low": None if estimate.low is None else 100 * estimate.low,
-        "high": None if estimate.high is None else 100 * estimate.high,
+        **interval(values, passages).percent(),
         "spread": float(of_seed.std(ddof=1)) if len(seeds) > 1 else None,
         "seeds": {str(seed): float(mean) for seed, mean in zip(seeds, of_seed, strict=True)},
     }
@@ -132,12 +118,7 @@ def _metric(values: np.ndarray, passages: np.ndarray, seeds: list[int]) -> Score
 def answerability(answers: Answers, answerable: np.ndarray) -> float | None:
     """Mean over seeds of the area under the ROC curve of the null scores there are, in percent.
 
-    Args:
-        answers: What trials answered.
-        answerable: Whether each question has an answer [questions], bool.
-
-    Returns:
-        None where all have an answer, or none has.
+    None where all questions have an answer, or none has.
     """
     areas = []
     for scores in answers.null_score:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -16,11 +16,12 @@ from coattend.batches.examples import Example
 from coattend.batches.tokens import Tokens
 from coattend.batches.word_tokens import WordTokens
 from coattend.config import TokenizerParameters
-from coattend.inference.decoding import span_probabilities
+from coattend.inference.decoding import Answer, decode, span_probabilities
 from coattend.readers.batch import Batch
+from coattend.readers.interfaces import require
 from coattend.readers.legend import MapSpec, legend_of
 from coattend.readers.reader import Reader, ReaderOutput
-from coattend.schemas import ATTENTION
+from coattend.schemas import ATTENTION, QuestionRow
 from coattend.text.cloze import question_domains
 from coattend.text.tokenizer import load_tokenizer
 from coattend.trials.build import build_collator
@@ -28,6 +29,7 @@ from coattend.trials.experiment import Experiment
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
+    from transformers import PreTrainedModel
 
 SPAN_MAPS = {name: MapSpec(("passage",)) for name in ("start", "end")}
 """Legend of the start and end probabilities of spans, which are shown as maps."""
@@ -63,6 +65,10 @@ class TracedSequence:
     question: list[Token]
     maps: dict[str, np.ndarray]
 
+    def attended(self, spec: MapSpec) -> list[Token]:
+        """Return the tokens of the domain whose tokens are attended to in a map."""
+        return self.passage if spec.seen == "passage" else self.question
+
 
 @dataclass(frozen=True)
 class ForwardTrace:
@@ -71,12 +77,14 @@ class ForwardTrace:
     Attributes:
         output: The reader's output.
         batch: Its input.
+        answer: The answer.
         legend: Map name to how the map is read.
         sequences: One for each option, or for each window of the passage.
     """
 
     output: ReaderOutput
     batch: Batch
+    answer: Answer
     legend: Mapping[str, MapSpec]
     sequences: list[TracedSequence]
 
@@ -92,32 +100,34 @@ def trace_forward(reader: Reader, experiment: Experiment, questions: QuestionSet
         questions: The question set that holds the question.
         example: The question.
     """
-    batch = Batch(**build_collator(experiment, reader, questions)([example])).to(next(reader.parameters()).device)
+    collator, softmaxed = build_collator(experiment, reader, questions), experiment.scores_are_softmaxed
+    batch = Batch(**collator([example])).to(next(reader.parameters()).device)
     reader.eval()
     reader.keep_maps()
     with torch.inference_mode():
-        output = reader(batch)
+        output: ReaderOutput = reader(batch)
     reader.keep_maps(False)
+    max_answer_length = experiment.training.max_answer_length
+    (answer,) = decode(
+        output, batch, [example], collator=collator, max_answer_length=max_answer_length, softmaxed=softmaxed
+    )
     # Maps of the interaction; the mass of tokens, if a cloze head needs it; and the probabilities of spans.
-    tensors, legend = dict(output.attended.maps), dict(legend_of(reader.interaction))
+    tensors, legend = dict(output.attended.maps), dict(legend_of(cast(nn.Module, reader.interaction)))
     if "token_mass" in legend and output.attended.token_mass is not None:
         tensors["token_mass"] = output.attended.token_mass
     if output.start is not None:
-        tensors |= dict(
-            zip(SPAN_MAPS, span_probabilities(output, softmaxed=experiment.scores_are_softmaxed), strict=True)
-        )
+        tensors |= dict(zip(SPAN_MAPS, span_probabilities(output, softmaxed=softmaxed), strict=True))
         legend |= SPAN_MAPS
     legend = {name: legend[name] for name in tensors if name in legend}
     # Cut the padding off each sequence's maps.
     sequences = []
     for row, (passage, question) in enumerate(_sequence_tokens(experiment, questions, example)):
-        masks = _stream_masks(batch, row)
-        maps = {}
+        sequence, masks = TracedSequence(passage, question, {}), _stream_masks(batch, row)
         for name, spec in legend.items():
-            length = len(passage) if spec.seen == "passage" else len(question)
-            maps[name] = _attention_per_token(tensors[name][row], spec, masks)[:, :length]
-        sequences.append(TracedSequence(passage, question, maps))
-    return ForwardTrace(output, batch, legend, sequences)
+            attention = _attention_per_token(tensors[name][row], spec, masks)
+            sequence.maps[name] = attention[:, : len(sequence.attended(spec))]
+        sequences.append(sequence)
+    return ForwardTrace(output, batch, answer, legend, sequences)
 
 
 def self_attention(reader: Reader, batch: Batch) -> np.ndarray | None:
@@ -143,17 +153,19 @@ def self_attention(reader: Reader, batch: Batch) -> np.ndarray | None:
     is_question = torch.zeros_like(batch.attention_mask).scatter(1, batch.question_index, batch.question_mask)
     attention = (last_layer * is_question.unsqueeze(2)).sum(1) / is_question.sum(1, keepdim=True).clamp_min(1)
     passage_length = batch.passage_mask.shape[1]
-    return attention[:, :passage_length].masked_fill(~batch.passage_mask, 0.0).cpu().numpy()
+    values: np.ndarray = attention[:, :passage_length].masked_fill(~batch.passage_mask, 0.0).cpu().numpy()
+    return values
 
 
 @contextmanager
-def _last_layer_attention(model: nn.Module) -> Iterator[list[Tensor]]:
+def _last_layer_attention(model: "PreTrainedModel") -> Iterator[list[Tensor]]:
     """Make an encoder return its attention weights, and collect those of its last layer."""
     weights: list[Tensor] = []
 
-    def collect(_: nn.Module, __: Any, output: Any) -> None:
-        if getattr(output, "attentions", None):
-            weights.append(output.attentions[-1])
+    def collect(_: nn.Module, __: tuple[object, ...], output: object) -> None:
+        attentions = getattr(output, "attentions", None)
+        if attentions:
+            weights.append(attentions[-1])
 
     implementation, output_attentions = model.config._attn_implementation, model.config.output_attentions
     hook = model.register_forward_hook(collect)
@@ -171,7 +183,7 @@ def _last_layer_attention(model: nn.Module) -> Iterator[list[Tensor]]:
 def _stream_masks(batch: Batch, row: int) -> dict[str, Tensor]:
     """Return the tokens of its domain that each stream of a sequence consists of."""
     domain = batch.question_mask[row]
-    option = batch.option_mask[row] & domain
+    option = require(batch.option_mask, "batch.option_mask")[row] & domain
     question = domain & ~option
     # A domain without an option, or without a question, is one stream.
     separate = bool(option.any()) and bool(question.any())
@@ -193,7 +205,8 @@ def _attention_per_token(values: Tensor, spec: MapSpec, masks: Mapping[str, Tens
         if spec.kind == "product":
             values = values.masked_fill(~masks[spec.seen], -torch.inf).softmax(-1)
         values = values[:, masks[spec.by]].mean(1)
-    return values.masked_fill(~masks[spec.seen], 0.0).cpu().numpy()
+    attention: np.ndarray = values.masked_fill(~masks[spec.seen], 0.0).cpu().numpy()
+    return attention
 
 
 def _sequence_tokens(
@@ -205,37 +218,24 @@ def _sequence_tokens(
         _special_token_names(experiment, tokens, ids) for ids in (layout.prefix, layout.middle, layout.suffix)
     )
     passage = _text_tokens(tokens, example.passage, "passage", questions.texts[example.question_id])
+    before, between = ([Token("passage", name) for name in names] for names in (prefix, middle))
     texts = question_texts(experiment, questions.rows[example.question_id])
+    # Windows share the texts of the question; options have their own.
+    texts = texts if len(texts) > 1 else texts * len(example.sequences)
     sequences = []
-    for index, (rows, (first, count)) in enumerate(zip(example.sequences, example.windows, strict=True)):
-        # Windows share the texts of the question; options have their own.
-        domain_texts = texts[index if len(texts) > 1 else 0]
+    for rows, (first, count), domain_texts in zip(example.sequences, example.windows, texts, strict=True):
         question = [
             token
             for row, domain, text in zip(rows, ("question", "option"), domain_texts, strict=False)
             for token in _text_tokens(tokens, row, domain, text)
         ]
-        last_domain = "option" if len(rows) > 1 else "question"
-        sequences.append(
-            (
-                [
-                    *(Token("passage", name) for name in prefix),
-                    *passage[first : first + count],
-                    *(Token("passage", name) for name in middle),
-                ],
-                [*question, *(Token(last_domain, name) for name in suffix)],
-            )
-        )
+        question += [Token("option" if len(rows) > 1 else "question", name) for name in suffix]
+        sequences.append(([*before, *passage[first : first + count], *between], question))
     return sequences
 
 
-def question_texts(experiment: Experiment, question: Mapping[str, Any]) -> list[list[str]]:
-    """Return the texts in the question domain of each of a question's sequences; one entry if these are windows.
-
-    Args:
-        experiment: The reader's experiment.
-        question: Row of the questions table.
-    """
+def question_texts(experiment: Experiment, question: QuestionRow) -> list[list[str]]:
+    """Return the texts in the question domain of each of a question's sequences; one entry if these are windows."""
     return question_domains(
         question["task"],
         question["question"],
@@ -256,7 +256,7 @@ def _special_token_names(experiment: Experiment, tokens: Tokens, ids: tuple[int,
     if isinstance(tokens, WordTokens):
         return ["[none]"] * len(ids)
     tokenizer = _tokenizer(experiment.encoder.source)
-    return [tokenizer.id_to_token(token_id) for token_id in ids]
+    return [tokenizer.id_to_token(token_id) or "" for token_id in ids]
 
 
 @cache
@@ -267,33 +267,17 @@ def _tokenizer(source: str) -> "Tokenizer":
 def attention_rows(
     question_id: str, trial_id: str, sequences: Sequence[TracedSequence], legend: Mapping[str, MapSpec]
 ) -> pa.Table:
-    """Build the rows of the attention table for one question, a block for each sequence and map.
-
-    Args:
-        question_id: Id of the question.
-        trial_id: Id of the trial whose reader was traced.
-        sequences: The traced sequences.
-        legend: Map name to how the map is read.
-    """
+    """Build the rows of the attention table for one question, a block for each sequence and map."""
     blocks = [ATTENTION.empty_table()]
     for index, sequence in enumerate(sequences):
         for name, values in sequence.maps.items():
-            tokens = sequence.passage if legend[name].seen == "passage" else sequence.question
+            tokens = sequence.attended(legend[name])
             constants = {"question_id": question_id, "trial_id": trial_id, "sequence": index, "map": name}
-            blocks.append(_map_rows(constants, tokens, values))
+            columns: dict[str, Sequence[object] | np.ndarray] = {
+                **{column: [constant] * len(tokens) for column, constant in constants.items()},
+                **{column: [getattr(token, column) for token in tokens] for column in Token._fields},
+                "token": np.arange(len(tokens), dtype=np.int32),
+                "values": list(values.T.astype(np.float32)),
+            }
+            blocks.append(pa.Table.from_pydict(columns, schema=ATTENTION))
     return pa.concat_tables(blocks)
-
-
-def _map_rows(constants: Mapping[str, str | int], tokens: Sequence[Token], values: np.ndarray) -> pa.Table:
-    """Build the rows of one map [levels, tokens], one for each token."""
-    count = len(tokens)
-    domains, texts, starts, ends = zip(*tokens, strict=True)
-    columns = {name: [constant] * count for name, constant in constants.items()} | {
-        "domain": list(domains),
-        "token": np.arange(count, dtype=np.int32),
-        "text": list(texts),
-        "start": list(starts),
-        "end": list(ends),
-        "values": list(values.T.astype(np.float32)),
-    }
-    return pa.table({field.name: pa.array(columns[field.name], field.type) for field in ATTENTION}, schema=ATTENTION)

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -12,26 +12,43 @@ from coattend.batches.dataset import QuestionSet
 from coattend.batches.examples import Example
 from coattend.config import AttentionParameters, BenchmarkParameters
 from coattend.errors import CoattendError, did_you_mean
-from coattend.evaluation.records import (
+from coattend.inference.attention_maps import (
+    ForwardTrace,
+    Token,
+    TracedSequence,
+    attention_rows,
+    question_texts,
+    trace_forward,
+)
+from coattend.inference.attention_records import (
     AttentionQuestion,
     AttentionReader,
     AttentionReading,
     AttentionReadings,
-    LevelAgreement,
     MapLegend,
+    ReadingScore,
+    SpanCandidate,
 )
-from coattend.inference import explanation_agreement
-from coattend.inference.attention_maps import ForwardTrace, attention_rows, question_texts, trace_forward
-from coattend.inference.decoding import Answer, Decision, decode, option_probabilities, span_probabilities, top_spans
+from coattend.inference.decoding import (
+    Answer,
+    OptionAnswer,
+    ScoredSpan,
+    SpanAnswer,
+    option_probabilities,
+    span_probabilities,
+    top_spans,
+)
+from coattend.inference.explanation_agreement import mean_agreement, rank_correlation, word_values
 from coattend.inference.occlusion import Occlusion, occlude
 from coattend.inference.predict import predict
 from coattend.inference.restore import restore_experiment
 from coattend.inference.scoring import score_answers
 from coattend.inference.select_questions import examples_of, select_by_id, select_from_split
 from coattend.io.table_store import StoredTables
+from coattend.readers.interfaces import require
 from coattend.readers.legend import MapSpec
 from coattend.readers.reader import Reader
-from coattend.trials.build import build_collator
+from coattend.schemas import QuestionRow
 from coattend.trials.device import device_and_precision
 from coattend.trials.experiment import Experiment
 from coattend.trials.store import FinishedTrial, find_trial
@@ -41,19 +58,10 @@ logger = logging.getLogger(__name__)
 OCCLUSION = MapSpec(("passage",), kind="drop")
 """Legend of the map of occlusion."""
 
-QUESTION_COLUMNS = ("question_id", "split", "subset", "question", "options", "label", "answers", "answerable")
-
 
 @dataclass(frozen=True)
 class TrialExplainer:
-    """A trained reader and the questions that it can explain its answers to.
-
-    Attributes:
-        trial: The trial.
-        experiment: Its experiment.
-        questions: The questions of every split but train.
-        reader: The reader.
-    """
+    """A trained reader and the questions that it can explain its answers to: those of every split but train."""
 
     trial: FinishedTrial
     experiment: Experiment
@@ -67,114 +75,98 @@ class TrialExplainer:
         return cls(trial, experiment, experiment.source.evaluation(experiment.training), reader)
 
     def explain(self, example: Example, *, occlusion: bool) -> tuple[pa.Table, AttentionReading, dict[str, MapLegend]]:
-        """Explain the answer to a question.
+        """Explain the answer to one question.
 
         Args:
             example: The question.
-            occlusion: True to mask each word of its passage in turn.
+            occlusion: Mask each word of its passage in turn.
 
         Returns:
             Rows of the attention table, the answer with its probabilities, and the legend of its maps.
         """
         trace = trace_forward(self.reader, self.experiment, self.questions, example)
-        answer = self._decode(trace, example)
-        decision = answer.decide(self.trial.outcome["null_threshold"])
-        maps, legend = trace.sequences[decision.sequence].maps, dict(trace.legend)
+        answer: Answer = trace.answer.decide(self.trial.outcome["null_threshold"])
+        sequence, legend = trace.sequences[answer.sequence], dict(trace.legend)
         agreement: dict[str, list[float | None]] = {}
         if occlusion:
-            occluded = occlude(self.reader, self.experiment, self.questions, example, decision)
-            agreement = _agreement(trace, decision, occluded)
+            occluded = occlude(self.reader, self.experiment, self.questions, answer)
+            agreement = _agreement(sequence, legend, occluded)
             # Occlusion is shown as one more map.
-            maps["occlusion"] = occluded.token_drops()[None]
+            sequence.maps["occlusion"] = occluded.token_drops()[None]
             legend["occlusion"] = OCCLUSION
         rows = attention_rows(example.question_id, self.trial.id, trace.sequences, legend)
-        reading: Any = self._score(answer) | self._probabilities(trace, decision)
-        reading |= {"agreement": agreement, "sequences": self._domain_texts(example)}
-        return rows, reading, {name: _map_legend(legend[name], len(values)) for name, values in maps.items()}
+        reading = self._reading(trace, answer, agreement)
+        return rows, reading, {name: _map_legend(legend[name], len(levels)) for name, levels in sequence.maps.items()}
 
-    def _decode(self, trace: ForwardTrace, example: Example) -> Answer:
-        (answer,) = decode(
-            trace.output,
-            trace.batch,
-            [example],
-            collator=build_collator(self.experiment, self.reader, self.questions),
-            tokens=self.questions.tokens,
-            max_answer_length=self.experiment.training.max_answer_length,
-            softmaxed=self.experiment.scores_are_softmaxed,
-        )
-        return answer
-
-    def _score(self, answer: Answer) -> dict[str, Any]:
-        """Score the answer as evaluation does."""
-        outcome = self.trial.outcome
-        row = self.questions.rows[answer.example.question_id]
-        question = replace(self.questions, questions=pa.Table.from_pylist([row]))
-        table = score_answers(
-            [answer], question, trial_id=self.trial.id, seed=outcome["seed"], threshold=outcome["null_threshold"]
-        )
-        return table.select(["prediction", "label", "correct", "f1"]).to_pylist()[0]
-
-    def _probabilities(self, trace: ForwardTrace, decision: Decision) -> dict[str, Any]:
-        """Return the probability of the answer and of its alternatives."""
-        output, window = trace.output, decision.sequence
-        fields: dict[str, Any] = {"sequence": window, "probabilities": None, "spans": None, "nothing": None}
-        if output.scores is not None:
-            probabilities = option_probabilities(output)[0].tolist()
-            return fields | {"probabilities": probabilities, "probability": probabilities[decision.option]}
-        if decision.word is not None:
-            return fields | {"probability": float(output.word_mass[0, decision.word])}
-        softmaxed, max_length = self.experiment.scores_are_softmaxed, self.experiment.training.max_answer_length
-        tokens = trace.sequences[window].passage
-        spans = top_spans(output, trace.batch, window, max_length=max_length, softmaxed=softmaxed)
-        start, end = (side[window] for side in span_probabilities(output, softmaxed=softmaxed))
-        return fields | {
-            "spans": [
-                {"start": tokens[span.first].start, "end": tokens[span.last].end, "probability": span.probability}
-                for span in spans
-            ],
-            "nothing": float(start[0] * end[0]),
-            "probability": float(start[decision.span[0]] * end[decision.span[1]]),
+    def _reading(
+        self, trace: ForwardTrace, answer: Answer, agreement: dict[str, list[float | None]]
+    ) -> AttentionReading:
+        """Describe the decided answer with the probabilities of it and of its alternatives."""
+        question = self.questions.rows[answer.example.question_id]
+        softmaxed, spans, nothing = self.experiment.scores_are_softmaxed, None, None
+        probability = answer.probability(trace.output, softmaxed=softmaxed)
+        if isinstance(answer, SpanAnswer):
+            window, max_length = answer.sequence, self.experiment.training.max_answer_length
+            tokens = trace.sequences[window].passage
+            top = top_spans(trace.output, trace.batch, window, max_length=max_length, softmaxed=softmaxed)
+            spans = [_span_candidate(tokens, span) for span in top]
+            start, end = span_probabilities(trace.output, softmaxed=softmaxed)
+            nothing = float(start[window, 0] * end[window, 0])
+            # Only spans have a probability in each sequence.
+            probability = probability[window:]
+        is_choice = isinstance(answer, OptionAnswer)
+        texts = question_texts(self.experiment, question)
+        # Windows share one domain.
+        texts = texts if len(texts) > 1 else texts * len(answer.example.windows)
+        return {
+            **self._score(trace.answer, question),
+            "sequence": answer.sequence,
+            "probabilities": option_probabilities(trace.output)[0].tolist() if is_choice else None,
+            "spans": spans,
+            "nothing": nothing,
+            "probability": float(probability[0]),
+            "agreement": agreement,
+            "sequences": [{"texts": domain_texts} for domain_texts in texts],
         }
 
-    def _domain_texts(self, example: Example) -> list[dict[str, Any]]:
-        """Return the texts in the question domain of each sequence."""
-        texts = question_texts(self.experiment, self.questions.rows[example.question_id])
-        # Windows share one domain.
-        per_sequence = texts if len(texts) > 1 else texts * len(example.windows)
-        return [{"texts": domain_texts} for domain_texts in per_sequence]
+    def _score(self, answer: Answer, question: QuestionRow) -> ReadingScore:
+        """Score the answer as evaluation does."""
+        outcome = self.trial.outcome
+        table = score_answers(
+            [answer],
+            replace(self.questions, questions=pa.Table.from_pylist([question])),
+            trial_id=self.trial.id,
+            seed=outcome["seed"],
+            threshold=outcome["null_threshold"],
+        )
+        scores: list[ReadingScore] = table.select(["prediction", "label", "correct", "f1"]).to_pylist()
+        return scores[0]
 
 
-def _agreement(trace: ForwardTrace, decision: Decision, occlusion: Occlusion) -> dict[str, list[float | None]]:
+def _span_candidate(tokens: Sequence[Token], span: ScoredSpan) -> SpanCandidate:
+    """Give a span's characters in place of its tokens, which are no special ones."""
+    start, end = require(tokens[span.first].start, "token.start"), require(tokens[span.last].end, "token.end")
+    return {"start": start, "end": end, "probability": span.probability}
+
+
+def _agreement(
+    sequence: TracedSequence, legend: Mapping[str, MapSpec], occlusion: Occlusion
+) -> dict[str, list[float | None]]:
     """Return the rank correlation of each map of the passage with occlusion, by turn or head."""
     agreement = {}
-    for name, values in trace.sequences[decision.sequence].maps.items():
-        spec = trace.legend[name]
-        if spec.seen != "passage":
-            continue
-        # Shares of a word's tokens add up; scores do not.
-        reduction = "mean" if spec.kind == "score" else "sum"
-        by_word = [
-            explanation_agreement.word_values(level, occlusion.words, count=len(occlusion.drops), reduction=reduction)
-            for level in values
-        ]
-        agreement[name] = [explanation_agreement.rank_correlation(level, occlusion.drops) for level in by_word]
-    return agreement
-
-
-def mean_agreement(readings: Sequence[AttentionReading]) -> dict[str, list[LevelAgreement]]:
-    """Average the agreement of each map over questions, by turn or head."""
-    level_counts = {name: len(levels) for reading in readings for name, levels in reading["agreement"].items()}
-    agreement: dict[str, list[LevelAgreement]] = {}
-    for name, count in level_counts.items():
-        by_question = [reading["agreement"][name] for reading in readings if name in reading["agreement"]]
-        means = [explanation_agreement.mean_correlation([row[level] for row in by_question]) for level in range(count)]
-        agreement[name] = [{"mean": mean, "questions": questions} for mean, questions in means]
+    for name, values in sequence.maps.items():
+        if legend[name].seen == "passage":
+            # Shares of a word's tokens add up; scores do not.
+            reduction: Literal["sum", "mean"] = "mean" if legend[name].kind == "score" else "sum"
+            by_word = [
+                word_values(level, occlusion.words, count=len(occlusion.drops), reduction=reduction) for level in values
+            ]
+            agreement[name] = [rank_correlation(level, occlusion.drops) for level in by_word]
     return agreement
 
 
 def _map_legend(spec: MapSpec, levels: int) -> MapLegend:
-    legend: Any = {"on": spec.seen, "by": spec.by, "level": spec.level, "levels": levels, "kind": spec.kind}
-    return legend
+    return {"on": spec.seen, "by": spec.by, "level": spec.level, "levels": levels, "kind": spec.kind}
 
 
 def explain_trials(
@@ -210,14 +202,13 @@ def explain_trials(
         )
     maps: list[pa.Table] = []
     readers: list[AttentionReader] = []
-    readings_by_trial: list[list[AttentionReading]] = []
+    readings_by_trial: list[Sequence[AttentionReading]] = []
     for explainer in explainers:
         examples = examples_of(question_ids, explainer.questions)
-        tables_of_trial, readings, legends = zip(
-            *(explainer.explain(example, occlusion=occlusion) for example in examples), strict=True
-        )
+        explanations = [explainer.explain(example, occlusion=occlusion) for example in examples]
+        tables_of_trial, readings, legends = zip(*explanations, strict=True)
         maps += tables_of_trial
-        readings_by_trial.append(list(readings))
+        readings_by_trial.append(readings)
         readers.append(_reader_record(explainer.trial, readings, legends))
     return pa.concat_tables(maps).unify_dictionaries(), {
         "benchmark": benchmark.name,
@@ -287,14 +278,32 @@ def _select_questions(parameters: AttentionParameters, explainers: Sequence[Tria
 
 def _question_record(questions: QuestionSet, question_id: str, readings: list[AttentionReading]) -> AttentionQuestion:
     row = questions.rows[question_id]
-    record: Any = {column: row[column] for column in QUESTION_COLUMNS}
-    return record | {"passage": questions.texts[question_id], "readings": readings}
+    return {
+        "question_id": question_id,
+        "split": row["split"],
+        "subset": row["subset"],
+        "question": row["question"],
+        "options": row["options"],
+        "label": row["label"],
+        "answers": row["answers"],
+        "answerable": row["answerable"],
+        "passage": questions.texts[question_id],
+        "readings": readings,
+    }
 
 
 def _reader_record(
     trial: FinishedTrial, readings: Sequence[AttentionReading], legends: Sequence[Mapping[str, MapLegend]]
 ) -> AttentionReader:
     """Describe a reader, the legend of its maps, and their agreement with occlusion over all questions."""
-    record: Any = {key: trial.content[key] for key in ("trial_id", "reader", "head", "seed", "options")}
-    legend = {name: map_legend for question in legends for name, map_legend in question.items()}
-    return record | {"encoder": trial.outcome["encoder"], "legend": legend, "agreement": mean_agreement(readings)}
+    content = trial.content
+    return {
+        "trial_id": content["trial_id"],
+        "reader": content["reader"],
+        "head": content["head"],
+        "seed": content["seed"],
+        "options": content["options"],
+        "encoder": trial.outcome["encoder"],
+        "legend": {name: map_legend for question in legends for name, map_legend in question.items()},
+        "agreement": mean_agreement(readings),
+    }

@@ -4,57 +4,120 @@ Shapes: B questions, S sequences (one for each option, or for each window of a p
 tokens of the passage domain.
 """
 
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor
 
 from coattend.batches.collator import Collator
 from coattend.batches.examples import Example
-from coattend.batches.sampler import LengthBuckets
-from coattend.batches.tokens import Tokens
 from coattend.readers.batch import Batch
 from coattend.readers.heads.span import Spans, best_spans
-from coattend.readers.reader import Reader, ReaderOutput
+from coattend.readers.interfaces import require
+from coattend.readers.reader import ReaderOutput
 
 N_BEST = 3
 """Number of spans that `top_spans` lists."""
 
 
 @dataclass(frozen=True)
-class Decision:
-    """The option, word or span that a reader decided for, as indices into its output.
+class BaseAnswer:
+    """A reader's answer to one question.
 
     Attributes:
+        example: The question.
         sequence: Index of the sequence that it belongs to: that of an option, or a window of the passage.
-        option: Index of the option or candidate; None if there are none.
-        word: Index of a distinct word of the passage, for readers that choose among all of them.
-        span: First and last token in the passage domain; both 0 for "no answer".
     """
 
+    example: Example
     sequence: int
-    option: int | None = None
-    word: int | None = None
-    span: tuple[int, int] | None = None
+
+    def decide(self, threshold: float | None) -> Self:
+        """Return the answer, or "no answer" if its margin exceeds a threshold; None: never."""
+        return self
+
+
+@dataclass(frozen=True)
+class OptionAnswer(BaseAnswer):
+    """A choice among options, or among candidates for a word.
+
+    Attributes:
+        scores: Score of each.
+    """
+
+    scores: tuple[float, ...]
+
+    @property
+    def choice(self) -> int:
+        """Index of the option or candidate with the best score."""
+        return _argmax(self.scores)
 
     def probability(self, output: ReaderOutput, *, softmaxed: bool) -> Tensor:
-        """Return its probability in other outputs for the same question, such as those of occluded copies.
+        """Return its probability in an output for the same question, or for occluded copies of it [B]."""
+        return option_probabilities(output)[:, self.choice]
 
-        Args:
-            output: Output for B copies of the question; for spans, of the window of the decision alone.
-            softmaxed: True if span scores are probabilities already.
 
-        Returns:
-            [B].
-        """
-        if self.option is not None:
-            return option_probabilities(output)[:, self.option]
-        if self.word is not None:
-            return output.word_mass[:, self.word]
+@dataclass(frozen=True)
+class WordAnswer(BaseAnswer):
+    """A choice among all distinct words of the passage.
+
+    Attributes:
+        word: The word.
+        number: Its number in the passage.
+        tied: True if another word is as probable.
+    """
+
+    word: str
+    number: int
+    tied: bool
+
+    def probability(self, output: ReaderOutput, *, softmaxed: bool) -> Tensor:
+        """Return its probability, likewise [B]."""
+        return require(output.word_mass, "output.word_mass")[:, self.number]
+
+
+@dataclass(frozen=True)
+class SpanAnswer(BaseAnswer):
+    """The best span of all windows.
+
+    Attributes:
+        tokens: First and last token in the passage domain; both 0 for "no answer".
+        start: First character of the best span in the passage.
+        end: Character after its last.
+        span_score: Score of that span.
+        null_score: Score of "no answer", in the window where it is least likely.
+        null_sequence: Index of that window.
+        probabilities: Probability of the best span, and of "no answer".
+    """
+
+    tokens: tuple[int, int]
+    start: int
+    end: int
+    span_score: float
+    null_score: float
+    null_sequence: int
+    probabilities: tuple[float, float]
+
+    @property
+    def null_margin(self) -> float:
+        """Score of "no answer" less that of the best span."""
+        return self.null_score - self.span_score
+
+    def probability(self, output: ReaderOutput, *, softmaxed: bool) -> Tensor:
+        """Return its probability, likewise, in the same window [B]; ``softmaxed`` as in `span_probabilities`."""
         start, end = span_probabilities(output, softmaxed=softmaxed)
-        return start[:, self.span[0]] * end[:, self.span[1]]
+        return start[:, self.tokens[0]] * end[:, self.tokens[1]]
+
+    def decide(self, threshold: float | None) -> Self:
+        """Return the span, or "no answer" if its margin exceeds a threshold; None: never."""
+        if threshold is None or self.null_margin <= threshold:
+            return self
+        return replace(self, sequence=self.null_sequence, tokens=(0, 0))
+
+
+Answer = OptionAnswer | WordAnswer | SpanAnswer
 
 
 class ScoredSpan(NamedTuple):
@@ -65,59 +128,17 @@ class ScoredSpan(NamedTuple):
     probability: float
 
 
-@dataclass(frozen=True)
-class Answer:
-    """A reader's answer to one question.
-
-    Attributes:
-        example: The question.
-        scores: Score of each option or candidate.
-        start: First character of the best span in the passage.
-        end: Character after its last.
-        span_score: Score of that span.
-        null_score: Score of "no answer" in the passage.
-        probabilities: Probability of that span, and of "no answer".
-        word: The word that was chosen among all words of the passage.
-        tied: True if another word is as probable.
-        decision: The best option, word or span as indices.
-        null_sequence: Index of the window where "no answer" is least likely, whose score counts.
-    """
-
-    example: Example
-    scores: tuple[float, ...] | None = None
-    start: int | None = None
-    end: int | None = None
-    span_score: float | None = None
-    null_score: float | None = None
-    probabilities: tuple[float, float] | None = None
-    word: str | None = None
-    tied: bool = False
-    decision: Decision | None = None
-    null_sequence: int | None = None
-
-    @property
-    def choice(self) -> int:
-        """Index of the option or candidate with the best score."""
-        return max(range(len(self.scores)), key=self.scores.__getitem__)
-
-    @property
-    def null_margin(self) -> float:
-        """Score of "no answer" less that of the best span."""
-        return self.null_score - self.span_score
-
-    def decide(self, threshold: float | None) -> Decision:
-        """Return the decision, which is "no answer" if its margin exceeds a threshold; None: never."""
-        if threshold is None or self.null_sequence is None or self.null_margin <= threshold:
-            return self.decision
-        return Decision(self.null_sequence, span=(0, 0))
-
-
 def option_probabilities(output: ReaderOutput) -> Tensor:
     """Return the probability of each option or candidate [B, C]; masses of words are normalised over candidates."""
+    scores = require(output.scores, "output.scores").float()
     if output.word_mass is None:
-        return output.scores.float().softmax(-1)
-    masses = output.scores.float().clamp_min(0)
+        return scores.softmax(-1)
+    masses = scores.clamp_min(0)
     return masses / masses.sum(-1, keepdim=True).clamp_min(torch.finfo(masses.dtype).tiny)
+
+
+def _span_scores(output: ReaderOutput) -> tuple[Tensor, Tensor]:
+    return require(output.start, "output.start").float(), require(output.end, "output.end").float()
 
 
 def span_probabilities(output: ReaderOutput, *, softmaxed: bool) -> tuple[Tensor, Tensor]:
@@ -127,85 +148,21 @@ def span_probabilities(output: ReaderOutput, *, softmaxed: bool) -> tuple[Tensor
         output: Output for S sequences.
         softmaxed: True if its scores are probabilities already.
     """
-    start, end = output.start.float(), output.end.float()
+    start, end = _span_scores(output)
     return (start.clamp_min(0), end.clamp_min(0)) if softmaxed else (start.softmax(-1), end.softmax(-1))
 
 
-def top_spans(
-    output: ReaderOutput, batch: Batch, window: int, *, max_length: int, softmaxed: bool, n_best: int = N_BEST
-) -> list[ScoredSpan]:
-    """Return the best spans of one window with their probabilities.
-
-    Args:
-        output: Output for the batch.
-        batch: The batch.
-        window: Index of the window.
-        max_length: Longest span in tokens.
-        softmaxed: True if span scores are probabilities already.
-        n_best: Number of spans.
-    """
+def top_spans(output: ReaderOutput, batch: Batch, window: int, *, max_length: int, softmaxed: bool) -> list[ScoredSpan]:
+    """Return the best spans of one window, of at most ``max_length`` tokens, with their probabilities."""
+    start, end = (scores[[window]] for scores in _span_scores(output))
+    answer_mask = require(batch.answer_mask, "batch.answer_mask")[[window]]
+    spans = best_spans(start, end, answer_mask, max_length=max_length, n_best=N_BEST)
     start_probabilities, end_probabilities = span_probabilities(output, softmaxed=softmaxed)
-    spans = best_spans(
-        output.start[[window]].float(),
-        output.end[[window]].float(),
-        batch.answer_mask[[window]],
-        max_length=max_length,
-        n_best=n_best,
-    )
     return [
         ScoredSpan(first, last, float(start_probabilities[window, first] * end_probabilities[window, last]))
         for first, last in zip(spans.start[0].tolist(), spans.end[0].tolist(), strict=True)
         if last > 0  # Token 0 stands for "no answer".
     ]
-
-
-def answer_examples(
-    reader: Reader,
-    examples: Sequence[Example],
-    *,
-    collator: Collator,
-    tokens: Tokens,
-    tokens_per_batch: int,
-    bf16: bool,
-    max_answer_length: int,
-    softmaxed: bool,
-) -> Generator[Answer, None, None]:
-    """Answer examples in batches of similar length, without gradients and dropout.
-
-    Args:
-        reader: The reader, on the device to use.
-        examples: The questions.
-        collator: Makes the batches.
-        tokens: The benchmark's tokens, for the characters of a span.
-        tokens_per_batch: Maximum of padded tokens in a batch.
-        bf16: True to run matrix products in bf16.
-        max_answer_length: Longest span in tokens.
-        softmaxed: True if span scores are probabilities already.
-
-    Yields:
-        The answers, in the order of the batches.
-    """
-    device = next(reader.parameters()).device
-    was_training = reader.training
-    reader.eval()
-    batches = LengthBuckets.from_examples(
-        examples, collator.sequence_length, tokens_per_batch=tokens_per_batch, shuffle=False
-    )
-    for indices in batches:
-        batch_examples = [examples[index] for index in indices]
-        batch = Batch(**collator(batch_examples)).to(device)
-        with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bf16):
-            output = reader(batch)
-        yield from decode(
-            output,
-            batch,
-            batch_examples,
-            collator=collator,
-            tokens=tokens,
-            max_answer_length=max_answer_length,
-            softmaxed=softmaxed,
-        )
-    reader.train(was_training)
 
 
 def decode(
@@ -214,23 +171,18 @@ def decode(
     examples: Sequence[Example],
     *,
     collator: Collator,
-    tokens: Tokens,
     max_answer_length: int,
     softmaxed: bool,
 ) -> Iterator[Answer]:
-    """Decode the output for a batch into one answer for each of its questions.
+    """Decode the output for a batch into one answer for each of its questions, in their order.
 
     Args:
         output: The reader's output.
         batch: The batch.
         examples: The questions in it.
         collator: Made the batch.
-        tokens: Tokens of the questions.
         max_answer_length: Longest span in tokens.
         softmaxed: True if span scores are probabilities already.
-
-    Yields:
-        The answers, in the order of the examples.
     """
     # Options, or candidates for a word.
     if output.scores is not None:
@@ -243,54 +195,54 @@ def decode(
             yield _decode_word(example, collator.words(example), mass)
         return
     # Spans: the windows of a question are consecutive rows.
-    spans = best_spans(output.start.float(), output.end.float(), batch.answer_mask, max_length=max_answer_length)
+    answer_mask = require(batch.answer_mask, "batch.answer_mask")
+    spans = best_spans(*_span_scores(output), answer_mask, max_length=max_answer_length)
     probabilities = span_probabilities(output, softmaxed=softmaxed)
     row = 0
     for example in examples:
-        yield _decode_span(example, spans, probabilities, row, collator.passage_start, tokens)
+        yield _decode_span(example, spans, probabilities, row, collator)
         row += len(example.windows)
 
 
-def _decode_option(example: Example, padded_scores: Sequence[float]) -> Answer:
+def _argmax(scores: Sequence[float]) -> int:
+    return max(range(len(scores)), key=scores.__getitem__)
+
+
+def _decode_option(example: Example, padded_scores: Sequence[float]) -> OptionAnswer:
     scores = tuple(padded_scores[: len(example.candidates) or len(example.sequences)])
-    option = max(range(len(scores)), key=scores.__getitem__)
     # Candidates for a word share one sequence.
-    sequence = option if len(example.sequences) > 1 else 0
-    return Answer(example, scores=scores, decision=Decision(sequence, option=option))
+    return OptionAnswer(example, _argmax(scores) if len(example.sequences) > 1 else 0, scores)
 
 
-def _decode_word(example: Example, words: Sequence[str], mass: Tensor) -> Answer:
+def _decode_word(example: Example, words: Sequence[str], mass: Tensor) -> WordAnswer:
     best = int(mass.argmax())
     tied = int((mass == mass[best]).sum()) > 1
-    return Answer(example, word=words[best] if words else "", tied=tied, decision=Decision(0, word=best))
+    return WordAnswer(example, 0, word=words[best] if words else "", number=best, tied=tied)
 
 
 def _decode_span(
-    example: Example,
-    spans: Spans,
-    probabilities: tuple[Tensor, Tensor],
-    first_row: int,
-    passage_start: int,
-    tokens: Tokens,
-) -> Answer:
+    example: Example, spans: Spans, probabilities: tuple[Tensor, Tensor], first_row: int, collator: Collator
+) -> SpanAnswer:
     """Take the best span of all windows; "no answer" is as likely as in the window where it is least likely."""
     rows = slice(first_row, first_row + len(example.windows))
     best_window, null_window = int(spans.score[rows, 0].argmax()), int(spans.null_score[rows].argmin())
     best, null = first_row + best_window, first_row + null_window
     first, last = int(spans.start[best, 0]), int(spans.end[best, 0])
     start_probabilities, end_probabilities = probabilities
-    # From positions in the sequence to tokens of the benchmark.
-    offset = tokens.slice(example.passage).start + example.windows[best_window][0] - passage_start
-    return Answer(
+    # From positions in the sequence to characters of the passage.
+    before = collator.passage_start
+    start, end = example.characters(best_window, first - before, last - before, collator.tokens)
+    return SpanAnswer(
         example,
-        start=int(tokens.starts[offset + first]),
-        end=int(tokens.ends[offset + last]),
+        best_window,
+        tokens=(first, last),
+        start=start,
+        end=end,
         span_score=float(spans.score[best, 0]),
         null_score=float(spans.null_score[null]),
+        null_sequence=null_window,
         probabilities=(
             float(start_probabilities[best, first] * end_probabilities[best, last]),
             float(start_probabilities[null, 0] * end_probabilities[null, 0]),
         ),
-        decision=Decision(best_window, span=(first, last)),
-        null_sequence=null_window,
     )

@@ -1,4 +1,4 @@
-"""Rank correlation of attention with occlusion."""
+"""Agreement of attention with occlusion: rank correlations over the words of a passage."""
 
 import math
 from collections.abc import Sequence
@@ -7,6 +7,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import spearmanr
+
+from coattend.inference.attention_records import AttentionReading, LevelAgreement
 
 MIN_WORDS = 3
 """Fewer words than this have no rank correlation."""
@@ -49,7 +51,16 @@ def rank_correlation(attention: ArrayLike, drops: ArrayLike) -> float | None:
     return float(spearmanr(pairs[:, 0], pairs[:, 1]).statistic)
 
 
-def mean_correlation(correlations: Sequence[float | None]) -> tuple[float | None, int]:
+def mean_correlation(correlations: Sequence[float | None]) -> LevelAgreement:
     """Average the correlations that are defined, and count them."""
     defined = [correlation for correlation in correlations if correlation is not None]
-    return (math.fsum(defined) / len(defined) if defined else None), len(defined)
+    return {"mean": math.fsum(defined) / len(defined) if defined else None, "questions": len(defined)}
+
+
+def mean_agreement(readings: Sequence[AttentionReading]) -> dict[str, list[LevelAgreement]]:
+    """Average the agreement of each map over questions, by turn or head."""
+    by_map: dict[str, list[list[float | None]]] = {}
+    for reading in readings:
+        for name, levels in reading["agreement"].items():
+            by_map.setdefault(name, []).append(levels)
+    return {name: [mean_correlation(level) for level in zip(*rows, strict=True)] for name, rows in by_map.items()}

@@ -1,7 +1,7 @@
 """Leave-one-out occlusion: the drop in an answer's probability when one word of the passage is masked."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -11,9 +11,10 @@ from coattend.batches.dataset import QuestionSet
 from coattend.batches.examples import Example
 from coattend.batches.word_tokens import WordTokens
 from coattend.config import TokenizerParameters
-from coattend.inference.decoding import Decision
+from coattend.inference.decoding import Answer, SpanAnswer
 from coattend.readers.batch import Batch
 from coattend.readers.encoders.word_embeddings import UNKNOWN
+from coattend.readers.interfaces import require
 from coattend.readers.reader import Reader, ReaderOutput
 from coattend.text.cloze import distinct_words
 from coattend.text.tagset import ERR
@@ -27,7 +28,7 @@ class Occlusion:
     """Effect of masking each word of a passage.
 
     Attributes:
-        words: Index of the word of each token in the passage domain of the decision's sequence [P]; -1 for special
+        words: Index of the word of each token in the passage domain of the answer's sequence [P]; -1 for special
             tokens.
         drops: Drop in the answer's probability without each word [words]; NaN for words that are not read.
     """
@@ -40,9 +41,7 @@ class Occlusion:
         return np.where(self.words >= 0, self.drops[self.words], 0.0)
 
 
-def occlude(
-    reader: Reader, experiment: Experiment, questions: QuestionSet, example: Example, decision: Decision
-) -> Occlusion:
+def occlude(reader: Reader, experiment: Experiment, questions: QuestionSet, answer: Answer) -> Occlusion:
     """Mask one word of the passage after the other.
 
     Words are separated by spaces. Their tokens become the tokenizer's mask, or an unknown word, and their tags ERR.
@@ -52,37 +51,32 @@ def occlude(
         reader: The reader, on the device to use.
         experiment: Its experiment.
         questions: The question set that holds the question.
-        example: The question.
-        decision: The reader's decision for it.
+        answer: The reader's answer to it.
     """
-    # Windows do not see each other, so only that of the decision is read again.
-    if decision.span is not None:
-        window = slice(decision.sequence, decision.sequence + 1)
-        example = replace(
-            example,
-            sequences=example.sequences[window],
-            lengths=example.lengths[window],
-            windows=example.windows[window],
-        )
-        decision = replace(decision, sequence=0)
+    example, sequence = answer.example, answer.sequence
+    # Windows do not see each other, so only that of the answer is read again.
+    if isinstance(answer, SpanAnswer):
+        example = example.alone(sequence)
+        sequence = 0
     collator = build_collator(experiment, reader, questions)
-    passage_words, word_count = _word_of_token(questions, example, decision.sequence)
+    passage_words, word_count = _word_of_token(questions, example, sequence)
     special_before, special_after = collator.passage_start, len(experiment.layout.middle)
     words = np.concatenate([np.full(special_before, -1), passage_words, np.full(special_after, -1)])
     # Copies of the question share batches under the budget of tokens.
     tokens_per_copy = collator.sequence_length(example) * len(example.sequences)
     copies_per_batch = max(1, experiment.training.tokens_per_batch // tokens_per_copy)
-    softmaxed = experiment.scores_are_softmaxed
     occluder = Occluder.of(experiment, questions, collator)
-    original = _forward(reader, occluder.copies(example, [None], words))
-    original_probability = decision.probability(original, softmaxed=softmaxed)[0]
+
+    def probabilities(masked_words: Sequence[int | None]) -> torch.Tensor:
+        output = _forward(reader, occluder.copies(example, masked_words, words))
+        return answer.probability(output, softmaxed=experiment.scores_are_softmaxed)
+
+    original = probabilities([None])[0]
     drops = np.full(word_count, np.nan)
     read_words = np.unique(words[words >= 0]).tolist()
     for first in range(0, len(read_words), copies_per_batch):
         masked_words = read_words[first : first + copies_per_batch]
-        output = _forward(reader, occluder.copies(example, masked_words, words))
-        probabilities = decision.probability(output, softmaxed=softmaxed)
-        drops[masked_words] = (original_probability - probabilities).cpu().numpy()
+        drops[masked_words] = (original - probabilities(masked_words)).cpu().numpy()
     return Occlusion(words, drops)
 
 
@@ -91,16 +85,15 @@ def _word_of_token(questions: QuestionSet, example: Example, sequence: int) -> t
     distinct = distinct_words(questions.texts[example.question_id])
     # Number occurrences instead of distinct words.
     occurrences = distinct._replace(word=np.arange(len(distinct.starts)))
-    tokens = questions.tokens
-    offset, count = example.windows[sequence]
-    start = tokens.slice(example.passage).start + offset
-    window = slice(start, start + count)
-    return occurrences.of_tokens(tokens.starts[window], tokens.ends[window]), len(distinct.starts)
+    window = example.window_slice(sequence, questions.tokens)
+    word_of_token = occurrences.of_tokens(questions.tokens.starts[window], questions.tokens.ends[window])
+    return word_of_token, len(distinct.starts)
 
 
 def _forward(reader: Reader, batch: Batch) -> ReaderOutput:
     with torch.inference_mode():
-        return reader(batch.to(next(reader.parameters()).device))
+        output: ReaderOutput = reader(batch.to(next(reader.parameters()).device))
+        return output
 
 
 @dataclass(frozen=True)
@@ -143,6 +136,6 @@ class Occluder:
             batch.tag_ids[rows, positions] = ERR
             # Contextual vectors are computed from subwords that are read beside the words.
             if batch.passage_pieces is not None:
-                is_masked = torch.isin(batch.passage_piece_words[rows], positions)
-                batch.passage_pieces[rows][is_masked] = self.subword_mask
+                piece_words = require(batch.passage_piece_words, "batch.passage_piece_words")
+                batch.passage_pieces[rows][torch.isin(piece_words[rows], positions)] = self.subword_mask
         return batch

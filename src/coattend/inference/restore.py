@@ -5,7 +5,7 @@ from coattend.errors import CoattendError
 from coattend.io.table_store import StoredTables
 from coattend.text.tokenizer import load_tokenizer
 from coattend.trials import run_spec
-from coattend.trials.experiment import BenchmarkTables, Experiment
+from coattend.trials.experiment import BenchmarkTables, Experiment, ReaderSetup
 from coattend.trials.run_spec import RunSpec
 from coattend.trials.store import FinishedTrial
 
@@ -29,11 +29,11 @@ def restore_experiment(
     tagging = tagging or spec.tagging_profile
     _check_tables(spec, tables, tagging)
     benchmark_tables = BenchmarkTables(
-        benchmark,
         tables.open("questions", spec.benchmark),
         tables.open("passages", spec.benchmark),
         tables.open("tokens", spec.benchmark, tagging=tagging, tokenizer=spec.tokenizer_profile),
         tables.open("tags", spec.benchmark, tagging=tagging) if spec.reads_words else None,
+        benchmark,
     )
     reader = ReaderParameters(
         name=spec.name,
@@ -44,9 +44,8 @@ def restore_experiment(
         training=spec.training.model_dump(),
     )
     encoder = EncoderParameters(source=spec.encoder, tokenizer=spec.tokenizer_profile)
-    return Experiment.from_config(
-        benchmark_tables, reader, encoder, TokenizerParameters(source=spec.encoder), spec.tagging
-    )
+    setup = ReaderSetup(reader, encoder, TokenizerParameters(source=spec.encoder), spec.tagging)
+    return Experiment.from_config(benchmark_tables, setup)
 
 
 def _check_tables(spec: RunSpec, tables: StoredTables, tagging: str) -> None:

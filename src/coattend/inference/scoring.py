@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import NotRequired, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -10,9 +10,22 @@ import pyarrow as pa
 from coattend.batches.dataset import QuestionSet
 from coattend.evaluation import squad
 from coattend.evaluation.calibration import MASSES, log_probabilities
-from coattend.evaluation.no_answer import best_threshold
-from coattend.inference.decoding import Answer
-from coattend.schemas import PREDICTIONS
+from coattend.evaluation.no_answer import choose
+from coattend.inference.decoding import Answer, OptionAnswer, SpanAnswer, WordAnswer
+from coattend.schemas import PREDICTIONS, QuestionRow
+
+
+class ScoredAnswer(TypedDict):
+    """An answer in a row of the predictions table."""
+
+    prediction: str
+    correct: bool
+    f1: float
+    label: NotRequired[int]
+    scores: NotRequired[tuple[float, ...]]
+    start: NotRequired[int]
+    end: NotRequired[int]
+    null_score: NotRequired[float]
 
 
 def score_answers(
@@ -32,22 +45,19 @@ def score_answers(
         "no answer" is predicted. ``null_score`` is compared with the threshold: the score of "no answer" less that of
         the best span.
     """
-    version = "v1.1" if all(questions.questions.column("answerable").to_pylist()) else "v2.0"
+    version: squad.Version = "v1.1" if questions.all_answerable else "v2.0"
     threshold = math.inf if threshold is None else threshold
     answer_by_id = {answer.example.question_id: answer for answer in answers}
     rows = []
     for question in questions.questions.to_pylist():
-        question_id = question["question_id"]
-        answer = answer_by_id.get(question_id)
+        answer = answer_by_id.get(question["question_id"])
         if answer is None:
             continue
-        if answer.word is not None:
-            row = _score_word(question, answer)
-        elif question["task"] != "span":
-            row = _score_option(question, answer)
+        if isinstance(answer, SpanAnswer):
+            scored = _score_span(question, answer, questions.texts[question["question_id"]], threshold, version)
         else:
-            row = _score_span(question, answer, questions.texts[question_id], threshold, version)
-        rows.append({"question_id": question_id, "trial_id": trial_id, "seed": seed} | row)
+            scored = _score_choice(question, answer)
+        rows.append({"question_id": question["question_id"], "trial_id": trial_id, "seed": seed, **scored})
     return pa.Table.from_pylist(rows, schema=PREDICTIONS)
 
 
@@ -56,9 +66,10 @@ def held_out_score(answers: Iterable[Answer], questions: QuestionSet) -> float:
 
     For spans, "no answer" is predicted if its score is higher, and never if every question has an answer.
     """
-    all_answerable = all(questions.questions.column("answerable").to_pylist())
-    table = score_answers(answers, questions, trial_id="", seed=0, threshold=None if all_answerable else 0.0)
-    return float(pa.compute.sum(table.column("f1")).as_py() or 0.0) / questions.questions.num_rows
+    threshold = None if questions.all_answerable else 0.0
+    table = score_answers(answers, questions, trial_id="", seed=0, threshold=threshold)
+    count: int = questions.questions.num_rows
+    return float(pa.compute.sum(table.column("f1")).as_py() or 0.0) / count
 
 
 def held_out_loss(answers: Iterable[Answer], questions: QuestionSet, head: str) -> float | None:
@@ -66,17 +77,14 @@ def held_out_loss(answers: Iterable[Answer], questions: QuestionSet, head: str) 
 
     As in training, questions without an answer, or whose right candidate was cut off with the passage, do not count.
 
-    Args:
-        answers: The answers of a reader.
-        questions: The questions.
-        head: The head that gave the scores.
-
     Returns:
-        None if answers have no such scores: for spans, and for words chosen from the whole passage.
+        None if the head gives no such scores: for spans, and for words chosen from the whole passage.
     """
     columns = (questions.questions.column(name).to_pylist() for name in ("question_id", "label"))
     labels = dict(zip(*columns, strict=True))
-    scored = [(answer.scores, labels[answer.example.question_id]) for answer in answers if answer.scores is not None]
+    scored = [
+        (answer.scores, labels[answer.example.question_id]) for answer in answers if isinstance(answer, OptionAnswer)
+    ]
     # Heads that sum masses give a candidate that was not read no mass at all.
     reachable = [(scores, label) for scores, label in scored if head not in MASSES or scores[label] > 0]
     losses = [-log_probabilities(scores, head)[label] for scores, label in reachable]
@@ -95,27 +103,30 @@ def null_threshold(answers: Sequence[Answer], questions: QuestionSet, train: Que
         None if every training question has an answer, so that one is always given. Zero, where the two scores are
         equal, if only the held-out questions all have answers.
     """
-    if all(train.questions.column("answerable").to_pylist()):
+    if train.all_answerable:
         return None
     golds = {row["question_id"]: _gold_texts(row) for row in questions.questions.to_pylist()}
     if all(golds.values()):
         return 0.0
-    margins = np.array([answer.null_margin for answer in answers])
+    spans = [answer for answer in answers if isinstance(answer, SpanAnswer)]
     span_f1, null_f1 = [], []
-    for answer in answers:
+    for answer in spans:
         question_id = answer.example.question_id
         text = questions.texts[question_id][answer.start : answer.end]
         span_f1.append(squad.best(text, golds[question_id], version="v2.0")[1])
         null_f1.append(0.0 if golds[question_id] else 1.0)
-    return best_threshold(margins, span_f1, null_f1)
+    return choose(np.array([answer.null_margin for answer in spans]), span_f1, null_f1).value
 
 
-def _score_option(question: dict[str, Any], answer: Answer) -> dict[str, Any]:
-    correct = answer.choice == question["label"]
-    if question["task"] == "word":
-        correct = correct and not _is_tied(question, answer)
+def _score_choice(question: QuestionRow, answer: OptionAnswer | WordAnswer) -> ScoredAnswer:
+    """Score a chosen option, candidate or word; a tie for a word is wrong."""
+    options, label = question["options"] or [], question["label"]
+    if isinstance(answer, WordAnswer):
+        correct = label is not None and answer.word == options[label] and not answer.tied
+        return {"prediction": answer.word, "correct": correct, "f1": float(correct)}
+    correct = answer.choice == label and not (question["task"] == "word" and _is_tied(options, answer))
     return {
-        "prediction": question["options"][answer.choice],
+        "prediction": options[answer.choice],
         "label": answer.choice,
         "scores": answer.scores,
         "correct": correct,
@@ -123,21 +134,16 @@ def _score_option(question: dict[str, Any], answer: Answer) -> dict[str, Any]:
     }
 
 
-def _score_word(question: dict[str, Any], answer: Answer) -> dict[str, Any]:
-    correct = answer.word == question["options"][question["label"]] and not answer.tied
-    return {"prediction": answer.word, "correct": correct, "f1": float(correct)}
-
-
-def _is_tied(question: dict[str, Any], answer: Answer) -> bool:
-    """Return True if another word scores as high as the right one: cloze accuracy counts a tie as wrong."""
-    right_word, right_score = question["options"][question["label"]], answer.scores[question["label"]]
-    pairs = zip(question["options"], answer.scores, strict=True)
-    return any(score >= right_score for word, score in pairs if word != right_word)
+def _is_tied(options: Sequence[str], answer: OptionAnswer) -> bool:
+    """Return True if another word scores as high as the chosen one: cloze accuracy counts a tie as wrong."""
+    pairs = zip(options, answer.scores, strict=True)
+    best = answer.choice
+    return any(score >= answer.scores[best] for word, score in pairs if word != options[best])
 
 
 def _score_span(
-    question: dict[str, Any], answer: Answer, passage: str, threshold: float, version: squad.Version
-) -> dict[str, Any]:
+    question: QuestionRow, answer: SpanAnswer, passage: str, threshold: float, version: squad.Version
+) -> ScoredAnswer:
     text = passage[answer.start : answer.end] if answer.null_margin <= threshold else ""
     exact, f1 = squad.best(text, _gold_texts(question), version=version)
     return {
@@ -151,5 +157,5 @@ def _score_span(
     }
 
 
-def _gold_texts(question: dict[str, Any]) -> list[str]:
+def _gold_texts(question: QuestionRow) -> list[str]:
     return [answer["text"] for answer in question["answers"] or ()]

@@ -14,11 +14,7 @@ ID_SEPARATOR = "+"
 
 
 def select_by_id(ids: str, question_sets: Sequence[QuestionSet]) -> list[str]:
-    """Split a list of question ids, drop duplicates and check each.
-
-    Args:
-        ids: Ids with ``+`` between them.
-        question_sets: The questions of each reader.
+    """Split a list of question ids with ``+`` between them, drop duplicates and check each with every reader.
 
     Raises:
         CoattendError: If one is not among them, or a reader cannot be given it.
@@ -36,10 +32,9 @@ def select_by_id(ids: str, question_sets: Sequence[QuestionSet]) -> list[str]:
 def _check(question_id: str, questions: QuestionSet) -> None:
     if question_id not in questions.rows:
         valid_ids = list(questions.rows)
-        suggestion = did_you_mean(question_id, valid_ids)
-        cure = (
-            suggestion if suggestion.startswith("Did") else f"Its ids are like {valid_ids[0]!r} and {valid_ids[-1]!r}"
-        )
+        cure = did_you_mean(question_id, valid_ids)
+        if not cure.startswith("Did"):
+            cure = f"Its ids are like {valid_ids[0]!r} and {valid_ids[-1]!r}"
         problem = f"there is no question {question_id!r} of this task in any split but train"
         raise CoattendError(problem, where="attention.ids", cure=cure)
     reason = next((entry.reason for entry in questions.unreadable if entry.question_id == question_id), None)

@@ -11,8 +11,8 @@ import pyarrow.dataset as pads
 
 from coattend.config import AttentionParameters, BenchmarkParameters, ReaderParameters
 from coattend.evaluation.groups import TRAINING_SPLIT
-from coattend.evaluation.records import AttentionReadings
 from coattend.evaluation.runs import side_by_side
+from coattend.inference.attention_records import AttentionReadings, ExplainedStudy
 from coattend.inference.attention_report import explain_trials
 from coattend.inference.select_questions import ID_SEPARATOR
 from coattend.io.table_store import StoredTables
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 
 def explain_variants(
-    findings: Mapping[str, Any],
+    findings: ExplainedStudy,
     benchmark: BenchmarkParameters,
     variants: Mapping[str, Any],
     parameters: AttentionParameters,
@@ -46,7 +46,8 @@ def explain_variants(
         or a question.
     """
     questions = tables.open("questions", benchmark.name)
-    trials, splits = side_by_side(findings, benchmark.name), _evaluation_splits(questions)
+    trials = side_by_side(findings["trials"][benchmark.name], findings["baseline"])
+    splits = _evaluation_splits(questions)
     if not trials or not splits:
         return ATTENTION.empty_table(), {
             "benchmark": benchmark.name,
@@ -74,15 +75,11 @@ def explain_variants(
 
 
 def ids_of(
-    findings: Mapping[str, Any], benchmark: str, parameters: AttentionParameters, questions: pads.Dataset
+    findings: ExplainedStudy, benchmark: str, parameters: AttentionParameters, questions: pads.Dataset
 ) -> str | None:
     """Return the ids of the questions to explain: the configured ones, or else the study's examples.
 
-    Args:
-        findings: The study's findings.
-        benchmark: Name of the benchmark.
-        parameters: The selection; with several benchmarks, each takes its own ids from it.
-        questions: The benchmark's questions.
+    With several benchmarks, each takes its own ids.
 
     Returns:
         Ids with ``+`` between them; None if the benchmark has none of them.

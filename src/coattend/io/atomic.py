@@ -12,27 +12,10 @@ from glob import escape
 from pathlib import Path
 from typing import BinaryIO
 
-from kedro.io import DatasetError
-
-from coattend.errors import CoattendError
+from coattend.io.local_dataset import DataError
 from coattend.text.hashing import file_digest
 
 logger = logging.getLogger(__name__)
-
-
-class DataError(CoattendError, DatasetError):
-    """A catalog entry that cannot be read or written; Kedro shows it as one message."""
-
-
-def local_path(filepath: str) -> Path:
-    """Return the path of a catalog entry.
-
-    Raises:
-        DataError: If it is an address of a remote store.
-    """
-    if "://" in filepath:
-        raise DataError("is not a path on this machine", where=filepath, cure="Mount the store, and name its folder")
-    return Path(filepath)
 
 
 @contextmanager
@@ -42,9 +25,6 @@ def disk_errors(path: Path, *refusals: type[Exception]) -> Iterator[None]:
     Args:
         path: The file or folder that is written.
         refusals: Exceptions that libraries raise in place of OSError.
-
-    Raises:
-        DataError: If the disk is full or refuses the write.
     """
     caught: tuple[type[Exception], ...] = (OSError, *refusals)
     try:
@@ -64,11 +44,7 @@ def disk_errors(path: Path, *refusals: type[Exception]) -> Iterator[None]:
 def atomic_write(path: Path) -> Iterator[Path]:
     """Write a file whole or not at all: yield a temporary path beside it, then rename that over the file.
 
-    Args:
-        path: The file to write. Its folder is created.
-
-    Yields:
-        The path to write to. It is removed if the block raises.
+    The folder is created if needed; the temporary file is removed if the block raises.
 
     Raises:
         DataError: If the disk is full or refuses the write.
@@ -92,11 +68,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def exclusive_lock(folder: Path, activity: str) -> Iterator[None]:
-    """Hold a lock on a folder, which is created; other processes wait for it.
-
-    Args:
-        folder: The folder.
-        activity: What the lock is held for, as the processes that wait log it.
+    """Hold a lock on a folder, which is created; other processes log the activity and wait for it.
 
     Raises:
         DataError: If the disk refuses.
@@ -115,10 +87,9 @@ def exclusive_lock(folder: Path, activity: str) -> Iterator[None]:
 
 
 def reserve_space(file: Path) -> None:
-    """Reserve disk space for a sparse file: a process that writes mapped memory to a full disk is killed.
+    """Reserve disk space for a sparse file, as `numpy.lib.format.open_memmap` creates it.
 
-    Args:
-        file: A file that `numpy.lib.format.open_memmap` created, which takes no space until it is written.
+    A process that writes mapped memory to a full disk would be killed.
 
     Raises:
         OSError: If the disk has not enough space.
@@ -184,12 +155,8 @@ def matches_checksum(path: Path) -> bool:
 def verify_checksum(path: Path, *, cure: str) -> None:
     """Raise if a file does not match its checksum.
 
-    Args:
-        path: The file.
-        cure: How the user restores it, for the message.
-
     Raises:
-        DataError: If the file was changed or damaged.
+        DataError: If the file was changed or damaged; ``cure`` says how the user restores it.
         OSError: If the file does not exist or cannot be read.
     """
     if not matches_checksum(path):

@@ -1,32 +1,28 @@
 """Kedro datasets of one file: JSON, text and Parquet tables, written atomically and checked when read."""
 
 import json
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, NewType
+from typing import Any, ClassVar, NewType, TypeVar
 
 import pyarrow as pa
 import pyarrow.dataset as pads
 import pyarrow.parquet as pq
-from kedro.io import AbstractDataset
 
 from coattend.errors import CoattendError
-from coattend.io.atomic import (
-    DataError,
-    atomic_write,
-    local_path,
-    matches_checksum,
-    verify_checksum,
-    write_with_checksum,
-)
-from coattend.io.sharded import TablePreview, preview_rows
+from coattend.io.atomic import atomic_write, matches_checksum, verify_checksum, write_with_checksum
+from coattend.io.local_dataset import DataError, LocalDataset
+from coattend.io.sharded import REBUILD, TablePreview, preview_rows
 from coattend.schemas import SCHEMAS
 
 JSONPreview = NewType("JSONPreview", str)
+Saved = TypeVar("Saved")
+Loaded = TypeVar("Loaded")
 
 
-class JSONDataset(AbstractDataset[Any, Any]):
-    """JSON file.
+class FileDataset(LocalDataset[Saved, Loaded | None]):
+    """Base of entries that are one file, which is checked against its checksum when it is read.
 
     Args:
         filepath: Path of the file.
@@ -34,38 +30,51 @@ class JSONDataset(AbstractDataset[Any, Any]):
         metadata: Read by kedro-viz and the tracking hooks.
     """
 
-    def __init__(self, *, filepath: str, optional: bool = False, metadata: dict[str, object] | None = None) -> None:
-        self.filepath = local_path(filepath)
-        self.optional = optional
-        self.metadata = metadata
+    format_problem: ClassVar[str]
+    cure: ClassVar[str] = "Delete it and run its stage again"
 
-    def load(self) -> Any:
-        """Read the file."""
+    def __init__(self, *, filepath: str, optional: bool = False, metadata: dict[str, object] | None = None) -> None:
+        super().__init__(filepath=filepath, metadata=metadata)
+        self.optional = optional
+
+    def load(self) -> Loaded | None:
+        """Check and read the file."""
         try:
-            verify_checksum(self.filepath, cure="Delete it and run its stage again")
-            return json.loads(self.filepath.read_text(encoding="utf-8"))
+            verify_checksum(self.filepath, cure=self.cure)
+            return self._read()
         except FileNotFoundError as error:
             if self.optional:
                 return None
             raise DataError(
                 "does not exist", where=str(self.filepath), cure="Run the stage that writes it first"
             ) from error
+        # Decoding errors and Arrow's are ValueErrors.
         except (ValueError, OSError) as error:
-            raise DataError(
-                "is not a whole JSON file", where=str(self.filepath), cure="Delete it and run its stage again"
-            ) from error
+            raise DataError(self.format_problem, where=str(self.filepath), cure=self.cure) from error
+
+    @abstractmethod
+    def _read(self) -> Loaded:
+        """Read the file, which matches its checksum."""
+
+
+class JSONDataset(FileDataset[Any, Any]):
+    """JSON file."""
+
+    format_problem = "is not a whole JSON file"
+
+    def _read(self) -> Any:
+        return json.loads(self.filepath.read_text(encoding="utf-8"))
 
     def save(self, data: Any) -> None:
         """Write the file unless its content is the same; refuse NaN and infinity."""
         try:
-            text = json.dumps(data, indent=1, allow_nan=False)
+            text = json.dumps(data, indent=1, allow_nan=False) + "\n"
         except (TypeError, ValueError) as error:
             raise DataError(f"JSON cannot hold what was to be written: {error}", where=str(self.filepath)) from error
         # An unchanged file keeps its modification time.
-        if self._has_content(text + "\n"):
-            return
-        with write_with_checksum(self.filepath) as temporary:
-            temporary.write_text(text + "\n", encoding="utf-8")
+        if not self._has_content(text):
+            with write_with_checksum(self.filepath) as temporary:
+                temporary.write_text(text, encoding="utf-8")
 
     def _has_content(self, text: str) -> bool:
         try:
@@ -73,58 +82,27 @@ class JSONDataset(AbstractDataset[Any, Any]):
         except OSError:
             return False
 
-    def _exists(self) -> bool:
-        return self.filepath.is_file()
-
-    def _describe(self) -> dict[str, str]:
-        return {"filepath": str(self.filepath)}
-
     def preview(self) -> JSONPreview:
         """Return the whole content for kedro-viz."""
         return JSONPreview(json.dumps(self.load()))
 
 
-class TextDataset(AbstractDataset[str, str]):
-    """Text file in UTF-8.
+class TextDataset(FileDataset[str, str]):
+    """Text file in UTF-8."""
 
-    Args:
-        filepath: Path of the file.
-        metadata: Read by kedro-viz and the tracking hooks.
-    """
+    format_problem = "is not a text in UTF-8"
 
-    def __init__(self, *, filepath: str, metadata: dict[str, object] | None = None) -> None:
-        self.filepath = local_path(filepath)
-        self.metadata = metadata
-
-    def load(self) -> str:
-        """Read the file."""
-        try:
-            return self.filepath.read_text(encoding="utf-8")
-        except FileNotFoundError as error:
-            raise DataError(
-                "does not exist", where=str(self.filepath), cure="Run the stage that writes it first"
-            ) from error
-        except (UnicodeDecodeError, OSError) as error:
-            raise DataError(
-                "is not a text in UTF-8", where=str(self.filepath), cure="Delete it and run its stage again"
-            ) from error
+    def _read(self) -> str:
+        return self.filepath.read_text(encoding="utf-8")
 
     def save(self, data: str) -> None:
         """Write the file; replace what UTF-8 cannot encode by a question mark."""
         with atomic_write(self.filepath) as temporary:
             temporary.write_text(data, encoding="utf-8", errors="replace")
 
-    def _exists(self) -> bool:
-        return self.filepath.is_file()
-
-    def _describe(self) -> dict[str, str]:
-        return {"filepath": str(self.filepath)}
-
 
 KEY_METADATA = b"key"
 """Key in the schema's metadata: a digest of everything that the table is computed from."""
-
-REBUILD = "Run its stage again: it mends it"
 
 
 @dataclass(frozen=True)
@@ -140,7 +118,7 @@ class TablePlan:
     make: Callable[[], Iterable[pa.Table]]
 
 
-class TableDataset(AbstractDataset[pa.Table | Iterable[pa.Table] | TablePlan, pads.Dataset | None]):
+class TableDataset(FileDataset[pa.Table | Iterable[pa.Table] | TablePlan, pads.Dataset]):
     """Parquet file that saves a table, a stream of tables or a `TablePlan`, and loads as a `pyarrow.dataset.Dataset`.
 
     The key of a plan is stored in the metadata of the schema; a plan with the same key is not computed again.
@@ -152,27 +130,17 @@ class TableDataset(AbstractDataset[pa.Table | Iterable[pa.Table] | TablePlan, pa
         metadata: Read by kedro-viz and the tracking hooks.
     """
 
+    format_problem = "is not a whole Parquet file"
+    cure = REBUILD
+
     def __init__(
         self, *, filepath: str, table: str, optional: bool = False, metadata: dict[str, object] | None = None
     ) -> None:
-        self.filepath = local_path(filepath)
+        super().__init__(filepath=filepath, optional=optional, metadata=metadata)
         self._schema = SCHEMAS[table]
-        self.optional = optional
-        self.metadata = metadata
 
-    def load(self) -> pads.Dataset | None:
-        """Open the table lazily."""
-        try:
-            verify_checksum(self.filepath, cure=REBUILD)
-            return pads.dataset(self.filepath, format="parquet")
-        except FileNotFoundError as error:
-            if self.optional:
-                return None
-            raise DataError(
-                "does not exist", where=str(self.filepath), cure="Run the stage that writes it first"
-            ) from error
-        except (pa.ArrowInvalid, OSError) as error:
-            raise DataError("is not a whole Parquet file", where=str(self.filepath), cure=REBUILD) from error
+    def _read(self) -> pads.Dataset:
+        return pads.dataset(self.filepath, format="parquet")
 
     def save(self, data: pa.Table | Iterable[pa.Table] | TablePlan) -> None:
         """Write all parts one after the other, or nothing."""
@@ -201,12 +169,6 @@ class TableDataset(AbstractDataset[pa.Table | Iterable[pa.Table] | TablePlan, pa
             return metadata.get(KEY_METADATA, b"").decode()
         except (OSError, ValueError, pa.ArrowException):
             return None
-
-    def _exists(self) -> bool:
-        return self.filepath.is_file()
-
-    def _describe(self) -> dict[str, str]:
-        return {"filepath": str(self.filepath)}
 
     def preview(self, nrows: int = 10) -> TablePreview:
         """Return the first rows for kedro-viz, lists written as text."""

@@ -5,12 +5,10 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
-
-from kedro.io import AbstractDataset
+from typing import TYPE_CHECKING
 
 from coattend.errors import CoattendError
-from coattend.io.atomic import DataError, local_path
+from coattend.io.local_dataset import LookupDataset
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -34,9 +32,6 @@ def store_uri(file: Path) -> str:
 
 def client_of(store: str) -> "MlflowClient | None":
     """Return a client of a store for reading; None if its SQLite file does not exist, which is not created.
-
-    Args:
-        store: Address of the store.
 
     Raises:
         CoattendError: If the store is locked, damaged or out of reach.
@@ -92,7 +87,7 @@ def _probe_sqlite(file: Path, writing: bool) -> None:
         connection.execute("ROLLBACK")
 
 
-class MlflowStoreDataset(AbstractDataset[None, str]):
+class MlflowStoreDataset(LookupDataset[str]):
     """Loads as the address of the project's MLflow store; the tracking hooks write there.
 
     Args:
@@ -100,20 +95,8 @@ class MlflowStoreDataset(AbstractDataset[None, str]):
         metadata: Read by kedro-viz.
     """
 
-    def __init__(self, *, filepath: str, metadata: dict[str, object] | None = None) -> None:
-        self._file = local_path(filepath)
-        self.metadata = metadata
+    refusal = "is written by the tracking hooks, not saved as a whole"
 
     def load(self) -> str:
         """Return the address."""
-        return store_uri(self._file)
-
-    def save(self, data: None) -> NoReturn:
-        """Refuse: runs are written by the tracking hooks."""
-        raise DataError("is written by the tracking hooks, not saved as a whole", where=str(self._file))
-
-    def _exists(self) -> bool:
-        return True
-
-    def _describe(self) -> dict[str, str]:
-        return {"filepath": str(self._file)}
+        return store_uri(self.filepath)

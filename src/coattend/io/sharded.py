@@ -9,18 +9,14 @@ from typing import NewType, TypedDict
 import pyarrow as pa
 import pyarrow.dataset as pads
 import pyarrow.parquet as pq
-from kedro.io import AbstractDataset
 
 from coattend.errors import CoattendError
-from coattend.io.atomic import (
-    DataError,
-    atomic_write,
-    exclusive_lock,
-    local_path,
-    matches_checksum,
-    write_with_checksum,
-)
+from coattend.io.atomic import atomic_write, exclusive_lock, matches_checksum, write_with_checksum
+from coattend.io.local_dataset import DataError, LocalDataset
 from coattend.text.hashing import file_digest
+
+REBUILD = "Run its stage again: it mends it"
+"""Cure of a damaged table."""
 
 TablePreview = NewType("TablePreview", dict[str, Sequence[object]])
 
@@ -28,12 +24,7 @@ TablePreview = NewType("TablePreview", dict[str, Sequence[object]])
 def preview_rows(data: pads.Dataset, nrows: int) -> TablePreview:
     """Return the first rows as text: kedro-viz cannot show list columns.
 
-    Args:
-        data: A stored table.
-        nrows: Number of rows.
-
-    Returns:
-        The ``split`` form of a data frame: index, columns and data.
+    The result is the ``split`` form of a data frame: index, columns and data.
     """
     rows = data.head(nrows).to_pylist()
     cells = [["" if value is None else str(value) for value in row.values()] for row in rows]
@@ -71,40 +62,31 @@ class ShardPlan:
     make: Callable[[Sequence[str]], Iterator[tuple[str, pa.Table]]]
 
 
-class ShardedTableDataset(AbstractDataset[ShardPlan, pads.Dataset]):
+class ShardedTableDataset(LocalDataset[ShardPlan, pads.Dataset]):
     """Folder of Parquet shards with a manifest of their keys and checksums.
 
     A save computes only the shards whose key changed or whose file does not match the manifest, and records each one as
     soon as it is written. A folder without a complete manifest does not exist as a dataset.
-
-    Args:
-        filepath: The folder.
-        metadata: Read by kedro-viz and the tracking hooks.
     """
 
     def __init__(self, *, filepath: str, metadata: dict[str, object] | None = None) -> None:
-        self._folder = local_path(filepath)
-        self._manifest_path = self._folder / "_manifest.json"
-        self.metadata = metadata
+        super().__init__(filepath=filepath, metadata=metadata)
+        self._manifest_path = self.filepath / "_manifest.json"
 
     def load(self) -> pads.Dataset:
         """Open the table lazily, after a check of every shard."""
         manifest = self._manifest()
         if not manifest["complete"]:
-            raise DataError("is not finished", where=str(self._folder), cure="Run the stage that writes it first")
+            raise DataError("is not finished", where=str(self.filepath), cure="Run the stage that writes it first")
         for name, shard in manifest["shards"].items():
             if not self._is_intact(name, shard):
-                raise DataError(
-                    "is not the file that was written",
-                    where=str(self._file(name)),
-                    cure="Run its stage again: it mends it",
-                )
+                raise DataError("is not the file that was written", where=str(self._file(name)), cure=REBUILD)
         return pads.dataset([self._file(name) for name in sorted(manifest["shards"])], format="parquet")
 
     def save(self, data: ShardPlan) -> None:
         """Compute the shards that are missing or out of date."""
         try:
-            with exclusive_lock(self._folder, f"{self._folder} is being written"):
+            with exclusive_lock(self.filepath, f"{self.filepath} is being written"):
                 self._make_missing(data)
         except CoattendError as error:
             raise DataError(error.problem, where=error.where, cure=error.cure) from error
@@ -132,7 +114,7 @@ class ShardedTableDataset(AbstractDataset[ShardPlan, pads.Dataset]):
             current[name] = {"key": keys[name], "rows": table.num_rows, "sha256": file_digest(self._file(name))}
             self._write_manifest(current)
         # Files that no key names any more go last, when all others are on the disk.
-        for stale in set(self._folder.glob("*.parquet")) - {self._file(name) for name in current}:
+        for stale in set(self.filepath.glob("*.parquet")) - {self._file(name) for name in current}:
             stale.unlink()
         self._write_manifest(current, origin=plan.origin)
 
@@ -160,13 +142,10 @@ class ShardedTableDataset(AbstractDataset[ShardPlan, pads.Dataset]):
         return file.is_file() and file_digest(file) == shard["sha256"]
 
     def _file(self, name: str) -> Path:
-        return self._folder / f"{name}.parquet"
+        return self.filepath / f"{name}.parquet"
 
     def _exists(self) -> bool:
         return self._manifest()["complete"]
-
-    def _describe(self) -> dict[str, str]:
-        return {"filepath": str(self._folder)}
 
     def preview(self, nrows: int = 10) -> TablePreview:
         """First rows for kedro-viz, lists written as text."""

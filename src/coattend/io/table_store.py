@@ -10,10 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pyarrow.parquet as pq
-from kedro.io import AbstractDataset
 
-from coattend.io.atomic import DataError, local_path
 from coattend.io.checked import TableDataset
+from coattend.io.local_dataset import LookupDataset
 from coattend.io.schema_validator import SchemaValidator
 from coattend.io.sharded import ShardedTableDataset
 
@@ -71,8 +70,8 @@ class StoredTables:
         return sorted(Profiles(names[tagging], names[tokenizer]) for names in folders)
 
 
-class StoredTablesDataset(AbstractDataset[None, StoredTables]):
-    """Loads as a `StoredTables`, which opens the tables of any benchmark; saving is refused.
+class StoredTablesDataset(LookupDataset[StoredTables]):
+    """Loads as a `StoredTables`, which opens the tables of any benchmark.
 
     Args:
         filepath: Folder of all tables.
@@ -80,23 +79,15 @@ class StoredTablesDataset(AbstractDataset[None, StoredTables]):
         metadata: Read by kedro-viz.
     """
 
+    cure = "Run the data stages, which write tables"
+
     def __init__(self, *, filepath: str, paths: dict[str, str], metadata: dict[str, object] | None = None) -> None:
-        self._folder, self._paths = local_path(filepath), paths
-        self.metadata = metadata
+        super().__init__(filepath=filepath, metadata=metadata)
+        self._paths = paths
 
     def load(self) -> StoredTables:
         """Return the store, even where no table exists."""
-        return StoredTables(self._folder, self._paths)
-
-    def save(self, data: None) -> None:
-        """Refuse: the data stages write tables."""
-        raise DataError("is only read", where=str(self._folder), cure="Run the data stages, which write tables")
-
-    def _exists(self) -> bool:
-        return True
-
-    def _describe(self) -> dict[str, str]:
-        return {"filepath": str(self._folder)}
+        return StoredTables(self.filepath, self._paths)
 
 
 _SHARD_NAME = re.compile(r"(\d+)-of-(\d+)")
@@ -141,12 +132,12 @@ class StoredRows:
         The remainder of an id by the number of shards decides its shard, so the remainders by the greatest common
         divisor of the two numbers have to agree.
         """
-        wanted = _SHARD_NAME.fullmatch(shard)
+        requested = _SHARD_NAME.fullmatch(shard)
         for folder in sorted(self._folder.glob(self._pattern)):
             for path in sorted(folder.glob("*.parquet")):
                 candidate = _SHARD_NAME.fullmatch(path.stem)
-                if wanted and candidate:
-                    number, count = map(int, wanted.groups())
+                if requested and candidate:
+                    number, count = map(int, requested.groups())
                     other_number, other_count = map(int, candidate.groups())
                     common = gcd(count, other_count)
                     if number % common == other_number % common:
@@ -161,15 +152,13 @@ def _rows(path: Path, ids: pa.Array, made_by: Mapping[bytes, bytes]) -> pa.Table
             # The narrow id column decides whether the rest of the file is read at all.
             matches = pc.is_in(file.read(["text_id"]).column("text_id"), ids)
             return file.read().filter(matches) if pc.any(matches).as_py() else None
-    except (
-        OSError,
-        pa.ArrowException,
-    ):  # The file is being replaced or is damaged; loading its own table reports that.
+    # The file is being replaced or is damaged; loading its own table reports that.
+    except (OSError, pa.ArrowException):
         return None
 
 
-class StoredRowsDataset(AbstractDataset[None, StoredRows]):
-    """Loads as a `StoredRows`: rows that other benchmarks and earlier runs have computed; saving is refused.
+class StoredRowsDataset(LookupDataset[StoredRows]):
+    """Loads as a `StoredRows`: rows that other benchmarks and earlier runs have computed.
 
     Args:
         filepath: The folder to search.
@@ -177,20 +166,15 @@ class StoredRowsDataset(AbstractDataset[None, StoredRows]):
         metadata: Read by kedro-viz.
     """
 
+    cure = "Write the tables below it"
+
     def __init__(self, *, filepath: str, pattern: str, metadata: dict[str, object] | None = None) -> None:
-        self._folder, self._pattern = local_path(filepath), pattern
-        self.metadata = metadata
+        super().__init__(filepath=filepath, metadata=metadata)
+        self._pattern = pattern
 
     def load(self) -> StoredRows:
         """Return the lookup, even where no table exists."""
-        return StoredRows(self._folder, self._pattern)
-
-    def save(self, data: None) -> None:
-        """Refuse: the data stages write tables."""
-        raise DataError("is only read", where=str(self._folder), cure="Write the tables below it")
-
-    def _exists(self) -> bool:
-        return True
+        return StoredRows(self.filepath, self._pattern)
 
     def _describe(self) -> dict[str, str]:
-        return {"filepath": str(self._folder), "pattern": self._pattern}
+        return super()._describe() | {"pattern": self._pattern}

@@ -1,4 +1,4 @@
-"""Map a function over shards on the workers of a Dask cluster, of other machines or of this one.
+"""Map a function over items on the workers of a Dask cluster, of other machines or of this one.
 
 All machines need the same packages, and the project's folder at the same place. A worker does one item at a time,
 whatever number of threads it has. When one dies, Dask gives what it was at to another.
@@ -23,8 +23,7 @@ from distributed.client import ClosedClientError
 from distributed.protocol.pickle import dumps, loads  # noqa: TID251 - Dask sends functions so; see docs/security.md
 
 from coattend.errors import CoattendError, WorkerError
-from coattend.parallel import processes
-from coattend.parallel.progress import track_progress
+from coattend.parallel.processes import cores
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -37,97 +36,27 @@ _item_lock = threading.Lock()
 logger = logging.getLogger(__name__)
 
 
-def map_shards(
+def map_on_cluster(
     function: Callable[[Item], Result],
     items: Iterable[Item],
+    workers: int,
+    initializer: Callable[[], None] | None,
     *,
-    address: str | None = None,
-    total: int | None = None,
-    workers: int | None = None,
-    initializer: Callable[..., None] | None = None,
-    initargs: tuple[Any, ...] = (),
-    title: str = "Working",
-) -> Iterator[Result]:
-    """Apply a function to items on the workers of a cluster.
-
-    Only a few items a worker are under way at any time, so memory does not grow with their number. When the caller
-    stops early or is interrupted, nothing more is begun, and a cluster of this machine ends; a worker of another
-    cluster finishes the item that it is at.
+    address: str | None,
+    title: str,
+) -> Generator[Result, None, None]:
+    """Apply a function to items on the workers of a cluster; see `coattend.parallel.engine.map_shards`.
 
     Args:
-        function: A picklable function. It runs in the folder that this process works in.
+        function: A picklable function.
         items: Picklable items.
-        address: The scheduler's, such as ``tcp://10.0.0.1:8786``; None: a cluster of processes of this machine.
-        total: How many items there are; None: they are listed. With it each is taken in this process when a worker is
-            about to have room for it, so there may be more of them than memory holds.
-        workers: How many processes that one has, which share the cores; None: one a core. One item or one worker is
-            done in this process. The cluster of an address has the workers that it has, and they may come and go.
-        initializer: Called in each worker process before its first item, never in this process.
-        initargs: Its arguments.
-        title: What the progress bar is called. There is one if standard error is a terminal.
-
-    Yields:
-        The results, as they come.
-
-    Raises:
-        CoattendError: If the scheduler cannot be reached or goes away, or the workers do not see this process's folder.
-        WorkerError: If several workers die of one item. What ``function`` raises comes as it is.
+        workers: Number of processes of a cluster of this machine.
+        initializer: Called in each worker process before its first item.
+        address: Address of the scheduler; None: start a cluster of processes of this machine.
+        title: Name of the work in errors.
     """
-    if total is None:
-        items = list(items)
-        total = len(items)
-    workers = min(workers or processes.cores(), total)
-    if not total or (address is None and workers < 2):
-        yield from processes.map_shards(function, items, total=total, workers=1, title=title)
-        return
-    results = _on_cluster(_ShardTask(function, initializer, initargs), items, address, workers, title)
-    yield from track_progress(results, total, title)
-
-
-class _ShardTask(WorkerPlugin):
-    """Function that workers apply to items; the scheduler sends it to each worker once, also to late ones."""
-
-    def __init__(self, *function_and_start: Any) -> None:
-        # A worker unpickles it when it has its first item: until then it keeps answering the scheduler.
-        self._pickled = dumps(function_and_start)
-        self._function: Callable[[Any], Any] | None = None
-        self._folder = Path.cwd()
-
-    def __call__(self, item: Any) -> Any:
-        with _item_lock:
-            self._enter()
-            if self._function is None:
-                self._function = self._started()
-            return self._function(item)
-
-    def _enter(self) -> None:
-        try:
-            os.chdir(self._folder)
-        except OSError as error:
-            raise CoattendError(
-                f"a worker on {socket.gethostname()} cannot enter it ({error.strerror})",
-                where=str(self._folder),
-                cure="Share the project's folder with all machines of the cluster, at the same place",
-            ) from None
-
-    def _started(self) -> Callable[[Any], Any]:
-        function: Callable[[Any], Any]
-        function, initializer, initargs = loads(self._pickled)
-        if initializer is not None:
-            initializer(*initargs)
-        self._pickled = b""
-        return function
-
-
-def _do(work: str, item: bytes) -> Any:
-    task = cast("_ShardTask", get_worker().plugins[work])
-    return task(loads(item))
-
-
-def _on_cluster(
-    work: _ShardTask, items: Iterable[Any], address: str | None, workers: int, title: str
-) -> Generator[Any, None, None]:
-    with _client(address, workers) as client, _registered(client, work) as name:
+    task = _ShardTask(function, initializer)
+    with _client(address, workers) as client, _registered(client, task) as name:
         pending = iter(enumerate(items))
         running: dict[Future[Any], Any] = {}
         completed = as_completed(loop=client.loop)
@@ -153,6 +82,45 @@ def _on_cluster(
         finally:
             with suppress(Exception):  # The scheduler may be gone.
                 client.cancel(list(running))
+
+
+class _ShardTask(WorkerPlugin):
+    """Function that workers apply to items; the scheduler sends it to each worker once, also to late ones."""
+
+    def __init__(self, function: Callable[[Any], Any], initializer: Callable[[], None] | None) -> None:
+        # A worker unpickles it when it has its first item: until then it keeps answering the scheduler.
+        self._pickled = dumps((function, initializer))
+        self._function: Callable[[Any], Any] | None = None
+        self._folder = Path.cwd()
+
+    def __call__(self, item: Any) -> Any:
+        with _item_lock:
+            self._enter()
+            if self._function is None:
+                self._function = self._start()
+            return self._function(item)
+
+    def _enter(self) -> None:
+        try:
+            os.chdir(self._folder)
+        except OSError as error:
+            raise CoattendError(
+                f"a worker on {socket.gethostname()} cannot enter it ({error.strerror})",
+                where=str(self._folder),
+                cure="Share the project's folder with all machines of the cluster, at the same place",
+            ) from None
+
+    def _start(self) -> Callable[[Any], Any]:
+        function, initializer = cast("tuple[Callable[[Any], Any], Callable[[], None] | None]", loads(self._pickled))
+        if initializer is not None:
+            initializer()
+        self._pickled = b""
+        return function
+
+
+def _do(task_name: str, item: bytes) -> Any:
+    task = cast("_ShardTask", get_worker().plugins[task_name])
+    return task(loads(item))
 
 
 def _result(future: Future[Any], item: Any, title: str, address: str | None) -> Any:
@@ -208,7 +176,7 @@ def _client(address: str | None, workers: int) -> Iterator[Client]:
 @contextmanager
 def _local_cluster(workers: int) -> Iterator[LocalCluster]:
     # Workers share the cores, so that their numerical libraries do not compete for them.
-    threads = max(1, processes.cores() // workers)
+    threads = max(1, cores() // workers)
     with (
         TemporaryDirectory(prefix="coattend-") as folder,
         # Dask would set what workers shall find in their environment in this process's, and leave it there.
@@ -228,9 +196,9 @@ def _local_cluster(workers: int) -> Iterator[LocalCluster]:
 
 
 @contextmanager
-def _registered(client: Client, work: _ShardTask) -> Iterator[str]:
+def _registered(client: Client, task: _ShardTask) -> Iterator[str]:
     name = f"coattend-{uuid.uuid4().hex}"
-    client.register_plugin(work, name)
+    client.register_plugin(task, name)
     try:
         yield name
     finally:

@@ -1,4 +1,4 @@
-"""Map a function over shards in processes of this machine."""
+"""Map a function over items in processes of this machine."""
 
 import os
 import signal
@@ -12,7 +12,6 @@ from multiprocessing import active_children, connection, get_all_start_methods, 
 from typing import Any, TypeVar
 
 from coattend.errors import WorkerError
-from coattend.parallel.progress import track_progress
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -26,52 +25,15 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def map_shards(
-    function: Callable[[Item], Result],
-    items: Iterable[Item],
-    *,
-    total: int | None = None,
-    workers: int | None = None,
-    initializer: Callable[..., None] | None = None,
-    initargs: tuple[Any, ...] = (),
-    title: str = "Working",
-) -> Iterator[Result]:
-    """Apply a function to items in several processes.
-
-    Only a few items a worker are under way at any time, so memory does not grow with their number. When the caller
-    stops early, is interrupted, or is killed, the workers go.
-
-    Args:
-        function: A picklable function.
-        items: Picklable items.
-        total: How many there are; None: they are listed. With it each is taken in this process when a worker is about
-            to have room for it, so there may be more of them than memory holds.
-        workers: How many processes; None: one a core. One item or one worker is done in this process.
-        initializer: Called in each worker process before its first item, never in this process.
-        initargs: Its arguments.
-        title: What the progress bar is called. There is one if standard error is a terminal.
-
-    Yields:
-        The results, as they come.
+def map_in_processes(
+    function: Callable[[Item], Result], items: Iterable[Item], workers: int, initializer: Callable[[], None] | None
+) -> Generator[Result, None, None]:
+    """Apply a function to items in a pool of processes; see `coattend.parallel.engine.map_shards`.
 
     Raises:
-        WorkerError: If a worker process dies. What ``function`` raises comes as it is.
+        WorkerError: If a worker process dies.
     """
-    if total is None:
-        items = list(items)
-        total = len(items)
-    workers = min(workers or cores(), total)
-    if workers < 2:
-        results = (function(item) for item in items)
-    else:
-        results = _pooled(function, items, workers, initializer, initargs)
-    yield from track_progress(results, total, title)
-
-
-def _pooled(
-    function: Callable[[Item], Result], items: Iterable[Item], workers: int, initializer: Any, initargs: tuple[Any, ...]
-) -> Generator[Result, None, None]:
-    with _pool(workers, (function, initializer, initargs)) as pool:
+    with _pool(workers, function, initializer) as pool:
         pending = iter(items)
         # Two items for each worker: the next one is at hand when the first is done.
         running = {pool.submit(_do, item) for item in islice(pending, 2 * workers)}
@@ -83,12 +45,14 @@ def _pooled(
 
 
 @contextmanager
-def _pool(workers: int, started_with: tuple[Any, ...]) -> Iterator[ProcessPoolExecutor]:
+def _pool(
+    workers: int, function: Callable[[Any], Any], initializer: Callable[[], None] | None
+) -> Iterator[ProcessPoolExecutor]:
     # Forking this process could copy a lock that a thread of Arrow, of a tokenizer or of MLflow holds, and hang the
     # worker. The fork server has no threads, and forks faster than a new interpreter starts.
     method = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
     children_before = set(active_children())
-    pool = ProcessPoolExecutor(workers, get_context(method), _start_worker, started_with)
+    pool = ProcessPoolExecutor(workers, get_context(method), _start_worker, (function, initializer))
     try:
         yield pool
     except BaseException as error:
@@ -105,15 +69,13 @@ def _pool(workers: int, started_with: tuple[Any, ...]) -> Iterator[ProcessPoolEx
         pool.shutdown(cancel_futures=True)
 
 
-def _start_worker(
-    function: Callable[[Any], Any], initializer: Callable[..., None] | None, initargs: tuple[Any, ...]
-) -> None:
+def _start_worker(function: Callable[[Any], Any], initializer: Callable[[], None] | None) -> None:
     # Ctrl-C reaches every process of the terminal; the parent alone answers it, and ends the workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _functions[:] = [function]
     if initializer is not None:
-        initializer(*initargs)
+        initializer()
 
 
 def _do(item: Any) -> Any:

@@ -15,13 +15,7 @@ logger = logging.getLogger(__name__)
 
 
 def track_progress(results: Generator[Result, None, None], total: int, title: str) -> Iterator[Result]:
-    """Pass results on, and show progress and the remaining time.
-
-    Args:
-        results: The results; closed at the end, and when the caller stops early.
-        total: Their number.
-        title: Name of the work.
-    """
+    """Pass results on, and show progress and the remaining time; close the results when the caller stops early."""
     from rich.console import Console
     from rich.progress import track
 
@@ -37,14 +31,7 @@ def track_progress(results: Generator[Result, None, None], total: int, title: st
 def log_progress(
     results: Iterator[Result], total: int, title: str, interval: float = LOG_INTERVAL_S
 ) -> Iterator[Result]:
-    """Pass results on, and log their number and the remaining time at intervals.
-
-    Args:
-        results: The results.
-        total: Their number.
-        title: Name of the work.
-        interval: Seconds between two lines.
-    """
+    """Pass results on, and log their number and the remaining time at intervals of seconds."""
     start = logged = time.monotonic()
     for count, result in enumerate(results, 1):
         yield result
@@ -56,13 +43,7 @@ def log_progress(
 
 
 def remaining_time(seconds: float, completed: int, total: int) -> str:
-    """Estimate the remaining time at the present rate, as text.
-
-    Args:
-        seconds: Time taken so far.
-        completed: Amount completed, in any unit.
-        total: Total amount.
-    """
+    """Estimate the remaining time at the present rate, as text; amounts are in any unit."""
     seconds_left = seconds / completed * (total - completed)
     hours, minutes = int(seconds_left // 3600), round(seconds_left % 3600 / 60)
     if hours:

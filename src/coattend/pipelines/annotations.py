@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from coattend.io.table_store import StoredRows, StoredTables
     from coattend.text.tagging import Tagger, TextTagger
     from coattend.text.tokenizer import SubwordTokenizer
+    from coattend.training.study_variant import Variant
 else:
     DataFrame = Table = Dataset = ParquetFileFragment = FileMetaData = Any
     Manifest = ShardPlan = StoredRows = StoredTables = TablePlan = Any
-    SubwordTokenizer = TaggedSentence = Tagger = TextTagger = Any
+    SubwordTokenizer = TaggedSentence = Tagger = TextTagger = Variant = Any
 
 __all__ = [
     "DataFrame",
@@ -41,4 +42,5 @@ __all__ = [
     "TaggedSentence",
     "Tagger",
     "TextTagger",
+    "Variant",
 ]

@@ -4,8 +4,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coattend.readers.compatibility import Capability, capabilities
-from coattend.readers.composition import check_option, completed, default_of, option_names, resolve
+from coattend.readers.composition import (
+    Capability,
+    capabilities,
+    check_option,
+    completed,
+    default_of,
+    option_names,
+    resolve,
+)
 from coattend.readers.drawing import architecture
 from coattend.readers.interfaces import NamedReader
 from coattend.readers.registry import encoder_of, fits, head_for, heads_of, names, task_of

@@ -1,7 +1,7 @@
-"""From a reader's name and options to its parts: combinations that fit are composed, others are refused."""
+"""From a reader's name and options to its parts, and the matrix of all parts: which of them make a reader together."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeVar, cast, get_args, get_origin
 
 from pydantic import ValidationError
@@ -42,13 +42,7 @@ class Configs(NamedTuple):
 
 @dataclass(frozen=True)
 class Composition:
-    """The parts of a reader and their options.
-
-    Attributes:
-        reader: Name of the reader.
-        head: Name of its head.
-        configs: Options of its parts.
-    """
+    """The parts of a reader and their options."""
 
     reader: str
     head: str
@@ -67,7 +61,7 @@ class Composition:
     @property
     def provided_fields(self) -> frozenset[str]:
         """Fields of `Attended` that encoder and interaction fill."""
-        return self.configs.interaction.fills(self.configs.encoder.fills())
+        return self.configs.interaction.fills(self.configs.encoder.output_fields)
 
     @property
     def required_fields(self) -> frozenset[str]:
@@ -77,7 +71,7 @@ class Composition:
     @property
     def encoder_summarises(self) -> bool:
         """True if the encoder has to provide the summary that the head reads."""
-        without_summary = self.configs.encoder.fills() - {"summary"}
+        without_summary = self.configs.encoder.output_fields - {"summary"}
         return "summary" in self.required_fields - self.configs.interaction.fills(without_summary)
 
     @property
@@ -105,29 +99,24 @@ def compose(name: str, head: str | None, overrides: Options) -> Composition:
     Args:
         name: A name out of `coattend.readers.names`, or an encoder and an interaction joined by ``+``.
         head: None takes the reader's default.
-        overrides: Options that differ from the reader's defaults.
 
     Raises:
         CoattendError: If a name or a value is wrong.
     """
     declaration, head = registry.find(name), registry.select_head(name, head)
-    encoder = registry.part_config("encoder", declaration.encoder)
-    interaction = registry.part_config("interaction", declaration.interaction)
-    configs = {"encoder": encoder, "interaction": interaction, "head": registry.part_config("head", head)}
-    role_of = {option: role for role, config in configs.items() for option in config.model_fields}
+    configs = _part_configs(name, (head,))
+    names = [option for config in configs for option in config.model_fields]
     # One declaration may set options of several heads: those of the other heads are checked by name alone.
-    options_of_heads = {option for other_head in registry.heads() for option in _options_of(other_head)}
-    _check_names(f"the reader {name!r} with the head {head!r}", overrides, role_of)
-    _check_names(
-        f"the declaration of the reader {name!r}", declaration.defaults, dict.fromkeys([*role_of, *options_of_heads])
-    )
+    options_of_heads = [option for other_head in registry.heads() for option in _options_of(other_head)]
+    _check_names(f"the reader {name!r} with the head {head!r}", overrides, names)
+    _check_names(f"the declaration of the reader {name!r}", declaration.defaults, [*names, *options_of_heads])
     # Overrides win over the declaration, and what neither sets is left to the part's own default.
-    options = {option: value for option, value in declaration.defaults.items() if option in role_of} | overrides
-    validated = {
-        role: _validate(name, config, {option: value for option, value in options.items() if role_of[option] == role})
-        for role, config in configs.items()
-    }
-    return Composition(name, head, Configs(**cast(dict[str, Any], validated)))
+    options = {**declaration.defaults, **overrides}
+    validated = (
+        _validate(name, config, {option: options[option] for option in config.model_fields if option in options})
+        for config in configs
+    )
+    return Composition(name, head, Configs(*cast(Any, validated)))
 
 
 def compose_fitting(name: str, head: str | None, overrides: Options) -> Composition:
@@ -158,8 +147,8 @@ def fitting_changes(composition: Composition) -> Iterator[tuple[str, str]]:
             yield "head", other_head
     # Other values of options whose type lists them.
     for config in composition.configs:
-        for option, field in type(config).model_fields.items():
-            for value in get_args(field.annotation) if get_origin(field.annotation) is Literal else ():
+        for option, field_info in type(config).model_fields.items():
+            for value in get_args(field_info.annotation) if get_origin(field_info.annotation) is Literal else ():
                 if compose(name, head, values | {option: value}).misfit is None:
                     yield option, value
 
@@ -168,15 +157,7 @@ def resolve(name: str, head: str | None = None, **overrides: Any) -> Options:
     """Check a reader's options and complete them, without building it.
 
     One entry of parameters serves benchmarks of several tasks: options of the reader's other heads are checked and
-    left out.
-
-    Args:
-        name: A name out of `names`.
-        head: None takes the reader's default.
-        overrides: Options that differ from the reader's defaults.
-
-    Returns:
-        All options as JSON values, without those that are left to the encoder.
+    left out. The result has all options as JSON values, but for those that are left to the encoder.
 
     Raises:
         CoattendError: If a name or a value is wrong, or the parts do not fit together.
@@ -197,7 +178,6 @@ def completed(name: str, head: str, options: Mapping[str, Any]) -> Options:
     Unlike `resolve`, this accepts options of other heads and parts that do not fit together.
 
     Raises:
-        CoattendError: If there is no such reader or head.
         ValidationError: If an option cannot have its value.
     """
     values = {**registry.find(name).defaults, **options}
@@ -209,20 +189,12 @@ def completed(name: str, head: str, options: Mapping[str, Any]) -> Options:
 
 
 def option_names(name: str) -> list[str]:
-    """Return the names of the options that a reader has with any of its heads.
-
-    Raises:
-        CoattendError: If there is no such reader.
-    """
+    """Return the names of the options that a reader has with any of its heads."""
     return sorted(_config_by_option(name))
 
 
 def default_of(name: str, option: str) -> Any:
-    """Return the value that a reader's declaration gives to an option; None if it leaves the option to its part.
-
-    Raises:
-        CoattendError: If there is no such reader.
-    """
+    """Return the value that a reader's declaration gives to an option; None if it leaves the option to its part."""
     return registry.find(name).defaults.get(option)
 
 
@@ -230,11 +202,55 @@ def check_option(name: str, option: str, value: Any) -> None:
     """Refuse a value that an option of a reader cannot have.
 
     Raises:
-        CoattendError: If there is no such reader.
         KeyError: If it has no such option.
         ValidationError: If the option cannot have this value.
     """
     _config_by_option(name)[option].model_validate({option: value})
+
+
+@dataclass(frozen=True)
+class Capability:
+    """One combination of an encoder, an interaction and a head, and whether they make a reader.
+
+    Attributes:
+        task: The task that the head answers.
+        reason: Reason why they do not fit together; None if they do.
+        options: Options that have to be set for them to fit; empty if the defaults do.
+    """
+
+    encoder: str
+    interaction: str
+    head: str
+    task: str
+    reason: str | None
+    options: Options = field(default_factory=dict)
+
+    @property
+    def reader(self) -> str:
+        """The name by which `coattend.readers.build` builds it."""
+        return f"{self.encoder}{registry.JOIN}{self.interaction}"
+
+
+def capabilities() -> list[Capability]:
+    """Combine every encoder with every interaction and every head, from the fields that they fill and need."""
+    return [
+        _capability(encoder, interaction, head)
+        for encoder in registry.encoders()
+        for interaction in registry.interactions()
+        for head in registry.heads()
+    ]
+
+
+def _capability(encoder: str, interaction: str, head: str) -> Capability:
+    composition = compose(f"{encoder}{registry.JOIN}{interaction}", head, {})
+    task = registry.task_of(head)
+    if composition.misfit is None:
+        return Capability(encoder, interaction, head, task, None)
+    # Another head is another row of the matrix; an option that has to be set makes this row fit.
+    settings = [{option: value} for option, value in fitting_changes(composition) if option != "head"]
+    if settings:
+        return Capability(encoder, interaction, head, task, None, dict(settings[-1]))
+    return Capability(encoder, interaction, head, task, composition.misfit)
 
 
 def _part_configs(name: str, heads: tuple[str, ...]) -> list[type[PartConfig]]:
@@ -255,12 +271,11 @@ def _options_of(head: str) -> frozenset[str]:
     return frozenset(registry.part_config("head", head).model_fields)
 
 
-def _check_names(where: str, options: Mapping[str, Any], choices: Mapping[str, Any]) -> None:
+def _check_names(where: str, options: Iterable[str], choices: list[str]) -> None:
     for option in options:
         if option not in choices:
-            raise CoattendError(
-                f"there is no option {option!r}", where=where, cure=registry.suggest(option, list(choices))
-            )
+            cure = registry.suggest(option, list(dict.fromkeys(choices)))
+            raise CoattendError(f"there is no option {option!r}", where=where, cure=cure)
 
 
 def _validate(reader: str, config: type[Config], options: Options) -> Config:

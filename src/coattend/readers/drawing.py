@@ -17,15 +17,7 @@ _FEATURES = {
 
 
 def architecture(name: str, head: str | None = None, **overrides: Any) -> str:
-    """Draw a reader, from the fields that its parts fill and need.
-
-    Args:
-        name: A name out of `coattend.readers.names`.
-        head: None takes the reader's default.
-        overrides: Options that differ from the reader's defaults.
-
-    Returns:
-        A Mermaid flowchart.
+    """Draw a reader as a Mermaid flowchart, from the fields that its parts fill and need.
 
     Raises:
         CoattendError: If a name or a value is wrong, or the parts do not fit together.
@@ -35,7 +27,7 @@ def architecture(name: str, head: str | None = None, **overrides: Any) -> str:
 
 
 def _lines(composition: Composition) -> Iterator[str]:
-    encoder_fields = composition.configs.encoder.fills()
+    encoder_fields = composition.configs.encoder.output_fields
     task = registry.task_of(composition.head)
     # Nodes: tokens, the three parts with their options, and the answer.
     yield f'tokens(["{_input_label(composition)}"]) --> encoder'

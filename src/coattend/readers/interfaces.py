@@ -3,7 +3,6 @@
 Nothing here imports torch, so that names and options of readers are known in a fraction of a second.
 """
 
-from abc import abstractmethod
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar
@@ -70,7 +69,6 @@ class Attended:
         question: Attended vectors of the question domain [S, Q, H].
         passage_mask: True at real tokens [S, P].
         question_mask: True at real tokens [S, Q].
-        option: Vectors of the option alone, if an interaction separates it.
         token_mass: Probability of each passage token [S, P].
         summary: One vector of the whole sequence [S, H].
         maps: Attention maps by name, such as the scores of each turn [S, T, P]; empty unless the interaction's
@@ -81,10 +79,31 @@ class Attended:
     question: "Tensor | None"
     passage_mask: "Tensor"
     question_mask: "Tensor"
-    option: "Tensor | None" = None
     token_mass: "Tensor | None" = None
     summary: "Tensor | None" = None
     maps: "dict[str, Tensor]" = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        encoded: Encoded,
+        *,
+        passage: "Tensor | None" = None,
+        question: "Tensor | None" = None,
+        token_mass: "Tensor | None" = None,
+        summary: "Tensor | None" = None,
+        maps: "dict[str, Tensor] | None" = None,
+    ) -> "Attended":
+        """Return an interaction's output for its input, with the same masks."""
+        return cls(
+            passage=passage,
+            question=question,
+            passage_mask=encoded.passage_mask,
+            question_mask=encoded.question_mask,
+            token_mass=token_mass,
+            summary=summary,
+            maps=maps or {},
+        )
 
 
 @dataclass(frozen=True)
@@ -141,21 +160,19 @@ class EncoderConfig(PartConfig):
     reads_together: ClassVar[bool]
     """Whether passage and question attend to each other in the encoder already."""
 
-    @abstractmethod
-    def fills(self) -> frozenset[str]:
-        """Return the fields of `Attended` that the encoder can provide, for an interaction to pass on."""
+    output_fields: ClassVar[frozenset[str]]
+    """Fields of `Attended` that the encoder can provide, for an interaction to pass on."""
 
 
 class InteractionConfig(PartConfig):
     """Options of an interaction."""
 
-    def fills(self, provided: Set[str]) -> frozenset[str]:
-        """Return the fields of `Attended` that the interaction fills; by default both streams.
+    output_fields: ClassVar[frozenset[str]] = STREAMS
+    """Fields of `Attended` that the interaction fills, unless `fills` says otherwise."""
 
-        Args:
-            provided: Fields that the encoder provides.
-        """
-        return STREAMS & provided
+    def fills(self, provided: Set[str]) -> frozenset[str]:
+        """Return the fields of `Attended` that the interaction fills, of an encoder that provides those fields."""
+        return self.output_fields
 
     def brings_together(self) -> bool:
         """Tell whether passage and question attend to each other in the interaction."""
@@ -172,13 +189,12 @@ class HeadConfig(PartConfig):
     task: ClassVar[Task]
     """The task that the head answers."""
 
-    @abstractmethod
-    def needs(self, provided: Set[str]) -> frozenset[str]:
-        """Return the fields of `Attended` that the head reads.
+    input_fields: ClassVar[frozenset[str]]
+    """Fields of `Attended` that the head reads, unless `needs` says otherwise."""
 
-        Args:
-            provided: Fields that the interaction fills.
-        """
+    def needs(self, provided: Set[str]) -> frozenset[str]:
+        """Return the fields of `Attended` that the head reads, of an interaction that fills those fields."""
+        return self.input_fields
 
 
 # The parts themselves.
@@ -223,11 +239,7 @@ class Head(Protocol):
 
 
 def require(value: Value | None, name: str) -> Value:
-    """Return a field that may be None, where it must not be.
-
-    Args:
-        value: The field's value.
-        name: Its name for the error, for example ``batch.word_groups``.
+    """Return the value of a field such as ``batch.word_groups``, which must not be None here.
 
     Raises:
         CoattendError: If it is None.

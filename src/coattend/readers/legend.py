@@ -97,10 +97,6 @@ LEGENDS: dict[str, Legend] = {
 
 
 def legend_of(interaction: nn.Module) -> Legend:
-    """Return the legend of an interaction's maps; empty if there is none.
-
-    Args:
-        interaction: The interaction of a reader.
-    """
+    """Return the legend of an interaction's maps; empty if there is none."""
     module = type(interaction).__module__.rpartition(".")[2]
     return getattr(interaction, "legend", None) or LEGENDS.get(module, {})

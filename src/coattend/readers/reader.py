@@ -70,11 +70,7 @@ class ReaderConfig:
 class Reader(nn.Module):
     """A model that answers questions about passages; usually built by `coattend.readers.build`.
 
-    Args:
-        encoder: From a batch to `Encoded`.
-        interaction: From `Encoded` to `Attended`.
-        head: From `Attended` and the batch to the output.
-        config: Its description.
+    Its encoder turns a batch into `Encoded`, its interaction that into `Attended`, and its head that into the output.
     """
 
     def __init__(self, *, encoder: Encoder, interaction: Interaction, head: Head, config: ReaderConfig) -> None:
@@ -107,15 +103,10 @@ class Reader(nn.Module):
         ).eval()
 
     def forward(self, batch: Batch) -> ReaderOutput:
-        """Read a batch.
+        """Read S sequences for B questions; there is a loss if the batch has answers.
 
-        Args:
-            batch: S sequences for B questions.
-
-        Returns:
-            Scores [B, C] from a head of options, or of words that chooses from candidates; the mass of each distinct
-            word [B, P] from one that sums over occurrences; start and end [S, P] from one of spans; the loss if the
-            batch has answers.
+        A head of options, or of words that chooses from candidates, returns scores [B, C]; one that sums over
+        occurrences the mass of each distinct word [B, P]; one of spans start and end [S, P].
 
         Raises:
             CoattendError: If a sequence is longer than the encoder can read.
@@ -128,13 +119,10 @@ class Reader(nn.Module):
         return metrics
 
     def keep_maps(self, keep: bool = True) -> None:
-        """Keep attention maps, which are not stored otherwise, in ``output.attended.maps``.
+        """Keep attention maps, which are not stored otherwise, in ``output.attended.maps`` from now on, or no longer.
 
         The docstring of the reader's interaction lists them. There are none if no attention is computed: with the
         interaction ``none``, without turns, or with an interaction that ignores its ``keep_maps``.
-
-        Args:
-            keep: Whether maps are kept from now on.
         """
         self.interaction.keep_maps = keep
 
@@ -160,13 +148,11 @@ class Reader(nn.Module):
             problem = f"holds no reader ({error})" if folder.is_dir() else "there is no such folder"
             raise CoattendError(problem, where=str(folder)) from None
         reader = cls.build(config.reader, encoder=config.encoder, head=config.head, **config.options)
+        weights = str(folder / WEIGHTS)
         try:
-            load_model(reader, str(folder / WEIGHTS))
+            load_model(reader, weights)
         except (OSError, RuntimeError, SafetensorError) as error:
             reason = str(error).partition("\n")[0]
-            raise CoattendError(
-                f"does not hold the weights of this reader ({reason})",
-                where=str(folder / WEIGHTS),
-                cure="Train it again",
-            ) from None
+            problem = f"does not hold the weights of this reader ({reason})"
+            raise CoattendError(problem, where=weights, cure="Train it again") from None
         return reader

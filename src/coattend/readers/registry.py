@@ -4,13 +4,14 @@ Besides the named readers of the zoo and of other packages there is a reader for
 ``recurrent+coattention``, with every head. Names, heads and options are known without torch. Exceptions are readers of
 other packages, and a new file of ``readers/interactions`` that ``configs.py`` does not list yet and that declares a
 ``READER`` of its own: their names are known at once, and their modules are imported when more is needed.
+
+An unknown name raises a `CoattendError` with the nearest right ones.
 """
 
 import importlib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import entry_points
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -68,30 +69,10 @@ def find(name: str) -> NamedReader:
 
 
 def module_of(name: str) -> str:
-    """Return the name of the module that declares a reader: the zoo, an interaction, or a module of another package.
-
-    Raises:
-        CoattendError: If there is no such reader.
-    """
+    """Return the name of the module that declares a reader: the zoo, an interaction, or a module of another package."""
     if JOIN in name:
         return f"{__package__}.interactions.{_split(name)[1]}"
     return f"{__package__}.zoo" if name in ZOO else _declaring_module(name)
-
-
-def file_of(name: str) -> Path:
-    """Return the file that declares a reader.
-
-    Raises:
-        CoattendError: If there is no such reader, or its module is missing.
-    """
-    module = module_of(name)
-    try:
-        spec = find_spec(module)
-    except ModuleNotFoundError:
-        spec = None
-    if spec is None or spec.origin is None:
-        raise CoattendError(f"the reader {name!r} names a module that is missing", where=module)
-    return Path(spec.origin)
 
 
 def encoders() -> list[str]:
@@ -110,40 +91,24 @@ def heads() -> list[str]:
 
 
 def heads_of(name: str) -> tuple[str, ...]:
-    """Return the heads that a reader may be built with, the default first.
-
-    Raises:
-        CoattendError: If there is no such reader.
-    """
+    """Return the heads that a reader may be built with, the default first."""
     return tuple(find(name).heads)
 
 
 def encoder_of(name: str) -> str:
-    """Return the encoder of a reader: a module of ``readers/encoders``.
-
-    Raises:
-        CoattendError: If there is no such reader.
-    """
+    """Return the encoder of a reader: a module of ``readers/encoders``."""
     return find(name).encoder
 
 
 def task_of(head: str) -> str:
-    """Return the task that a head answers: ``options``, ``span`` or ``word``.
-
-    Raises:
-        CoattendError: If there is no such head.
-    """
+    """Return the task that a head answers: ``options``, ``span`` or ``word``."""
     config = part_config("head", head)
     assert issubclass(config, HeadConfig)
     return config.task
 
 
 def select_head(name: str, head: str | None = None) -> str:
-    """Return the requested head, or the reader's default.
-
-    Raises:
-        CoattendError: If there is no such reader, or it cannot be built with that head.
-    """
+    """Return the requested head, or the reader's default; one that the reader cannot have is refused."""
     candidates = heads_of(name)
     if head is None:
         return candidates[0]
@@ -153,27 +118,17 @@ def select_head(name: str, head: str | None = None) -> str:
 
 
 def fits(name: str, tasks: Sequence[str], head: str | None = None) -> bool:
-    """Tell whether a reader can answer one of the tasks, with the requested head or with any of its own.
-
-    Raises:
-        CoattendError: If there is no such reader, or it cannot be built with that head.
-    """
-    candidates = heads_of(name) if head is None else (select_head(name, head),)
-    return any(task_of(candidate) in tasks for candidate in candidates)
+    """Tell whether a reader can answer one of the tasks, with the requested head or with any of its own."""
+    return any(task_of(candidate) in tasks for candidate in _candidate_heads(name, head))
 
 
 def head_for(name: str, tasks: Sequence[str], head: str | None = None) -> str:
-    """Return the head with which a reader answers a benchmark.
-
-    Args:
-        name: The reader.
-        tasks: The benchmark's tasks.
-        head: The requested head; None takes the reader's first that answers one of the tasks.
+    """Return the requested head, or a reader's first one, that answers one of a benchmark's tasks.
 
     Raises:
         CoattendError: If there is none.
     """
-    candidates = heads_of(name) if head is None else (select_head(name, head),)
+    candidates = _candidate_heads(name, head)
     for candidate in candidates:
         if task_of(candidate) in tasks:
             return candidate
@@ -183,16 +138,12 @@ def head_for(name: str, tasks: Sequence[str], head: str | None = None) -> str:
     )
 
 
+def _candidate_heads(name: str, head: str | None) -> tuple[str, ...]:
+    return heads_of(name) if head is None else (select_head(name, head),)
+
+
 def part_config(role: Role, part: str | type) -> type[PartConfig]:
-    """Return the class of a part's options; torch is imported only for parts that ``configs.py`` does not list.
-
-    Args:
-        role: Which part of a reader.
-        part: Its name, class, or reference ``"package.module:Class"``.
-
-    Raises:
-        CoattendError: If there is no such part.
-    """
+    """Return the class of a part's options; torch is imported only for parts that ``configs.py`` does not list."""
     if isinstance(part, str) and part in _CONFIGS[role]:
         return _CONFIGS[role][part]
     config: type[PartConfig] = part_class(role, part).Config
@@ -200,15 +151,7 @@ def part_config(role: Role, part: str | type) -> type[PartConfig]:
 
 
 def part_class(role: Role, part: str | type) -> Any:
-    """Import the class of a part.
-
-    Args:
-        role: Which part of a reader.
-        part: Its name, class, or reference ``"package.module:Class"``.
-
-    Raises:
-        CoattendError: If there is no such part.
-    """
+    """Import the class of a part from its name, or from a reference ``"package.module:Class"``."""
     if isinstance(part, type):
         return part
     # Only a declaration in code refers to an interaction of another package: `head` may come from a user's file.

@@ -23,15 +23,7 @@ _FRAMEWORK = ("composition", "registry")
 
 
 def sources(name: str, head: str | None = None) -> list[Path]:
-    """List the files whose code decides what a reader computes: its parts', their options' and what these import.
-
-    Args:
-        name: A name out of `coattend.readers.names`.
-        head: None takes the reader's default.
-
-    Raises:
-        CoattendError: If there is no such reader, or it has no such head.
-    """
+    """List the files whose code decides what a reader computes: its parts', their options' and what these import."""
     composition = compose(name, head, {})
     modules = _modules(composition) | {_module_of(type(config)) for config in composition.configs}
     return sorted(Path(inspect.getfile(module)) for module in modules)
@@ -42,13 +34,6 @@ def code_digest(name: str, head: str | None = None) -> str:
 
     Of a folder's ``configs.py`` only the classes of the reader's own parts count, and of the zoo nothing, as options
     are part of a trial's id anyway: a new part or a new named reader leaves trained trials as they are.
-
-    Args:
-        name: A name out of `coattend.readers.names`.
-        head: None takes the reader's default.
-
-    Raises:
-        CoattendError: If there is no such reader, or it has no such head.
     """
     composition = compose(name, head, {})
     code = [(Path(inspect.getfile(module)).name, inspect.getsource(module)) for module in _modules(composition)]

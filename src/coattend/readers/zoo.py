@@ -2,6 +2,8 @@
 
 from coattend.readers.interfaces import NamedReader
 
+_DUMA = "Zhu, Zhao, Li: Dual Multi-head Co-attention for Multi-choice Reading Comprehension"
+
 _DCN_PLUS = NamedReader(
     title="DCN+",
     paper="Xiong, Zhong, Socher: DCN+: Mixed Objective and Deep Residual Coattention for Question Answering, ICLR 2018",
@@ -61,35 +63,33 @@ ZOO: dict[str, NamedReader] = {
     # DUMA (Zhu, Zhao, Li 2020) and its variants: dual multi-head co-attention.
     "duma": NamedReader(
         title="DUMA",
-        paper="Zhu, Zhao, Li: Dual Multi-head Co-attention for Multi-choice Reading Comprehension, arXiv 2001.09415",
+        paper=f"{_DUMA}, arXiv 2001.09415",
         interaction="dual_multi_head",
         heads=("options", "span", "word"),
         defaults={"pooling": "mean", "fuse": "concatenate"},
     ),
     "tb_duma": NamedReader(
         title="TB-DUMA",
-        paper="Zhu, Zhao, Li: Dual Multi-head Co-attention for Multi-choice Reading Comprehension, table 5",
+        paper=f"{_DUMA}, table 5",
         interaction="dual_multi_head",
-        heads=("options",),
         defaults={"block": "transformer", "pooling": "mean", "fuse": "concatenate"},
     ),
     "duma_p_to_q": NamedReader(
         title="DUMA, P-to-Q only",
-        paper="Zhu, Zhao, Li: Dual Multi-head Co-attention for Multi-choice Reading Comprehension, table 9",
+        paper=f"{_DUMA}, table 9",
         interaction="dual_multi_head",
         heads=("options", "span"),
         defaults={"direction": "passage_to_question", "pooling": "mean"},
     ),
     "duma_q_to_p": NamedReader(
         title="DUMA, Q-to-P only",
-        paper="Zhu, Zhao, Li: Dual Multi-head Co-attention for Multi-choice Reading Comprehension, table 9",
+        paper=f"{_DUMA}, table 9",
         interaction="dual_multi_head",
-        heads=("options",),
         defaults={"direction": "question_to_passage", "pooling": "mean"},
     ),
     "duma_inside_encoder": NamedReader(
         title="SA+CA",
-        paper="Zhu, Zhao, Li: Dual Multi-head Co-attention for Multi-choice Reading Comprehension, table 11",
+        paper=f"{_DUMA}, table 11",
         heads=("options", "span"),
         defaults={"co_attention": True, "pooling": "mean", "fuse": "concatenate"},
     ),
@@ -105,7 +105,6 @@ ZOO: dict[str, NamedReader] = {
         title="Soft attention",
         paper="Bahdanau, Cho, Bengio 2015, as in DUMA, table 6",
         interaction="soft_attention",
-        heads=("options",),
         defaults={"pooling": "mean"},
     ),
     "bidaf": NamedReader(
@@ -119,7 +118,6 @@ ZOO: dict[str, NamedReader] = {
         title="DCMN",
         paper="Zhang, Zhao, Wu, Zhang, Zhou, Zhou: Dual Co-Matching Network, arXiv 1901.09381, as in DUMA, table 6",
         interaction="dcmn",
-        heads=("options",),
         defaults={"pooling": "summary"},
     ),
     # Readers of cloze questions: one recurrent layer over words, and attention to the passage.

@@ -3,13 +3,19 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TypedDict
 
 import pyarrow as pa
 
-from coattend.evaluation.records import AttentionReader, AttentionReadings
+from coattend.inference.attention_records import (
+    AttentionQuestion,
+    AttentionReader,
+    AttentionReading,
+    AttentionReadings,
+    SequenceTexts,
+)
 from coattend.reports.render import Section, render_template, script_json
-from coattend.reports.tables import NO_VALUE, Cell, Table, heads
+from coattend.reports.tables import NO_VALUE, Cell, Table, TableRow, cells, noted_cell
 
 SIGNIFICANT_DIGITS = 3
 """Digits of the numbers on the page; the table has them all."""
@@ -26,67 +32,91 @@ _OCCLUSION_TEXT = (
 
 SequenceKey = tuple[str, str, int]
 """Question, trial and index of a sequence."""
+Token = list[str | int]
+"""Domain, first character and end; of a special token domain and name."""
+
+
+class MapRow(TypedDict):
+    """A token under one map, as in `ATTENTION`."""
+
+    question_id: str
+    trial_id: str
+    sequence: int
+    map: str
+    domain: str
+    token: int
+    text: str
+    start: int | None
+    end: int | None
+    values: list[float]
+
+
+class SequenceMaps(TypedDict):
+    """The tokens of each side of a sequence, once, and each map [levels, tokens]."""
+
+    tokens: dict[str, list[Token]]
+    maps: dict[str, list[list[float]]]
+
+
+class MappedSequence(SequenceTexts, SequenceMaps):
+    """A sequence as the page's script reads it."""
 
 
 def render_html(readings: AttentionReadings, maps: pa.Table) -> str:
-    """Render the attention page.
-
-    Args:
-        readings: The readers, the questions and their answers.
-        maps: The attention table.
-    """
+    """Render the attention page of readings and the attention table."""
     title = f"{readings['title']}: what readers look at"
-    if not readings["readers"]:
+    readers = readings["readers"]
+    if not readers:
         return render_template("attention.html.j2", title=title, readings=None, sections=[])
-    sections = [Section("Readers", tables=(_reader_table(readings["readers"]),))]
+    sections = [Section("Readers", tables=(_reader_table(readers),))]
     if readings.get("occlusion"):
-        agreement = Section("Attention and occlusion", _OCCLUSION_TEXT, (_agreement_table(readings["readers"]),))
-        sections.insert(0, agreement)
+        sections.insert(0, Section("Attention and occlusion", _OCCLUSION_TEXT, (_agreement_table(readers),)))
     page_data = script_json(json.dumps(_page_data(readings, maps), separators=(",", ":")))
     return render_template("attention.html.j2", title=title, readings=page_data, sections=sections)
 
 
-def _page_data(readings: AttentionReadings, maps: pa.Table) -> dict[str, Any]:
+def _page_data(readings: AttentionReadings, maps: pa.Table) -> AttentionReadings:
     """Add tokens and maps to every sequence of the readings."""
-    maps_of = _maps_by_sequence(maps)
-    questions = []
+    maps_by_sequence, no_maps = _maps_by_sequence(maps), SequenceMaps(tokens={}, maps={})
+    questions: list[AttentionQuestion] = []
     for question in readings["questions"]:
-        # A sequence of a reader without attention maps has no rows in the table.
-        with_maps = []
+        with_maps: list[AttentionReading] = []
         for reader, reading in zip(readings["readers"], question["readings"], strict=True):
+            # A sequence of a reader without attention maps has no rows in the table.
             keys = ((question["question_id"], reader["trial_id"], index) for index in range(len(reading["sequences"])))
-            sequences = [
-                sequence | maps_of.get(key, {"tokens": {}, "maps": {}})
+            sequences: list[SequenceTexts] = [
+                MappedSequence({**sequence, **maps_by_sequence.get(key, no_maps)})
                 for key, sequence in zip(keys, reading["sequences"], strict=True)
             ]
-            with_maps.append(reading | {"sequences": sequences})
-        questions.append(question | {"readings": with_maps})
+            with_maps.append({**reading, "sequences": sequences})
+        questions.append({**question, "readings": with_maps})
     return {**readings, "questions": questions}
 
 
-def _maps_by_sequence(maps: pa.Table) -> dict[SequenceKey, dict[str, Any]]:
-    """Group the attention table by sequence: the tokens of each side, once, and each map [levels, tokens]."""
+def _maps_by_sequence(maps: pa.Table) -> dict[SequenceKey, SequenceMaps]:
+    """Group the attention table by sequence."""
     # Rows of one map lie together in the table, token by token.
-    rows_by_map: dict[SequenceKey, dict[str, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    rows_by_map: dict[SequenceKey, dict[str, list[MapRow]]] = defaultdict(lambda: defaultdict(list))
     for row in maps.to_pylist():
         rows_by_map[row["question_id"], row["trial_id"], row["sequence"]][row["map"]].append(row)
-    sequences = {}
+    sequences: dict[SequenceKey, SequenceMaps] = {}
     for key, rows_by_name in rows_by_map.items():
-        tokens, values = {}, {}
+        sequences[key] = {"tokens": {}, "maps": {}}
         for name, rows in rows_by_name.items():
             side = "passage" if rows[0]["domain"] == "passage" else "question"
-            tokens[side] = list(_tokens(rows))
+            sequences[key]["tokens"][side] = list(map(_token, rows))
             # The table has the levels of each token; the page needs the tokens of each level.
             levels = zip(*(row["values"] for row in rows), strict=True)
-            values[name] = [[float(f"{value:.{SIGNIFICANT_DIGITS}g}") for value in level] for level in levels]
-        sequences[key] = {"tokens": tokens, "maps": values}
+            sequences[key]["maps"][name] = [
+                [float(f"{value:.{SIGNIFICANT_DIGITS}g}") for value in level] for level in levels
+            ]
     return sequences
 
 
-def _tokens(rows: Sequence[dict[str, Any]]) -> Iterator[list[Any]]:
-    """Write tokens as domain, first character and end; special tokens as domain and name."""
-    for row in rows:
-        yield [row["domain"], row["text"]] if row["start"] is None else [row["domain"], row["start"], row["end"]]
+def _token(row: MapRow) -> Token:
+    if row["start"] is None or row["end"] is None:
+        return [row["domain"], row["text"]]
+    return [row["domain"], row["start"], row["end"]]
 
 
 def _agreement_table(readers: Sequence[AttentionReader]) -> Table:
@@ -98,21 +128,27 @@ def _agreement_table(readers: Sequence[AttentionReader]) -> Table:
             for number, agreement in enumerate(levels, 1):
                 # A true minus sign, as wide as a plus.
                 mean = NO_VALUE if agreement["mean"] is None else f"{agreement['mean']:.2f}".replace("-", "\u2212")
+                level = f"{level_title} {number}" if len(levels) > 1 else ""
                 rows.append(
-                    (
+                    cells(
                         Cell(reader["reader"], (reader["trial_id"],)),
-                        Cell(name.replace("_", " "), (f"{level_title} {number}",) if len(levels) > 1 else ()),
-                        Cell(mean),
-                        Cell(str(agreement["questions"])),
+                        noted_cell(name.replace("_", " "), level),
+                        mean,
+                        str(agreement["questions"]),
                     )
                 )
-    return Table("", heads("Reader", "Map", "Mean agreement", "Questions"), tuple(rows))
+    return Table("", cells("Reader", "Map", "Mean agreement", "Questions"), tuple(rows))
 
 
 def _reader_table(readers: Sequence[AttentionReader]) -> Table:
-    rows = []
-    for reader in readers:
-        options = ", ".join(f"{name} {value}" for name, value in sorted(reader["options"].items()))
-        cells = heads(reader["head"], reader["encoder"], str(reader["seed"]), options)
-        rows.append((Cell(reader["reader"], (reader["trial_id"],)), *cells))
-    return Table("", heads("Reader", "Head", "Encoder", "Seed", "Options"), tuple(rows), aligned=False)
+    rows: Iterator[TableRow] = (
+        {
+            "Reader": Cell(reader["reader"], (reader["trial_id"],)),
+            "Head": reader["head"],
+            "Encoder": reader["encoder"],
+            "Seed": str(reader["seed"]),
+            "Options": ", ".join(f"{name} {value}" for name, value in sorted(reader["options"].items())),
+        }
+        for reader in readers
+    )
+    return Table.of("", rows, aligned=False)

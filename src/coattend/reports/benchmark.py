@@ -1,69 +1,35 @@
 """The page of a benchmark: its readers' scores, calibration, training, costs and settings, compared."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from itertools import starmap
 
 from coattend.evaluation.bootstrap import LEVEL
 from coattend.evaluation.groups import EVERYTHING
 from coattend.evaluation.records import (
     Calibration,
+    Groups,
+    GroupScores,
     ReaderMetrics,
+    Score,
     TrialRecord,
+    metric_of,
     score_of,
 )
+from coattend.evaluation.runs import finished
 from coattend.evaluation.summary import METRICS
-from coattend.reports import figures
+from coattend.reports import figures, sections, tables
+from coattend.reports.comparison import scored_readers
 from coattend.reports.records import BenchmarkResults, ReaderEntry, RejectedRecords
-from coattend.reports.render import Section, html_page, markdown_page
-from coattend.reports.scores import question_type_tables, score_tables, scored_readers
-from coattend.reports.sections import (
-    CALIBRATION_TEXT,
-    ENCODER_NOTE,
-    calibration_table,
-    partial_scoring,
-    reliability_table,
-    training_warnings,
-    unmonitored_trials,
-)
-from coattend.reports.tables import (
-    METRIC_TITLES,
-    NO_VALUE,
-    NOT_RUN,
-    Cell,
-    Table,
-    estimate_cell,
-    format_duration,
-    format_interval,
-    format_p_value,
-    format_setting,
-    heads,
-    p_value_in_text,
-    settings_tables,
-)
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+from coattend.reports.render import Section
+from coattend.reports.tables import METRIC_TITLES, NO_VALUE, Cell, Table, TableRow, estimate_cell
 
 MIB_PER_GIB = 1024
+SPAN_METRICS = ("has_answer_f1", "no_answer_f1", "no_answer_share", "answerability_auroc", "oracle_f1")
 LISTED_REASONS = 5
 """Reasons of rejections that are listed; the rejected table has all."""
 
 
-def render_html(results: BenchmarkResults) -> str:
-    """Render a comparison of readers as an HTML page."""
-    return html_page(_title(results), sections(results))
-
-
-def render_markdown(results: BenchmarkResults) -> str:
-    """Render a comparison of readers as Markdown."""
-    return markdown_page(_title(results), sections(results))
-
-
-def _title(results: BenchmarkResults) -> str:
-    return f"{results['title']}: readers compared"
-
-
-def sections(results: BenchmarkResults) -> list[Section]:
+def benchmark_sections(results: BenchmarkResults) -> list[Section]:
     """Write the sections of a comparison of readers."""
     candidates = [
         _summary(results),
@@ -79,16 +45,10 @@ def sections(results: BenchmarkResults) -> list[Section]:
     return [section for section in candidates if section is not None]
 
 
-def dot_plot(results: BenchmarkResults) -> "Figure":
-    """Draw the scores of all readers."""
-    return figures.dot_plot(results, {task: scored_readers(results, task) for task in results["baselines"]})
-
-
 def _summary(results: BenchmarkResults) -> Section:
-    text = [sentence for task in results["baselines"] for sentence in _leaders(results, task)]
+    leaders = [sentence for task in results["baselines"] for sentence in _leaders(results, task)]
+    text = leaders or ["No reader has been scored yet."]
     # Failed readers and those that were not run are named, so that no score seems to be missing.
-    if not text:
-        text = ["No reader has been scored yet."]
     for status, description in (("not run", "Not run"), ("failed", "Failed in every trial")):
         names = [name for name, entry in results["readers"].items() if entry["status"] == status]
         if names:
@@ -103,7 +63,7 @@ def _leaders(results: BenchmarkResults, task: str) -> Iterator[str]:
     readers, metric = scored_readers(results, task), METRICS[task][-1]
     of_task = f" ({task})" if len(results["baselines"]) > 1 else ""
     metric_title = METRIC_TITLES[metric] if METRIC_TITLES[metric].isupper() else METRIC_TITLES[metric].lower()
-    for split in _splits(readers):
+    for split in sorted({split for metrics in readers.values() for split in metrics["splits"]}):
         scores = {
             name: score_of(metrics["splits"][split][EVERYTHING], metric)
             for name, metrics in readers.items()
@@ -111,22 +71,18 @@ def _leaders(results: BenchmarkResults, task: str) -> Iterator[str]:
         }
         best = max(scores, key=lambda name: scores[name]["mean"])
         # With one passage there is no interval.
-        score = f"{scores[best]['mean']:.1f} % {format_interval(scores[best])}".strip()
+        score = f"{scores[best]['mean']:.1f} % {tables.format_interval(scores[best])}".strip()
         chance = results["chance"][task].get(split, {}).get(EVERYTHING, 0.0)
         versus_chance = f"; {figures.CHANCE[task]} scores {chance:.1f} %" if chance else ""
         sentence = f"On {split}{of_task}, {best} has the highest {metric_title}: {score}{versus_chance}."
         yield sentence + _versus_baseline(results, best, split, metric)
 
 
-def _splits(readers: Mapping[str, ReaderMetrics]) -> list[str]:
-    return sorted({split for metrics in readers.values() for split in metrics["splits"]})
-
-
 def _versus_baseline(results: BenchmarkResults, reader: str, split: str, metric: str) -> str:
     for difference in results["differences"]:
         if (difference["reader"], difference["split"], difference["metric"]) == (reader, split, metric):
-            points = f"{difference['mean']:+.1f} points {format_interval(difference, '+')}"
-            p_value = p_value_in_text(difference["p"])
+            points = f"{difference['mean']:+.1f} points {tables.format_interval(difference, '+')}"
+            p_value = tables.p_value_in_text(difference["p"])
             return f" Against {difference['baseline']} that is {points}, p\u00a0{p_value}."
     return ""
 
@@ -137,9 +93,71 @@ def _scores(results: BenchmarkResults) -> Section:
         f"lie for {100 * LEVEL:.0f} % of other draws of passages, and of seeds where there are several. With one seed, "
         "the brackets say nothing about another training.",
     )
-    figure = (figures.dot_plot_caption(results), dot_plot(results))
-    drawn = (figure,) if results["baselines"] else ()
+    drawn = ((figures.dot_plot_caption(results), figures.dot_plot(results)),) if results["baselines"] else ()
     return Section("Results", text, tuple(score_tables(results)), figures=drawn)
+
+
+def score_tables(results: BenchmarkResults) -> list[Table]:
+    """List each task's readers by split, subset and metric."""
+    listed = []
+    for task in results["baselines"]:
+        readers = {name: metrics["splits"] for name, metrics in scored_readers(results, task).items()}
+        listed.append(_score_table(_task_title(results, task), task, readers))
+    return listed
+
+
+def question_type_tables(results: BenchmarkResults) -> list[Table]:
+    """List each task's readers by question type, a table for each split."""
+    listed = []
+    for task in results["baselines"]:
+        readers = {name: metrics["question_types"] for name, metrics in scored_readers(results, task).items()}
+        for split in dict.fromkeys(split for by_split in readers.values() for split in by_split):
+            # The caption names the split, so that the heads do not.
+            types = {name: {"": by_split[split]} for name, by_split in readers.items() if split in by_split}
+            listed.append(_score_table(_task_title(results, task, split), task, types))
+    return listed
+
+
+def _score_table(caption: str, task: str, readers: Mapping[str, Mapping[str, Groups]]) -> Table:
+    """List readers by (split, group, metric); ``readers`` map each to splits, groups and metrics."""
+    groups = {(split, group) for splits in readers.values() for split in splits for group in splits[split]}
+    columns = []
+    # Of each split all questions come first, then its subsets.
+    for split, group in sorted(groups, key=lambda key: (key[0], key[1] != EVERYTHING, key[1])):
+        scores = {name: splits[split][group] for name, splits in readers.items() if group in splits.get(split, {})}
+        # Only whole splits of spans have all metrics.
+        for metric in (*METRICS[task], *(SPAN_METRICS if task == "span" and group == EVERYTHING else ())):
+            cells = {
+                name: _score_cell(scores[name], value)
+                for name in scores
+                if (value := metric_of(scores[name], metric)) is not None
+            }
+            # A metric that no reader has, such as one of answerability, has no column.
+            if cells:
+                columns.append((_column_head(task, split, group, metric, next(iter(scores.values()))), cells))
+    return Table.of_columns(caption, "Reader", columns, {name: name for name in readers})
+
+
+def _column_head(task: str, split: str, group: str, metric: str, scores: GroupScores) -> Cell:
+    answerable = scores.get("answerable", scores["questions"])
+    # Metrics of questions with or without an answer count these only.
+    counts = {"has_answer_f1": answerable, "no_answer_f1": scores["questions"] - answerable}
+    questions = f"{counts.get(metric, scores['questions']):,} questions"
+    name = ", ".join(filter(None, (split, "" if group == EVERYTHING else group)))
+    return Cell(name, (questions,)) if len(METRICS[task]) == 1 else Cell(METRIC_TITLES[metric], (name, questions))
+
+
+def _score_cell(scores: GroupScores, value: Score | float) -> Cell:
+    if isinstance(value, float | int):
+        return Cell(f"{value:.1f}")
+    # Missing predictions count as wrong, so their number explains a low score.
+    return estimate_cell(value, sections.std_note(value), f"{scores['missing']:,} missing" if scores["missing"] else "")
+
+
+def _task_title(results: BenchmarkResults, task: str, split: str = "") -> str:
+    """Name a table's metrics and split; its task only where there are several."""
+    metrics = " and ".join(METRIC_TITLES[metric] for metric in METRICS[task])
+    return ", ".join(filter(None, (metrics, split, task if len(results["baselines"]) > 1 else "")))
 
 
 def _differences(results: BenchmarkResults) -> Section | None:
@@ -151,55 +169,46 @@ def _differences(results: BenchmarkResults) -> Section | None:
         "as independent and needs one seed. Each p value is for one comparison: of twenty readers that are no better, "
         "one will be below 0.05.",
     )
-    rows = tuple(
-        (
-            Cell(difference["reader"], (f"against {difference['baseline']}",)),
-            Cell(METRIC_TITLES[difference["metric"]], (difference["split"],)),
-            estimate_cell(difference, sign="+"),
-            Cell(format_p_value(difference["p"])),
-            Cell(format_p_value(difference["mcnemar_p"])),
-        )
+    rows: Iterator[TableRow] = (
+        {
+            "Reader": Cell(difference["reader"], (f"against {difference['baseline']}",)),
+            "Metric": Cell(METRIC_TITLES[difference["metric"]], (difference["split"],)),
+            "Difference": estimate_cell(difference, sign="+"),
+            "p, bootstrap": tables.format_p_value(difference["p"]),
+            "p, McNemar": tables.format_p_value(difference["mcnemar_p"]),
+        }
         for difference in results["differences"]
     )
-    table = Table("", heads("Reader", "Metric", "Difference", "p, bootstrap", "p, McNemar"), rows)
-    return Section("Against the baseline", text, (table,))
+    return Section("Against the baseline", text, (Table.of("", rows),))
 
 
 def _question_types(results: BenchmarkResults) -> Section | None:
-    tables = question_type_tables(results)
+    type_tables = tuple(question_type_tables(results))
     text = ("A question of several types counts in each.",)
-    return Section("By question type", text, tuple(tables)) if tables else None
+    return Section("By question type", text, type_tables) if type_tables else None
 
 
 def _calibration(results: BenchmarkResults) -> Section | None:
-    by_task = {task: calibrations(results, task) for task in results["baselines"]}
-    by_task = {task: by_split for task, by_split in by_task.items() if by_split}
-    if not by_task:
+    scores, tenths, curves = [], [], []
+    for task in results["baselines"]:
+        by_split, of_task = calibrations(results, task), _of_task(results, task)
+        for split, readers in by_split.items():
+            scores.append(sections.calibration_table(f"Calibration, {split}{of_task}", "Reader", readers))
+            tenths.append(sections.reliability_table(f"{split}{of_task}", "Reader", readers))
+        if by_split:
+            curves.append((f"Risk against coverage{of_task}.", figures.risk_coverage_curves(by_split)))
+    if not scores:
         return None
-    # With one task its name would only repeat itself.
-    of_task = {task: f", {task}" if len(results["baselines"]) > 1 else "" for task in by_task}
-    places = [(task, split, readers) for task, by_split in by_task.items() for split, readers in by_split.items()]
-    return Section(
-        "Calibration",
-        CALIBRATION_TEXT,
-        tuple(
-            calibration_table(f"Calibration, {split}{of_task[task]}", "Reader", readers)
-            for task, split, readers in places
-        ),
-        tuple(reliability_table(f"{split}{of_task[task]}", "Reader", readers) for task, split, readers in places),
-        tuple(
-            (f"Risk against coverage{of_task[task]}.", figures.risk_coverage_curves(by_split))
-            for task, by_split in by_task.items()
-        ),
-    )
+    return Section("Calibration", sections.CALIBRATION_TEXT, tuple(scores), tuple(tenths), tuple(curves))
+
+
+def _of_task(results: BenchmarkResults, task: str) -> str:
+    """Name the task at the end of a caption; with one task its name would only repeat itself."""
+    return f", {task}" if len(results["baselines"]) > 1 else ""
 
 
 def calibrations(results: BenchmarkResults, task: str) -> dict[str, dict[str, Calibration]]:
-    """Collect the calibrations of a task's readers, with their accuracy: of spans the share of exact matches.
-
-    Returns:
-        Split to reader to calibration, without readers that have none.
-    """
+    """Collect split to reader to calibration, with its accuracy: of spans the share of exact matches."""
     by_split: dict[str, dict[str, Calibration]] = {}
     for name, metrics in scored_readers(results, task).items():
         for split, calibration in metrics.get("calibration", {}).items():
@@ -215,17 +224,11 @@ def _training(results: BenchmarkResults) -> Section | None:
         "One line for each seed. Held-out questions are a part of the training set that was not trained on, apart by "
         "passage; checkpoints are chosen on them.",
     )
-    several = len(results["baselines"]) > 1
-    drawn = tuple(
-        (
-            f"Training curves, {task}." if several else "Training curves.",
-            figures.training_curves(
-                {name: metrics["trials"] for name, metrics in scored_readers(results, task).items()}, task
-            ),
-        )
-        for task in results["baselines"]
-    )
-    return Section("Training", text, figures=drawn)
+    drawn = []
+    for task in results["baselines"]:
+        trials = {name: metrics["trials"] for name, metrics in scored_readers(results, task).items()}
+        drawn.append((f"Training curves{_of_task(results, task)}.", figures.training_curves(trials, task)))
+    return Section("Training", text, figures=tuple(drawn))
 
 
 def _trials(results: BenchmarkResults) -> Iterator[TrialRecord]:
@@ -240,43 +243,36 @@ def _metrics_by_reader(results: BenchmarkResults) -> dict[str, ReaderMetrics]:
 
 def costs_table(results: BenchmarkResults) -> Table:
     """List what the readers cost, those that were not run among them."""
-    columns = (
-        Cell("Reader"),
-        Cell("Seeds"),
-        Cell("Parameters", ("trained",)),
-        Cell("Training", ("a seed",)),
-        Cell("Questions a second", ("in training",)),
-        Cell("Peak memory"),
-        Cell("Device"),
-        Cell("Tagger"),
-    )
-    rows = tuple((Cell(name), *_cost_cells(entry)) for name, entry in results["readers"].items())
-    return Table("", columns, rows)
+    notes = {"Parameters": "trained", "Training": "per seed", "Questions per second": "in training"}
+    return Table.of("", starmap(_cost_row, results["readers"].items()), notes=notes)
 
 
-def _cost_cells(entry: ReaderEntry) -> list[Cell]:
-    if entry["metrics"] is None:
-        return [Cell(NOT_RUN), *[Cell(NO_VALUE)] * 6]
+def _cost_row(name: str, entry: ReaderEntry) -> TableRow:
+    all_trials = entry["metrics"]["trials"] if entry["metrics"] is not None else []
     # Costs are those of finished trials; failed ones are counted only.
-    trials = [trial for trial in entry["metrics"]["trials"] if not trial.get("failure")]
-    failed = len(entry["metrics"]["trials"]) - len(trials)
-    seeds = ", ".join(str(trial["seed"]) for trial in trials)
-    # Devices and taggers may differ between the trials of a reader, so all of them are listed.
+    trials = finished(all_trials)
+    failed = len(all_trials) - len(trials)
+    seeds = f"seed {', '.join(str(trial['seed']) for trial in trials)}" if trials else ""
     memory = _mean(trial.get("peak_memory_mib") for trial in trials)
-    return [
-        Cell(str(len(trials)), (*[f"seed {seeds}"] * bool(trials), *[f"{failed} failed"] * bool(failed))),
-        Cell(_format(_mean(trial.get("parameters") for trial in trials), "{:,.0f}")),
-        Cell(format_duration(_mean(trial.get("seconds") for trial in trials))),
-        Cell(_format(_mean(trial.get("questions_per_second") for trial in trials), "{:,.1f}")),
-        Cell(_format(memory and memory / MIB_PER_GIB, "{:.1f} GiB")),
-        Cell(_distinct(trial.get("device") for trial in trials), (_distinct(t.get("precision") for t in trials),)),
-        Cell(_distinct(trial.get("tagger") for trial in trials)),
-    ]
+    device = _distinct(trial.get("device") for trial in trials)
+    precision = _distinct(trial.get("precision") for trial in trials)
+    # Devices and taggers may differ between the trials of a reader, so all of them are listed.
+    row: dict[str, Cell | str] = {
+        "Reader": name,
+        "Seeds": tables.noted_cell(str(len(trials)), seeds, f"{failed} failed" if failed else ""),
+        "Parameters": _format(_mean(trial.get("parameters") for trial in trials), "{:,.0f}"),
+        "Training": tables.format_duration(_mean(trial.get("seconds") for trial in trials)),
+        "Questions per second": _format(_mean(trial.get("questions_per_second") for trial in trials), "{:,.1f}"),
+        "Peak memory": _format(memory and memory / MIB_PER_GIB, "{:.1f} GiB"),
+        "Device": Cell(device, (precision,)),
+        "Tagger": _distinct(trial.get("tagger") for trial in trials),
+    }
+    return row if entry["metrics"] is not None else row | {"Seeds": tables.NOT_RUN, "Device": NO_VALUE}
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    measured = [value for value in values if value is not None]
+    return sum(measured) / len(measured) if measured else None
 
 
 def _format(value: float | None, template: str) -> str:
@@ -289,7 +285,7 @@ def _distinct(values: Iterable[str | None]) -> str:
 
 def _settings(results: BenchmarkResults) -> Section:
     settings = {name: _settings_of(metrics["trials"]) for name, metrics in _metrics_by_reader(results).items()}
-    differing, same = settings_tables(settings)
+    differing, same = tables.settings_tables(settings)
     if not differing.rows:
         return Section("Settings", ("The readers have no settings that differ.",), folded=(same,))
     return Section("Settings", tables=(differing,), folded=(same,))
@@ -301,16 +297,18 @@ def _settings_of(trials: Iterable[TrialRecord]) -> dict[str, str]:
         if "options" in trial:
             encoder = {"encoder": trial["encoder"]} if trial.get("encoder") else {}
             training = {f"training.{name}": value for name, value in trial.get("training", {}).items()}
-            return {name: format_setting(value) for name, value in (encoder | trial["options"] | training).items()}
+            return {
+                name: tables.format_setting(value) for name, value in (encoder | trial["options"] | training).items()
+            }
     return {}
 
 
 def cautions(results: BenchmarkResults) -> Iterator[str]:
     """Say what was left out, what failed and what is too good."""
     # Results of earlier versions do not say which share was scored.
-    yield from partial_scoring(results["title"], results.get("scored", 1))
+    yield from sections.partial_scoring(results["title"], results.get("scored", 1))
     yield from _warnings(results)
-    yield from unmonitored_trials(_trials(results))
+    yield from sections.unmonitored_trials(_trials(results))
     yield _rejections(results["rejected"])
     for name, metrics in _metrics_by_reader(results).items():
         yield from _unscored(name, metrics)
@@ -325,12 +323,16 @@ def cautions(results: BenchmarkResults) -> Iterator[str]:
             elif trial.get("selection") == "dev":
                 reason = "checkpoints, and for spans the null threshold, were chosen on dev"
                 yield f"{name}, seed {trial['seed']}: {reason}, so its dev scores are too good."
-    if any(map(_uses_embedded_encoder_for_spans, _metrics_by_reader(results).values())):
-        yield ENCODER_NOTE
+    # Records without an encoder are of the embedded one.
+    span_readers = [metrics for metrics in _metrics_by_reader(results).values() if metrics["task"] == "span"]
+    if "embedded" in (trial.get("encoder", "embedded") for metrics in span_readers for trial in metrics["trials"]):
+        yield sections.ENCODER_NOTE
 
 
 def _warnings(results: BenchmarkResults) -> Iterator[str]:
-    return training_warnings({name: metrics["trials"] for name, metrics in _metrics_by_reader(results).items()})
+    return sections.training_warnings(
+        {name: metrics["trials"] for name, metrics in _metrics_by_reader(results).items()}
+    )
 
 
 def _rejections(rejected: RejectedRecords) -> str:
@@ -348,9 +350,3 @@ def _unscored(name: str, metrics: ReaderMetrics) -> Iterator[str]:
             yield f"{name} is not scored on {count:,} questions of {split}: {reason}."
     for reason, count in metrics.get("not_read", {}).items():
         yield f"{name} could not be given {count:,} questions, which count as wrong: {reason}."
-
-
-def _uses_embedded_encoder_for_spans(metrics: ReaderMetrics) -> bool:
-    # Records without an encoder are of the embedded one.
-    encoders = (trial.get("encoder", "embedded") for trial in metrics["trials"])
-    return metrics["task"] == "span" and "embedded" in encoders

@@ -10,9 +10,9 @@ import pyarrow.dataset as pads
 
 from coattend.evaluation import alignment, groups
 from coattend.evaluation.records import ReaderMetrics
-from coattend.evaluation.significance import mcnemar, paired_bootstrap
+from coattend.evaluation.significance import Difference, mcnemar, paired_bootstrap
 from coattend.evaluation.summary import METRICS, marks
-from coattend.reports.records import BenchmarkResults, ReaderDifference, RejectedRecords
+from coattend.reports.records import BenchmarkResults, ReaderDifference, TestedEstimate
 
 BASELINE = "plain"
 """Readers of this name, or whose names begin with it and ``_``, are preferred as baselines."""
@@ -28,17 +28,12 @@ def compare_readers(
 ) -> BenchmarkResults:
     """Compare the readers of a benchmark.
 
-    Args:
-        benchmark: Its name.
-        title: Its name in the literature.
-        questions: Its questions.
-        rejected: The records that ingestion rejected.
-        metrics: Reader to its metrics from the evaluation stage, None if it was not run.
-        predictions: Reader to its predictions; one without predictions gets no paired test.
+    A reader that was not run has no metrics; one without predictions gets no paired test.
     """
     columns = questions.to_table(columns=groups.COLUMNS)
     scored = {name: scores for name, scores in metrics.items() if scores is not None and scores["splits"]}
     baselines = _baselines(scored)
+    reasons = Counter(rejected.to_table(columns=["reason"])["reason"].to_pylist())
     # Only the number of options is needed, not their texts.
     option_count = pc.list_value_length(questions.to_table(columns=["options"])["options"])
     return {
@@ -49,8 +44,24 @@ def compare_readers(
         "baselines": baselines,
         "chance": _chance(columns.append_column("option_count", option_count), baselines),
         "differences": list(_differences(columns, scored, predictions, baselines)),
-        "rejected": _rejected(rejected),
+        "rejected": {"records": reasons.total(), "reasons": dict(reasons.most_common())},
     }
+
+
+def tested_estimate(difference: Difference) -> TestedEstimate:
+    """Write a tested difference as a record."""
+    return {"mean": difference.mean, "low": difference.low, "high": difference.high, "p": difference.p}
+
+
+def scored_readers(results: BenchmarkResults, task: str) -> dict[str, ReaderMetrics]:
+    """Select the metrics of the readers that were scored on a task, its baseline first."""
+    scored = {
+        name: entry["metrics"]
+        for name, entry in results["readers"].items()
+        if entry["status"] == "scored" and entry["metrics"] is not None and entry["metrics"]["task"] == task
+    }
+    baseline = results["baselines"][task]
+    return {baseline: scored[baseline]} | scored
 
 
 def _status(metrics: ReaderMetrics | None) -> Literal["scored", "failed", "not run"]:
@@ -107,21 +118,20 @@ def _differences(
             for split in sorted(metrics["splits"].keys() & scored[baseline]["splits"].keys()):
                 rows = splits[split]
                 for metric in METRICS[task]:
-                    ours, theirs = (marks(side, metric)[:, rows] for side in (answers, baseline_answers))
-                    difference = paired_bootstrap(100 * ours, 100 * theirs, passages[rows])
+                    reader_marks, baseline_marks = (
+                        marks(side, metric)[:, rows] for side in (answers, baseline_answers)
+                    )
+                    difference = paired_bootstrap(100 * reader_marks, 100 * baseline_marks, passages[rows])
                     # McNemar's test needs answers that are right or wrong, and one trial of each reader.
-                    testable = metric != "f1" and len(ours) == len(theirs) == 1
+                    testable = metric != "f1" and len(reader_marks) == len(baseline_marks) == 1
                     yield {
                         "task": task,
                         "split": split,
                         "metric": metric,
                         "reader": name,
                         "baseline": baseline,
-                        "mean": difference.mean,
-                        "low": difference.low,
-                        "high": difference.high,
-                        "p": difference.p,
-                        "mcnemar_p": mcnemar(ours[0] > 0, theirs[0] > 0) if testable else None,
+                        **tested_estimate(difference),
+                        "mcnemar_p": mcnemar(reader_marks[0] > 0, baseline_marks[0] > 0) if testable else None,
                     }
 
 
@@ -130,8 +140,3 @@ def _align(predictions: pads.Dataset, questions: pa.Table, metrics: ReaderMetric
     trial_ids = [trial["trial_id"] for trial in metrics["trials"] if not trial.get("failure")]
     table = predictions.to_table(columns=alignment.COLUMNS)
     return alignment.align(table, questions["question_id"], trial_ids)
-
-
-def _rejected(rejected: pads.Dataset) -> RejectedRecords:
-    reasons = Counter(rejected.to_table(columns=["reason"])["reason"].to_pylist())
-    return {"records": reasons.total(), "reasons": dict(reasons.most_common())}

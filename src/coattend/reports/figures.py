@@ -2,18 +2,19 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from plotly.graph_objects import Bar, Figure, Scatter
+from plotly.subplots import make_subplots
 
 from coattend.evaluation.groups import EVERYTHING
-from coattend.evaluation.records import BreakdownRow, Calibration, ReaderMetrics, Score, TrialRecord, score_of
+from coattend.evaluation.records import Calibration, Estimate, ReaderMetrics, Score, TrialRecord, score_of
 from coattend.evaluation.summary import METRICS
-from coattend.reports.records import BenchmarkResults, StudyRow
+from coattend.reports.comparison import scored_readers
+from coattend.reports.records import BenchmarkResults
+from coattend.reports.render import render_template
 from coattend.reports.tables import METRIC_TITLES
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure, Scatter
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "star")
@@ -23,16 +24,18 @@ GREY = "#808890"
 
 GRID = {"gridcolor": GREY, "griddash": "dot", "zeroline": False}
 NO_GRID = {"showgrid": False, "zeroline": False}
+PERCENT = {"ticksuffix": " %", **GRID}
 
 CHANCE = {"options": "guessing", "word": "guessing", "span": "answering nothing"}
 """Task to the way of answering that reaches its chance level."""
 
 _READER_HEIGHT = 26  # Pixels for each reader and split.
 
-ReadersOfTask = Mapping[str, ReaderMetrics]
+PlotlyStyle = dict[str, Any]
+"""Properties of a trace, an axis or a layout, as plotly names them."""
 
 
-def trace_style(index: int) -> dict[str, Any]:
+def trace_style(index: int) -> PlotlyStyle:
     """Style the series at an index of a legend; the first 36 differ."""
     colour = COLOURS[index % len(COLOURS)]
     return {
@@ -41,7 +44,19 @@ def trace_style(index: int) -> dict[str, Any]:
     }
 
 
-def apply_layout(figure: "Figure", height: int) -> "Figure":
+def draw_series(figure: Figure, panel: int, name: str, trace: Scatter | Bar) -> None:
+    """Add a trace to a panel, counted from 1; its series is in the legend once for all panels."""
+    in_legend = any(drawn.legendgroup == name for drawn in figure.data)
+    trace.update(name=escape(name), legendgroup=name, showlegend=not in_legend)
+    figure.add_trace(trace, row=panel, col=1)
+
+
+def plotly_text(*lines: str, box: str | None = None) -> str:
+    """Write lines in plotly's markup, and the text of the box beside a hover text."""
+    return render_template("plotly_text.j2", lines=lines, box=box)
+
+
+def apply_layout(figure: Figure, height: int) -> Figure:
     """Give a figure the common layout, and its height in pixels."""
     # Subplot titles are annotations, centred by default.
     figure.update_annotations(x=0, xanchor="left", font={"size": 13})
@@ -49,7 +64,7 @@ def apply_layout(figure: "Figure", height: int) -> "Figure":
     return figure.update_layout(_layout(height))
 
 
-def _layout(height: int) -> dict[str, Any]:
+def _layout(height: int) -> PlotlyStyle:
     return {
         "template": "none",
         "height": height,
@@ -63,7 +78,12 @@ def _layout(height: int) -> dict[str, Any]:
     }
 
 
-def name_ticks(names: Sequence[str]) -> dict[str, Any]:
+def axis_title(text: str) -> PlotlyStyle:
+    """Title an axis in the size of all other texts."""
+    return {"text": escape(text), "font": {"size": 13}}
+
+
+def name_ticks(names: Sequence[str]) -> PlotlyStyle:
     """Set up a vertical axis with one named row for each name, the first on top."""
     return {
         "tickvals": list(range(len(names))),
@@ -73,31 +93,28 @@ def name_ticks(names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def error_bars(rows: Sequence[StudyRow] | Sequence[BreakdownRow]) -> dict[str, Any]:
-    """Draw intervals as bars; none where a row has no interval."""
+def error_bars(estimates: Iterable[Estimate]) -> PlotlyStyle:
+    """Draw intervals as bars; none where an estimate has no interval."""
+    ends = [(estimate["mean"], *interval_ends(estimate)) for estimate in estimates]
     return {
         "type": "data",
         "symmetric": False,
-        "array": [(row["mean"] if row["high"] is None else row["high"]) - row["mean"] for row in rows],
-        "arrayminus": [row["mean"] - (row["mean"] if row["low"] is None else row["low"]) for row in rows],
+        "array": [high - mean for mean, _, high in ends],
+        "arrayminus": [mean - low for mean, low, _ in ends],
         "thickness": 2,
         "width": 0,
     }
 
 
-def dot_plot(results: BenchmarkResults, readers: Mapping[str, ReadersOfTask]) -> "Figure":
-    """Draw each reader's metrics with their intervals, and the chance level.
+def interval_ends(estimate: Estimate) -> tuple[float, float]:
+    """Return the ends of an interval; without one, the mean twice."""
+    mean, low, high = estimate["mean"], estimate["low"], estimate["high"]
+    return (mean, mean) if low is None or high is None else (low, high)
 
-    Args:
-        results: The comparison.
-        readers: Task to its scored readers.
 
-    Returns:
-        One panel for each task and metric; without scored readers an empty figure.
-    """
-    from plotly.graph_objects import Figure
-    from plotly.subplots import make_subplots
-
+def dot_plot(results: BenchmarkResults) -> Figure:
+    """Draw each reader's metrics with their intervals, and the chance level, in a panel for each task and metric."""
+    readers = {task: scored_readers(results, task) for task in results["baselines"]}
     # Panels are ordered by task, then by metric.
     panels = [(task, metric) for task in readers for metric in METRICS[task]]
     if not panels:
@@ -108,29 +125,56 @@ def dot_plot(results: BenchmarkResults, readers: Mapping[str, ReadersOfTask]) ->
     # A panel's share of the height grows with its readers and splits; two rows are for its title and axis.
     weights = [len(readers[task]) * max(len(splits), 1.5) + 2 for task, _ in panels]
     height = 60 + _READER_HEIGHT * round(sum(weights))
+    # The task is named only where there are several.
+    titles = [METRIC_TITLES[metric] + (f", {task}" if len(readers) > 1 else "") for task, metric in panels]
     figure = make_subplots(
         rows=len(panels),
         row_heights=[weight / sum(weights) for weight in weights],
         vertical_spacing=min(75 / height, 0.9 / max(1, len(panels) - 1)),
-        subplot_titles=[_panel_title(task, metric, several_tasks=len(readers) > 1) for task, metric in panels],
+        subplot_titles=titles,
     )
-    in_legend: set[str] = set()
-    for row, (task, metric) in enumerate(panels, start=1):
-        for index, split in enumerate(splits):
+    for panel, (task, metric) in enumerate(panels, start=1):
+        scores_by_split = {split: _scores(readers[task], split, metric) for split in splits}
+        for index, (split, scores) in enumerate(scores_by_split.items()):
             # Splits of one reader are drawn below each other around its tick.
             offset = 0.6 * (index - (len(splits) - 1) / 2) / len(splits)
-            dots = _dots(readers[task], split, metric, offset, trace_style(index))
-            if dots is not None:
-                figure.add_trace(dots.update(showlegend=split not in in_legend), row=row, col=1)
-                in_legend.add(split)
+            if scores:
+                rows = [list(readers[task]).index(name) + offset for name in scores]
+                draw_series(figure, panel, split, _dots(scores, rows, split, trace_style(index)["marker"]))
         # Chance is a dotted line across the panel.
         levels = chance_levels(results, task)
         for level in levels:
-            figure.add_vline(level, row=row, col=1, line={"color": GREY, "width": 1.5, "dash": "dot"})
-        figure.update_xaxes(range=_axis_range(readers[task], metric, levels), row=row)
-        figure.update_yaxes(**name_ticks(list(readers[task])), row=row)
-    figure.update_xaxes(ticksuffix=" %", **GRID)
+            figure.add_vline(level, row=panel, col=1, line={"color": GREY, "width": 1.5, "dash": "dot"})
+        # The axis leaves two points on each side, within the range of percentages.
+        drawn = [score for scores in scores_by_split.values() for score in scores.values()]
+        ends = [*levels, *(end for score in drawn for end in interval_ends(score))]
+        figure.update_xaxes(range=(max(min(ends) - 2, -1), min(max(ends) + 2, 101)), row=panel)
+        figure.update_yaxes(**name_ticks(list(readers[task])), row=panel)
+    figure.update_xaxes(**PERCENT)
     return apply_layout(figure, height)
+
+
+def _scores(readers: Mapping[str, ReaderMetrics], split: str, metric: str) -> dict[str, Score]:
+    return {
+        name: score_of(metrics["splits"][split][EVERYTHING], metric)
+        for name, metrics in readers.items()
+        if split in metrics["splits"]
+    }
+
+
+def _dots(scores: Mapping[str, Score], rows: Sequence[float], split: str, marker: PlotlyStyle) -> Scatter:
+    """Draw a dot with its interval for each reader, in the reader's row."""
+    return Scatter(
+        x=[score["mean"] for score in scores.values()],
+        y=rows,
+        mode="markers",
+        marker=marker,
+        error_x={**error_bars(scores.values()), "color": marker["color"]},
+        customdata=[(escape(name), *interval_ends(score)) for name, score in scores.items()],
+        hovertemplate=plotly_text(
+            "%{customdata[0]}: %{x:.1f} % [%{customdata[1]:.1f}, %{customdata[2]:.1f}]", box=split
+        ),
+    )
 
 
 def dot_plot_caption(results: BenchmarkResults) -> str:
@@ -149,146 +193,62 @@ def chance_levels(results: BenchmarkResults, task: str) -> list[float]:
     return sorted({round(groups[EVERYTHING], 1) for groups in chance.values() if groups[EVERYTHING] > 0})
 
 
-def _dots(readers: ReadersOfTask, split: str, metric: str, offset: float, style: Mapping[str, Any]) -> "Scatter | None":
-    """Draw a dot with its interval for each reader; None if none was scored on the split."""
-    from plotly.graph_objects import Scatter
-
-    scored = {
-        (index, name): _score_with_interval(score_of(metrics["splits"][split][EVERYTHING], metric))
-        for index, (name, metrics) in enumerate(readers.items())
-        if split in metrics["splits"]
-    }
-    if not scored:
-        return None
-    return Scatter(
-        x=[mean for mean, _, _ in scored.values()],
-        y=[index + offset for index, _ in scored],
-        name=escape(split),
-        legendgroup=split,
-        mode="markers",
-        marker=style["marker"],
-        error_x={
-            "type": "data",
-            "symmetric": False,
-            "array": [high - mean for mean, _, high in scored.values()],
-            "arrayminus": [mean - low for mean, low, _ in scored.values()],
-            "color": style["marker"]["color"],
-            "thickness": 2,
-            "width": 0,
-        },
-        customdata=[(escape(name), low, high) for (_, name), (_, low, high) in scored.items()],
-        hovertemplate="%{customdata[0]}: %{x:.1f} % [%{customdata[1]:.1f}, %{customdata[2]:.1f}]"
-        f"<extra>{escape(split)}</extra>",
-    )
-
-
-def _score_with_interval(score: Score) -> tuple[float, float, float]:
-    """Mean, low and high; without an interval the mean three times."""
-    mean, low, high = score["mean"], score["low"], score["high"]
-    return (mean, mean, mean) if low is None or high is None else (mean, low, high)
-
-
-def _axis_range(readers: ReadersOfTask, metric: str, levels: Iterable[float]) -> tuple[float, float]:
-    """Choose an axis that shows all intervals and chance levels."""
-    # The axis leaves two points on each side, within the range of percentages.
-    ends = [
-        end
-        for metrics in readers.values()
-        for groups in metrics["splits"].values()
-        for end in _score_with_interval(score_of(groups[EVERYTHING], metric))
-    ]
-    ends += levels
-    return max(min(ends) - 2, -1), min(max(ends) + 2, 101)
-
-
-def _panel_title(task: str, metric: str, *, several_tasks: bool) -> str:
-    return f"{METRIC_TITLES[metric]}, {task}" if several_tasks else METRIC_TITLES[metric]
-
-
-def training_curves(trials_by_name: Mapping[str, Sequence[TrialRecord]], task: str) -> "Figure":
-    """Draw training loss and held-out score by step, a line for each trial.
-
-    Args:
-        trials_by_name: Reader or variant to its trials.
-        task: Task of the readers.
-    """
-    from plotly.graph_objects import Scatter
-    from plotly.subplots import make_subplots
-
+def training_curves(trials_by_name: Mapping[str, Sequence[TrialRecord]], task: str) -> Figure:
+    """Draw training loss and held-out score by step, a line for each trial of a reader or variant."""
     held_out_title = f"{METRIC_TITLES[METRICS[task][-1]]} on held-out questions"
     figure = make_subplots(
         rows=2, shared_xaxes=True, vertical_spacing=0.12, subplot_titles=["Training loss", held_out_title]
     )
     for index, (name, trials) in enumerate(trials_by_name.items()):
-        with_curves = [trial for trial in trials if trial.get("curve")]
-        for trial_index, trial in enumerate(with_curves):
-            losses = [(point["step"], loss) for point in trial["curve"] if (loss := point.get("loss")) is not None]
+        for trial in trials:
+            curve = trial.get("curve") or []
+            losses = [(point["step"], loss) for point in curve if (loss := point.get("loss")) is not None]
             scores = [
-                (point["step"], 100 * held_out)
-                for point in trial["curve"]
-                if (held_out := point.get("held_out")) is not None
+                (point["step"], 100 * held_out) for point in curve if (held_out := point.get("held_out")) is not None
             ]
             # Losses and held-out scores are logged at different steps.
-            label = f"{escape(name)}, seed {trial['seed']}"
-            for row, points in enumerate((losses, scores), start=1):
+            for panel, points in enumerate((losses, scores) if curve else (), start=1):
                 line = Scatter(
                     x=[step for step, _ in points],
                     y=[value for _, value in points],
-                    name=escape(name),
-                    legendgroup=name,
-                    showlegend=trial_index == 0 and row == 1,
-                    mode="lines" if row == 1 else "lines+markers",
-                    hovertemplate=f"{label}<br>step %{{x}}: %{{y:.3g}}<extra></extra>",
+                    mode="lines" if panel == 1 else "lines+markers",
+                    hovertemplate=plotly_text(f"{name}, seed {trial['seed']}", "step %{x}: %{y:.3g}", box=""),
                     **trace_style(index),
                 )
-                figure.add_trace(line, row=row, col=1)
-    figure.update_xaxes(**GRID).update_xaxes(title={"text": "Step", "font": {"size": 13}}, row=2)
+                draw_series(figure, panel, name, line)
+    figure.update_xaxes(**GRID).update_xaxes(title=axis_title("Step"), row=2)
     figure.update_yaxes(**GRID).update_yaxes(ticksuffix=" %", row=2)
     return apply_layout(figure, 520)
 
 
-def risk_coverage_curves(panels: Mapping[str, Mapping[str, Calibration]]) -> "Figure":
+def risk_coverage_curves(panels: Mapping[str, Mapping[str, Calibration]]) -> Figure:
     """Draw the share of wrong answers against the share of questions answered, the most confident first.
 
-    Args:
-        panels: Split to reader to its calibration.
-
-    Returns:
-        A panel for each split, with a line for each reader: the mean over its seeds.
+    Each split has a panel with a line for each reader: the mean over its seeds.
     """
-    from plotly.graph_objects import Scatter
-    from plotly.subplots import make_subplots
-
     # A reader has the same style in all panels.
     names = list(dict.fromkeys(name for readers in panels.values() for name in readers))
     height = 60 + 260 * len(panels)
     titles = [f"Risk, {split}" for split in panels]
     figure = make_subplots(rows=len(panels), vertical_spacing=90 / height, subplot_titles=titles)
-    in_legend: set[str] = set()
-    for row, readers in enumerate(panels.values(), start=1):
+    for panel, readers in enumerate(panels.values(), start=1):
         for name, calibration in readers.items():
             seeds = list(calibration["risk_coverage"].values())
             line = Scatter(
                 x=seeds[0]["coverage"],
                 y=np.mean([curve["risk"] for curve in seeds], axis=0).tolist(),
-                name=escape(name),
-                legendgroup=name,
-                showlegend=name not in in_legend,
                 mode="lines",
                 line=trace_style(names.index(name))["line"],
-                hovertemplate=f"{escape(name)}<br>%{{x:.0f}} % answered: %{{y:.1f}} % wrong<extra></extra>",
+                hovertemplate=plotly_text(name, "%{x:.0f} % answered: %{y:.1f} % wrong", box=""),
             )
-            figure.add_trace(line, row=row, col=1)
-            in_legend.add(name)
-    figure.update_xaxes(range=[0, 104], tickvals=[20, 40, 60, 80, 100], ticksuffix=" %", **GRID)
-    figure.update_xaxes(title={"text": "Coverage: questions answered, the surest first", "font": {"size": 13}})
-    figure.update_yaxes(ticksuffix=" %", rangemode="tozero", **GRID)
+            draw_series(figure, panel, name, line)
+    figure.update_xaxes(range=[0, 104], tickvals=[20, 40, 60, 80, 100], **PERCENT)
+    figure.update_xaxes(title=axis_title("Coverage: questions answered, the surest first"))
+    figure.update_yaxes(rangemode="tozero", **PERCENT)
     return apply_layout(figure, height)
 
 
-def share_bars(shares: Mapping[str, float]) -> "Figure":
+def share_bars(shares: Mapping[str, float]) -> Figure:
     """Draw percentages as bars."""
-    from plotly.graph_objects import Bar, Figure
-
     bars = Bar(x=list(shares), y=list(shares.values()), marker={"color": COLOURS[0]}, showlegend=False)
     return apply_layout(Figure(bars), 300).update_yaxes(ticksuffix=" %", gridcolor=GREY, griddash="dot")

@@ -8,7 +8,7 @@ import pyarrow as pa
 from coattend.evaluation.groups import EVERYTHING
 from coattend.reports.figures import share_bars
 from coattend.reports.render import Section, html_page
-from coattend.reports.tables import NO_VALUE, Cell, Table
+from coattend.reports.tables import Cell, Table, noted_cell
 
 TITLES = {
     "overview": ("In short", "All splits together, beside what a paper prints where one does (DUMA, table 1)."),
@@ -35,15 +35,11 @@ class ProfileRow(TypedDict):
 
 def render_html(title: str, profile: pa.Table) -> str:
     """Render a profile table as an HTML page."""
-    return html_page(title, sections(profile))
+    return html_page(title, profile_sections(profile))
 
 
-def sections(profile: pa.Table) -> list[Section]:
-    """Write the sections of a profile that have numbers.
-
-    Args:
-        profile: A table of the schema `PROFILE`.
-    """
+def profile_sections(profile: pa.Table) -> list[Section]:
+    """Write the sections of a profile, a table of the schema `PROFILE`, that have numbers."""
     rows: list[ProfileRow] = profile.to_pylist()
     written = []
     for name, (title, text) in TITLES.items():
@@ -58,25 +54,24 @@ def sections(profile: pa.Table) -> list[Section]:
 
 
 def _table(rows: Sequence[ProfileRow]) -> Table:
-    """Lay out numbers by name and by split or subset."""
-    columns = list(dict.fromkeys((row["split"], row["subset"]) for row in rows))
-    # A number may be missing in some splits.
-    names = list(dict.fromkeys(row["name"] for row in rows))
-    by_place = {(row["name"], row["split"], row["subset"]): row for row in rows}
+    """Lay out numbers by name and by split or subset; a number may be missing in some splits."""
+    columns = dict.fromkeys((row["split"], row["subset"]) for row in rows)
     total = "in all" if len(columns) > 1 else ""
-    titles = [
-        Cell(total if split == EVERYTHING else split, () if subset == EVERYTHING else (subset,))
-        for split, subset in columns
-    ]
-    body = tuple(
-        (Cell(name), *(_cell(by_place.get((name, split, subset))) for split, subset in columns)) for name in names
+    return Table.of_columns(
+        "",
+        "",
+        (
+            (
+                noted_cell(total if split == EVERYTHING else split, "" if subset == EVERYTHING else subset),
+                {row["name"]: _cell(row) for row in rows if (row["split"], row["subset"]) == (split, subset)},
+            )
+            for split, subset in columns
+        ),
+        {row["name"]: row["name"] for row in rows},
     )
-    return Table("", (Cell(""), *titles), body)
 
 
-def _cell(row: ProfileRow | None) -> Cell:
-    if row is None:
-        return Cell(NO_VALUE)
+def _cell(row: ProfileRow) -> Cell:
     published = row["published"]
     # Publishers round to one digit.
     if published is None or round(published, 1) == round(row["value"], 1):

@@ -1,16 +1,27 @@
 """Types of the records that reports themselves write: comparisons of readers and of trials, findings of studies."""
 
-from typing import Any, Literal, NotRequired, TypedDict
+from collections.abc import Mapping
+from typing import Literal, NotRequired, TypeAlias, TypedDict
 
-from coattend.evaluation.records import Analyses, BreakdownRow, ReaderMetrics, SearchResult, TrialRecord
+from coattend.evaluation.records import (
+    Analyses,
+    BreakdownRow,
+    Estimate,
+    GroupEstimate,
+    ReaderMetrics,
+    SearchResult,
+    Setting,
+    TrialRecord,
+)
+
+Numbers: TypeAlias = "float | str | Mapping[str, Numbers]"
+"""What a study file says that a paper prints: a number, or numbers by benchmark, split, metric, step or tag."""
 
 
-class Estimate(TypedDict):
-    """A mean or a difference with its interval; the ends are None with fewer than two passages."""
+class TestedEstimate(Estimate):
+    """A difference with its p value; None with fewer than two passages."""
 
-    mean: float
-    low: float | None
-    high: float | None
+    p: float | None
 
 
 class ReaderEntry(TypedDict):
@@ -20,7 +31,7 @@ class ReaderEntry(TypedDict):
     metrics: ReaderMetrics | None
 
 
-class ReaderDifference(TypedDict):
+class ReaderDifference(TestedEstimate):
     """A reader against its task's baseline on one split, in percentage points."""
 
     task: str
@@ -28,10 +39,6 @@ class ReaderDifference(TypedDict):
     metric: str
     reader: str
     baseline: str
-    mean: float
-    low: float | None
-    high: float | None
-    p: float | None
     mcnemar_p: float | None
 
 
@@ -59,15 +66,11 @@ class BenchmarkResults(TypedDict):
     """Share of the benchmark's questions that is scored."""
 
 
-class TrialDifference(TypedDict):
+class TrialDifference(TestedEstimate):
     """Left and right trial by one metric: both in percent, and left minus right in points."""
 
     left: float
     right: float
-    mean: float
-    low: float | None
-    high: float | None
-    p: float | None
 
 
 class Contest(TypedDict):
@@ -83,7 +86,7 @@ class Contest(TypedDict):
 
 
 class PrintedScore(TypedDict):
-    """A paper's number; ``checkpoints`` if it is the best of so many printed ones."""
+    """A paper's number; ``checkpoints`` if it is the best of that many."""
 
     value: float
     encoder: str
@@ -96,7 +99,7 @@ class PrintedBlock(TypedDict):
 
     encoder: str
     ensemble: bool
-    numbers: dict[str, dict[str, Any]]
+    numbers: dict[str, dict[str, Numbers]]
 
 
 class CitedSystem(TypedDict):
@@ -106,45 +109,41 @@ class CitedSystem(TypedDict):
     mark: str | None
     encoder: str | None
     source: str | None
-    numbers: dict[str, Any]
+    numbers: dict[str, Numbers]
 
 
-class SeedEstimate(TypedDict):
+class SeedEstimate(TestedEstimate):
     """A variant against its baseline with one seed."""
 
     seed: int
-    mean: float
-    low: float | None
-    high: float | None
-    p: float | None
     mcnemar_p: float | None
 
 
-class StudyRow(TypedDict):
-    """A variant's metric on one group of questions, and how it differs from the baseline's."""
+class BaselineDifference(TypedDict):
+    """A variant against its baseline, in percentage points; None if they were not compared."""
 
-    benchmark: str
-    split: str
-    group: str
-    metric: str
-    variant: str
-    title: str
-    encoder: str | None
-    baseline: str | None
-    questions: int
-    trials: int
-    mean: float
-    low: float | None
-    high: float | None
-    spread: float | None
-    seeds: dict[str, float]
     difference: float | None
     difference_low: float | None
     difference_high: float | None
     p: float | None
-    p_corrected: NotRequired[float | None]
     resolves: float | None
+    """The smallest difference that this many questions detect with 80 % power."""
     over_seeds: bool | None
+    """True if the interval covers other seeds, too."""
+
+
+class StudyRow(GroupEstimate, BaselineDifference):
+    """A variant's metric on one group of questions, and how it differs from the baseline's."""
+
+    benchmark: str
+    variant: str
+    title: str
+    encoder: str | None
+    baseline: str | None
+    trials: int
+    spread: float | None
+    seeds: dict[str, float]
+    p_corrected: NotRequired[float | None]
     by_seed: list[SeedEstimate]
     printed: list[PrintedScore]
     verdict: NotRequired[str | None]
@@ -165,7 +164,7 @@ class SearchSpace(TypedDict):
     low: float | None
     high: float | None
     log: bool
-    choices: list[Any] | None
+    choices: list[Setting] | None
 
 
 class Search(TypedDict):
@@ -195,7 +194,7 @@ class StudyFindings(TypedDict):
     seeds: list[int]
     """Seeds that were run."""
     search: NotRequired[Search | None]
-    options: NotRequired[dict[str, Any]]
+    options: NotRequired[dict[str, Setting]]
     baseline: str
     variants: dict[str, Variant]
     metric: NotRequired[str | None]

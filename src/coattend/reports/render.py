@@ -1,6 +1,6 @@
 """Render sections of a report as one self-contained HTML page, or as Markdown."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -43,12 +43,7 @@ def html_page(
 ) -> str:
     """Render sections as an HTML page that loads nothing over the network and is forbidden to.
 
-    Args:
-        title: The page's title.
-        sections: Its sections.
-        contents: Begin with a list of the sections.
-        template: A template that extends ``page.html.j2``.
-        context: Further variables of the template.
+    It may begin with a list of contents. Another template extends ``page.html.j2`` and gets the context.
     """
     return render_template(template, title=title, sections=sections, contents=contents, **context)
 
@@ -75,10 +70,7 @@ def _markdown_section(section: Section) -> Iterator[str]:
 def render_template(name: str, package: str = PACKAGE, **context: Any) -> str:
     """Render a template; all variables are escaped unless they are `Markup`.
 
-    Args:
-        name: File name in the package's ``templates``.
-        package: The package with the template. Templates and static files that it lacks are those of the reports.
-        context: Variables of the template.
+    A package may have templates of its own; what it lacks, static files too, is taken from the reports.
 
     Raises:
         jinja2.UndefinedError: If the template uses a variable that is not in the context.
@@ -93,7 +85,6 @@ def script_json(content: str) -> Markup:
 
 @cache
 def _environment(package: str) -> Environment:
-    # A package may extend the templates of the reports.
     packages = list(dict.fromkeys((package, PACKAGE)))
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(name) for name in packages]),
@@ -103,20 +94,15 @@ def _environment(package: str) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    # Templates inline static files and plotly.js, so that a page is one file.
-    environment.globals |= {"static": _static_files(packages), "plotly_js": _plotly_js}
-    environment.filters["figure_json"] = lambda figure: script_json(figure.to_json())
-    return environment
-
-
-def _static_files(packages: Sequence[str]) -> Callable[[str], Markup]:
-    """Make the function by which templates inline static files of the first package that has them."""
 
     def static(name: str) -> Markup:
         candidates = (files(package) / "static" / name for package in packages)
         return Markup(next(file for file in candidates if file.is_file()).read_text(encoding="utf-8"))
 
-    return static
+    # Templates inline static files and plotly.js, so that a page is one file.
+    environment.globals |= {"static": static, "plotly_js": _plotly_js}
+    environment.filters["figure_json"] = lambda figure: script_json(figure.to_json())
+    return environment
 
 
 def _plotly_js() -> Markup:

@@ -6,7 +6,7 @@ import numpy as np
 
 from coattend.evaluation.calibration import BINS
 from coattend.evaluation.records import Calibration, ReliabilityBin, Score, TrialRecord
-from coattend.reports.tables import NO_VALUE, Cell, Table, heads
+from coattend.reports.tables import NO_VALUE, Cell, Table, cells, noted_cell
 from coattend.trials.warnings import alarms
 
 ENCODER_NOTE = (
@@ -15,10 +15,10 @@ ENCODER_NOTE = (
 )
 
 CALIBRATION_TEXT = (
-    "A reader that gives its answers a probability of 80 % should be right four times in five. The probability is the "
-    "softmax over the options; where a word is looked for in the passage, a candidate's share of what all candidates "
-    "have; of a span that of its first word times that of its last, and right is what matches exactly. Readers that "
-    "choose from all words of the passage have no part in this, as they keep no scores.",
+    "A reader that gives its answers a probability of 80 % should be right four times in five. The probability is, for "
+    "options, the softmax over them; for a missing word, the candidate's share of the probability of all candidates; "
+    "for a span, that of its first word times that of its last, where only exact matches count as right. Readers that "
+    "choose from all words of the passage are left out, as they keep no scores.",
     "Calibration error (ECE): how far probability and accuracy are apart, on average over tenths of the questions, "
     "from the least sure to the surest; it is hardly ever zero, and the small print says what chance alone makes of "
     "it.",
@@ -29,49 +29,42 @@ CALIBRATION_TEXT = (
 
 
 def calibration_table(caption: str, name_title: str, calibrations: Mapping[str, Calibration]) -> Table:
-    """List accuracy, mean confidence, calibration error and AURC.
-
-    Args:
-        caption: The table's caption.
-        name_title: Head of the first column: ``Reader`` or ``Variant``.
-        calibrations: Reader or variant to its calibration, with its accuracy.
-    """
-    columns = heads(name_title, "Accuracy", "Mean probability", "ECE", "AURC")
-    rows = tuple(
+    """List accuracy, mean confidence, calibration error and AURC of readers or variants, as ``name_title`` says."""
+    return Table.of(
+        caption,
         (
-            Cell(name),
-            Cell(f"{calibration['accuracy']:.1f}"),
-            Cell(f"{calibration['confidence']['mean']:.1f}"),
-            _mean_over_seeds(calibration["ece"], f"{calibration['ece_by_chance']['mean']:.1f} by chance"),
-            _mean_over_seeds(calibration["aurc"], f"{calibration['aurc_at_best']['mean']:.1f} at best"),
-        )
-        for name, calibration in calibrations.items()
+            {
+                name_title: name,
+                "Accuracy": f"{calibration['accuracy']:.1f}",
+                "Mean probability": f"{calibration['confidence']['mean']:.1f}",
+                "ECE": _mean_cell(calibration["ece"], f"{calibration['ece_by_chance']['mean']:.1f} by chance"),
+                "AURC": _mean_cell(calibration["aurc"], f"{calibration['aurc_at_best']['mean']:.1f} at best"),
+            }
+            for name, calibration in calibrations.items()
+        ),
     )
-    return Table(caption, columns, rows)
+
+
+def _mean_cell(score: Score, note: str) -> Cell:
+    return noted_cell(f"{score['mean']:.1f}", note, std_note(score))
+
+
+def std_note(score: Score) -> str:
+    """Describe the spread of a score over seeds; empty with a single seed."""
+    return "" if score["spread"] is None else f"± {score['spread']:.1f}, {len(score['seeds'])} seeds"
 
 
 def reliability_table(questions: str, name_title: str, calibrations: Mapping[str, Calibration]) -> Table:
-    """List accuracy and confidence by tenths of the questions, means over seeds.
-
-    Args:
-        questions: Name of the questions.
-        name_title: Head of the first column: ``Reader`` or ``Variant``.
-        calibrations: Reader or variant to its calibration.
-    """
-    ends = {0: ("least sure",), BINS - 1: ("surest",)}
+    """List accuracy and confidence by tenths of the questions, means over seeds."""
     # Only the outer tenths have a name.
-    tenths = [Cell(f"{index + 1} of {BINS}", ends.get(index, ())) for index in range(BINS)]
+    ends = {0: "least sure", BINS - 1: "surest"}
+    tenths = (noted_cell(f"{index + 1} of {BINS}", ends.get(index, "")) for index in range(BINS))
     caption = f"Accuracy by tenths, {questions}; in small print the mean probability"
     rows = tuple(
-        (Cell(name), *_reliability_cells(list(calibration["reliability"].values())))
+        cells(name, *_reliability_cells(list(calibration["reliability"].values())))
         for name, calibration in calibrations.items()
     )
-    return Table(caption, (Cell(name_title), *tenths), rows)
-
-
-def _mean_over_seeds(score: Score, note: str) -> Cell:
-    std = "" if score["spread"] is None else f"± {score['spread']:.1f}, {len(score['seeds'])} seeds"
-    return Cell(f"{score['mean']:.1f}", (note, std) if std else (note,))
+    return Table(caption, cells(name_title, *tenths), rows)
 
 
 def _reliability_cells(seeds: list[list[ReliabilityBin]]) -> Iterator[Cell]:
@@ -87,11 +80,7 @@ def _reliability_cells(seeds: list[list[ReliabilityBin]]) -> Iterator[Cell]:
 
 
 def training_warnings(trials_by_name: Mapping[str, Iterable[TrialRecord]]) -> Iterator[str]:
-    """Say what looks wrong with trainings, each warning once with all trials that it is about.
-
-    Args:
-        trials_by_name: Reader or variant to its trials; failed ones raise no warning.
-    """
+    """Say what looks wrong with trials of readers or variants, each warning once with all trials that raise it."""
     # Warning to reader or variant to the seeds of its trials.
     seeds_by_warning: dict[str, dict[str, list[str]]] = {}
     for name, trials in trials_by_name.items():
@@ -109,8 +98,8 @@ def unmonitored_trials(trials: Iterable[TrialRecord]) -> Iterator[str]:
     """Say how many trials lack the diagnostics that warnings are based on, if any do."""
     count = sum(not trial.get("failure") and "signs" not in trial for trial in trials)
     if count:
-        subject, them = ("1 trial was", "it") if count == 1 else (f"{count:,} trials were", "them")
-        yield f"{subject} trained before such things were noted: nothing here warns of {them}."
+        subject, pronoun = ("1 trial was", "it") if count == 1 else (f"{count:,} trials were", "them")
+        yield f"{subject} trained before diagnostics were recorded: no warnings are shown for {pronoun}."
 
 
 def partial_scoring(benchmark: str, share: float) -> Iterator[str]:

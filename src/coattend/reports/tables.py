@@ -1,15 +1,15 @@
 """Tables of a report: their cells, their numbers as text, and their export to Markdown and LaTeX."""
 
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Self, TypeVar
 
 import pyarrow as pa
 
 from coattend.evaluation.groups import EVERYTHING
-from coattend.reports.records import Estimate
+from coattend.evaluation.records import Estimate
 
 NO_VALUE = "–"
 NOT_RUN = "not run"
@@ -33,7 +33,10 @@ class Cell:
     notes: tuple[str, ...] = ()
 
 
+Key = TypeVar("Key")
 Row = tuple[Cell, ...]
+TableRow = Mapping[str, Cell | str]
+"""Column head to cell."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,37 @@ class Table:
     aligned: bool = True
     quiet: bool = False
 
+    @classmethod
+    def of(
+        cls,
+        caption: str,
+        rows: Iterable[TableRow],
+        *,
+        notes: Mapping[str, str] | None = None,
+        aligned: bool = True,
+        quiet: bool = False,
+    ) -> Self:
+        """Make a table of rows that map the same heads to cells; ``notes`` stand below some of the heads."""
+        listed = list(rows)
+        heads = tuple(noted_cell(head, (notes or {}).get(head, "")) for head in (listed[0] if listed else ()))
+        return cls(caption, heads, tuple(cells(*row.values()) for row in listed), aligned, quiet)
+
+    @classmethod
+    def of_columns(
+        cls,
+        caption: str,
+        corner: str,
+        columns: Iterable[tuple[Cell | str, Mapping[Key, Cell | str]]],
+        rows: Mapping[Key, Cell | str] | None = None,
+        *,
+        aligned: bool = True,
+    ) -> Self:
+        """Make a table of heads with columns that map keys to cells; ``rows`` name and order the keys."""
+        listed = list(columns)
+        names = rows if rows is not None else {key: str(key) for _, column in listed for key in column}
+        body = (cells(name, *(column.get(key, NO_VALUE) for _, column in listed)) for key, name in names.items())
+        return cls(caption, cells(corner, *(head for head, _ in listed)), tuple(body), aligned)
+
     @property
     def numeric_columns(self) -> list[bool]:
         """True for each column that is aligned to the right."""
@@ -63,9 +97,9 @@ class Table:
         ]
 
 
-def heads(*titles: str) -> Row:
-    """Make column heads of titles."""
-    return tuple(map(Cell, titles))
+def cells(*contents: Cell | str) -> Row:
+    """Make a row of cells, or of column heads; plain texts have no notes."""
+    return tuple(Cell(content) if isinstance(content, str) else content for content in contents)
 
 
 def _is_number(text: str) -> bool:
@@ -73,19 +107,19 @@ def _is_number(text: str) -> bool:
 
 
 def format_interval(estimate: Estimate, sign: str = "") -> str:
-    """Format an interval as ``[low, high]``; empty if there is none.
-
-    Args:
-        estimate: Its ends are read.
-        sign: ``+`` to sign positive ends, too.
-    """
+    """Format an interval as ``[low, high]``, empty if there is none; ``+`` signs positive ends, too."""
     low, high = estimate["low"], estimate["high"]
     return "" if low is None or high is None else f"[{low:{sign}.1f}, {high:{sign}.1f}]"
 
 
 def estimate_cell(estimate: Estimate, *notes: str, sign: str = "") -> Cell:
     """Make a cell of a mean with its interval and those notes that are not empty."""
-    return Cell(f"{estimate['mean']:{sign}.1f}", tuple(filter(None, (format_interval(estimate, sign), *notes))))
+    return noted_cell(f"{estimate['mean']:{sign}.1f}", format_interval(estimate, sign), *notes)
+
+
+def noted_cell(text: str, *notes: str) -> Cell:
+    """Make a cell with those notes that are not empty."""
+    return Cell(text, tuple(filter(None, notes)))
 
 
 def format_questions(split: str, group: str) -> str:
@@ -113,7 +147,7 @@ def format_duration(seconds: float | None) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
-def format_setting(value: Any) -> str:
+def format_setting(value: object) -> str:
     """Format a setting's value."""
     if value is None:
         return "none"
@@ -123,21 +157,14 @@ def format_setting(value: Any) -> str:
 
 
 def settings_tables(settings: Mapping[str, Mapping[str, str]]) -> tuple[Table, Table]:
-    """Split settings into a table of those that differ and a table of those that are the same.
-
-    Args:
-        settings: Column title to setting to value.
-    """
-    columns = heads("Setting", *settings)
-    # A setting that only some have differs.
+    """Split settings, by column title, into a table of those that differ and a table of those that are the same."""
     names = sorted({name for values in settings.values() for name in values})
-    rows = {name: [values.get(name, NO_VALUE) for values in settings.values()] for name in names}
-    same = {name for name, values in rows.items() if len(set(values)) == 1}
-    differing_rows = tuple(heads(name, *values) for name, values in rows.items() if name not in same)
-    same_rows = tuple(heads(name, *values) for name, values in rows.items() if name in same)
+    # A setting that only some have differs.
+    differing = {name: name for name in names if len({values.get(name) for values in settings.values()}) > 1}
+    same = {name: name for name in names if name not in differing}
     return (
-        Table("Settings that differ", columns, differing_rows, aligned=False),
-        Table("Settings that are the same", columns, same_rows, aligned=False),
+        Table.of_columns("Settings that differ", "Setting", settings.items(), differing, aligned=False),
+        Table.of_columns("Settings that are the same", "Setting", settings.items(), same, aligned=False),
     )
 
 
@@ -155,8 +182,8 @@ def _markdown_row(cells: Row) -> str:
 def _markdown_cell(cell: Cell) -> str:
     """Append intervals to the value as they are, and all other notes in parentheses."""
     intervals = [note for note in cell.notes if note.startswith("[")]
-    comments = [note for note in cell.notes if not note.startswith("[")]
-    return markdown_text(" ".join([cell.text, *intervals] + ([f"({'; '.join(comments)})"] if comments else [])))
+    comments = "; ".join(note for note in cell.notes if not note.startswith("["))
+    return markdown_text(" ".join([cell.text, *intervals, *[f"({comments})"] * bool(comments)]))
 
 
 def markdown_text(text: str) -> str:

@@ -28,7 +28,7 @@ def main(model: str | None, env: str | None, host: str | None, port: int | None)
         try:
             demo = DemoParameters.model_validate(context.params["demo"] | address)
         except ValidationError as error:
-            raise CoattendError(str(error), where="demo", cure="See conf/base/parameters/demo.yml") from None
+            raise CoattendError(str(error), where="demo", cure="See demo in conf/base/parameters.yml") from None
         trials, store = (context.catalog.load(name) for name in ("trials", "mlflow_store"))
     serve(model, trials, store, demo)
 

@@ -18,7 +18,8 @@ from coattend.errors import CoattendError, did_you_mean
 from coattend.io.sharded import ShardPlan
 from coattend.parallel.engine import map_shards
 from coattend.schemas import ANSWERS
-from coattend.serving.predictor import InvalidQuery, Predictor, Query
+from coattend.serving.predictor import Predictor
+from coattend.serving.queries import InvalidQuery, Query, parse_query
 from coattend.text.hashing import file_digest, text_id
 from coattend.text.tokenizer import start_worker
 
@@ -41,10 +42,8 @@ class ShardPredictor:
     """Answers shards of rows. When pickled, it carries only the reader's folder, which the other process loads once.
 
     A shard is answered with one thread, also where it is the only one: how many threads share a sum decides about its
-    last digits, and the same file shall have the same answers with however many processes.
-
-    Args:
-        answerer: The reader. One that was loaded from no folder answers in this process alone.
+    last digits, and the same file shall have the same answers with however many processes. A reader that was loaded
+    from no folder answers in this process alone.
     """
 
     def __init__(self, answerer: Predictor) -> None:
@@ -55,14 +54,7 @@ class ShardPredictor:
         return vars(self) | {"_answerer": None}
 
     def __call__(self, shard: tuple[str, Sequence[Row]]) -> tuple[str, pa.Table]:
-        """Answer a shard.
-
-        Args:
-            shard: Its name and its rows.
-
-        Returns:
-            Its name, and a table of `coattend.schemas.ANSWERS` with a row for each of its rows.
-        """
+        """Answer a shard; return its name and a table of `coattend.schemas.ANSWERS` with a row for each of its rows."""
         if self._answerer is None:
             # A copy without its reader was pickled, which needs a folder.
             self._answerer = Predictor.load(cast("Path", self._folder), limits=self._limits)
@@ -140,7 +132,7 @@ def plan_answers(
         file: The file, in the form of the benchmark custom; its right answers are ignored.
         answerer: The reader.
         model: A digest of the reader.
-        rows_per_shard: Rows of a shard.
+        rows_per_shard: Questions that are answered before their answers are written.
         workers: Number of processes; None: one per core, one on a GPU. A cluster has its own.
         engine: Local processes or a cluster.
     """
@@ -154,11 +146,16 @@ def plan_answers(
     def make(names: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
         missing = set(names)
         shards = ((name, rows) for name, rows in _shards(file, rows_per_shard) if name in missing)
-        options = {"total": len(missing), "workers": workers, "initializer": start_worker}
         answered = 0
         problems: list[tuple[str, int, str]] = []
         for name, table in map_shards(
-            engine, ShardPredictor(answerer), shards, title=f"Answering {file.name}", **options
+            engine,
+            ShardPredictor(answerer),
+            shards,
+            total=len(missing),
+            workers=workers,
+            initializer=start_worker,
+            title=f"Answering {file.name}",
         ):
             # Shards finish in any order; the first problems are those of the file's first rows.
             problems = sorted([*problems, *_problems(name, table)])[:_LOGGED_PROBLEMS]
@@ -214,25 +211,9 @@ def _parse_row(place: str, values: Any) -> Row:
         return Row("", place, InvalidQuery(str(flaw)))
 
 
-def parse_query(values: Mapping[str, object]) -> Query:
-    """Read a query from the fields of a file's row or a request; an empty list of options means none.
-
-    Raises:
-        InvalidRecord: If one is no text, or the options are no list of texts.
-    """
-    passage, question = (require(values.get(name), str, f"the {name}") for name in custom.REQUIRED_COLUMNS)
-    options = values.get("options")
-    if options is None or (isinstance(options, list) and not options):
-        return Query(passage, question)
-    texts = require(options, list, "the list of options")
-    return Query(passage, question, tuple(require(option, str, f"option {n}") for n, option in enumerate(texts, 1)))
-
-
 def _shard_key(rows: Sequence[Row], settings: str) -> str:
     content = hashlib.sha256(settings.encode())
     for row in rows:
-        content_of_query = (
-            [row.query.problem] if isinstance(row.query, InvalidQuery) else list(vars(row.query).values())
-        )
-        content.update(json.dumps([row.id, row.place, content_of_query]).encode())
+        query = [row.query.problem] if isinstance(row.query, InvalidQuery) else list(vars(row.query).values())
+        content.update(json.dumps([row.id, row.place, query]).encode())
     return content.hexdigest()

@@ -26,13 +26,7 @@ COLUMNS = {"accuracy": "correct", "exact": "correct", "f1": "f1"}
 
 @dataclass(frozen=True)
 class Candidate:
-    """A scored trial whose reader is logged as a model.
-
-    Attributes:
-        run: Its run.
-        model: Id of the model.
-        score: Score on the present dev questions, in percent.
-    """
+    """A scored trial whose reader is logged as a model; the score is that on the present dev questions, in percent."""
 
     run: "Run"
     model: str
@@ -52,13 +46,7 @@ class Candidate:
 
 
 def registered_name(benchmark: str, task: str, tasks: tuple[str, ...]) -> str:
-    """Return the name of a benchmark's registered model; with several tasks there is one for each.
-
-    Args:
-        benchmark: Name of the benchmark.
-        task: Task of the champion.
-        tasks: All tasks of the benchmark.
-    """
+    """Return the name of a benchmark's registered model; with several tasks there is one for each."""
     return f"coattend-{benchmark}" + (f"-{task}" if len(tasks) > 1 else "")
 
 
@@ -75,7 +63,7 @@ def update_champion(
         question_ids: Ids of the dev questions of that task; unanswered ones count as wrong.
 
     Returns:
-        The champion, the metric, and the champion that it replaced, as JSON; None without a candidate.
+        The champion and the champion that it replaced; None without a candidate.
     """
     metric = METRICS[task][-1]
     candidates = list(_candidates(client, benchmark, COLUMNS[metric], question_ids))

@@ -17,9 +17,9 @@ from starlette.responses import HTMLResponse
 from coattend.config import DemoParameters, Limits
 from coattend.reports.render import render_template
 from coattend.serving.predictor import PredictedAnswer, Predictor
-from coattend.serving.reader_model import ReaderModel
+from coattend.serving.queries import ExampleQuery, example_query
+from coattend.serving.reader_model import ReaderModel, signature
 from coattend.serving.request_limits import Guard
-from coattend.serving.signature import input_example, signature
 from coattend.trials.run_spec import RunSpec
 
 HEADERS = {"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
@@ -29,37 +29,27 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 def application(answerer: Predictor, demo: DemoParameters) -> Guard:
     """Build the application.
 
-    Args:
-        answerer: The reader.
-        demo: Its limits, and where it listens: on this machine alone it answers to this machine's names alone, so
-            that no page of another site can ask it.
+    On this machine alone it answers to this machine's names alone, so that no page of another site can ask it.
     """
     # MLflow's own server gives up after a minute, with 504: that the time is over is the guard's to say.
     MLFLOW_SCORING_SERVER_REQUEST_TIMEOUT.set(math.ceil(demo.seconds) + 1)
     inner = scoring_server.init(_pyfunc(answerer, demo.seconds))
-    example = input_example(answerer.spec).to_dict("records")[0]
-    text = render_page(answerer.spec, example, demo.limits)
+    text = render_page(answerer.spec, example_query(answerer.spec.task), demo.limits)
     inner.get("/", response_class=HTMLResponse)(lambda: HTMLResponse(text, headers=HEADERS))
     if demo.host in LOOPBACK:
         inner.add_middleware(TrustedHostMiddleware, allowed_hosts=list(LOOPBACK))
     return Guard(inner, most_bytes=demo.most_bytes, seconds=demo.seconds, most_at_once=demo.most_at_once)
 
 
-def render_page(spec: RunSpec, example: Mapping[str, object], limits: Limits) -> str:
-    """Render the page of one reader.
-
-    Args:
-        spec: The reader.
-        example: The question that fills the form at first.
-        limits: The most characters of each field.
-    """
+def render_page(spec: RunSpec, example: ExampleQuery, limits: Limits) -> str:
+    """Render the page of one reader; the example fills the form at first, and the limits bound its fields."""
     return render_template(
         "demo.html.j2", package="coattend.serving", title="Ask a reader", spec=spec, example=example, limits=limits
     )
 
 
 def _pyfunc(answerer: Predictor, seconds: float) -> PyFuncModel:
-    """The reader as MLflow serves it, without a folder of a model: nothing is run but this package."""
+    """Wrap the reader as MLflow serves it, without a folder of a model: nothing is run but this package."""
     about = Model(signature=signature(), flavors={"python_function": {"loader_module": __name__}})
     return PyFuncModel(about, _OneAtATime(answerer, seconds))
 

@@ -24,15 +24,12 @@ LOG_IN = "Log in with `hf auth login`, or set HF_TOKEN, as a user who may write 
 
 
 def upload(folder: Path, to: str, *, private: bool) -> str:
-    """Upload a folder to the Hub, as the user who is logged in.
+    """Upload a folder to the Hub, as the user who is logged in; return the commit's address.
 
     Args:
         folder: The folder.
         to: The repository, ``<user>/<name>``; created if needed.
         private: Create it as a private repository.
-
-    Returns:
-        The commit's address.
 
     Raises:
         CoattendError: If the Hub is out of reach, or refuses.
@@ -45,21 +42,13 @@ def upload(folder: Path, to: str, *, private: bool) -> str:
     try:
         api.create_repo(to, private=private, exist_ok=True)
         return api.upload_folder(repo_id=to, folder_path=folder, commit_message="Share a reader").commit_url
-    except HfHubHTTPError as error:
-        is_denied = error.response is not None and error.response.status_code in (401, 403)
-        raise _failed(
-            f"the Hub refuses ({_first_line(error)})", to, f"{LOG_IN}. {retry}" if is_denied else retry
-        ) from None
-    except ValueError as error:
-        raise _failed(f"the Hub refuses ({_first_line(error)})", to, retry) from None
+    except (HfHubHTTPError, ValueError) as error:
+        response = getattr(error, "response", None)
+        is_denied = response is not None and response.status_code in (401, 403)
+        problem, cure = f"the Hub refuses ({_first_line(error)})", f"{LOG_IN}. {retry}" if is_denied else retry
     except (HTTPError, OSError) as error:  # The first is what it raises where nobody answers.
-        raise _failed(
-            f"the Hub is out of reach ({_first_line(error)})", to, f"{retry} where there is a network"
-        ) from None
-
-
-def _failed(problem: str, to: str, cure: str) -> CoattendError:
-    return CoattendError(problem, where=f"share.to {to}", cure=cure)
+        problem, cure = f"the Hub is out of reach ({_first_line(error)})", f"{retry} where there is a network"
+    raise CoattendError(problem, where=f"share.to {to}", cure=cure)
 
 
 def _first_line(error: Exception) -> str:
@@ -88,18 +77,14 @@ def write_folder(
         to: Its name on the Hub; empty: none yet.
         commit: The commit of the project that trained it, if it is known.
 
-    Returns:
-        The files written, and the scores on the card.
-
     Raises:
         CoattendError: If the trial has no spec, or answered none of the benchmark's questions.
     """
-    from coattend.serving.signature import input_example
-
     spec = run_spec.read_servable(trial.folder).without_credentials()
     metrics = trial_metrics(trial, spec, tables)
-    example = input_example(spec).to_dict("records")[0]
-    card = model_card.write(spec, metrics, trial.outcome, loading=model_card.loading(to, example), commit=commit)
+    # The benchmark may have got its name on the Hub after the reader was trained.
+    named = spec.model_copy(update={"hub": benchmark.hub})
+    card = model_card.build(named, metrics, trial.outcome, commit=commit, repository=to)
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".") as temporary:
         folder = Path(temporary, target.name)
@@ -113,19 +98,14 @@ def write_folder(
         )
         checksum_path(folder / run_spec.FILE).unlink(missing_ok=True)
         (folder / CONFIG).write_text(json.dumps(_config(spec), indent=1) + "\n")
-        (folder / model_card.FILE).write_text(model_card.front_matter(spec, metrics, benchmark) + card)
+        card.save(folder / model_card.FILE)
         replace_folder(folder, target)
     files = sorted(path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file())
     return {"trial": trial.id, "about": str(trial), "folder": target.name, "files": files, "scores": metrics["splits"]}
 
 
 def replace_folder(folder: Path, target: Path) -> None:
-    """Move a folder to the target; an earlier target moves beside the folder's old location.
-
-    Args:
-        folder: The new folder, on the same disk.
-        target: Path that it replaces.
-    """
+    """Move a folder to a target on the same disk; an earlier target moves beside the folder's old location."""
     if target.is_dir():
         target.rename(folder.parent / "old")
     folder.rename(target)

@@ -1,4 +1,4 @@
-"""What MLflow runs to load a logged reader: code, not a pickled object.
+"""Entry point by which MLflow loads a logged reader: code, not a pickled object.
 
 Every logged reader carries a copy of this file. The package does the rest, and reads weights and JSON alone.
 """

@@ -5,13 +5,14 @@ import logging
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from coattend.evaluation.records import ScoredTrials, TrialRecord
 from coattend.io.mlflow_store import client_of
 from coattend.serving import model_card
 from coattend.serving.model_lookup import MODEL_NAME, READER_ARTIFACT
 from coattend.serving.preprocessor import pack
+from coattend.serving.queries import example_query
 from coattend.trials import run_spec
 from coattend.trials.run_spec import RunSpec
 
@@ -28,17 +29,7 @@ logger = logging.getLogger(__name__)
 
 
 def log_reader(client: "MlflowClient", run: str, folder: Path, metrics: ScoredTrials, trial: TrialRecord) -> None:
-    """Log a trial's reader as the model of its run; if it is logged already, update only its card.
-
-    Args:
-        client: Client of the store.
-        run: The trial's run.
-        folder: The trial's folder.
-        metrics: Metrics of its reader.
-        trial: Outcome of the trial.
-    """
-    from coattend.serving.signature import input_example
-
+    """Log a trial's reader as the model of its run; if it is logged already, update only its card."""
     spec = run_spec.read(folder).without_credentials()
     if not spec.is_servable:
         logger.warning("trial %s reads its questions in part only: it is no model to ask", folder.name)
@@ -46,9 +37,10 @@ def log_reader(client: "MlflowClient", run: str, folder: Path, metrics: ScoredTr
     if spec.benchmark != metrics["benchmark"]:
         return  # It is a model of the benchmark that it was trained on.
     tracked_run = client.get_run(run)
-    example = input_example(spec)
-    loading = model_card.from_mlflow(run, example.to_dict("records")[0], client.tracking_uri)
-    text = model_card.write(spec, metrics, trial, loading=loading, commit=describe_commit(tracked_run.data.tags))
+    source = model_card.LoggedRun(run, client.tracking_uri)
+    card = model_card.build(spec, metrics, trial, commit=describe_commit(tracked_run.data.tags), run=source)
+    # The metadata block is for the Hub alone.
+    text = card.text.lstrip()
     digest = hashlib.sha256(f"{text}{spec.model_dump_json()}".encode()).hexdigest()
     model = logged_model(client, tracked_run)
     if model is not None and model.tags.get(CARD_DIGEST_TAG) == digest:
@@ -56,7 +48,7 @@ def log_reader(client: "MlflowClient", run: str, folder: Path, metrics: ScoredTr
     with tempfile.TemporaryDirectory() as temporary:
         if model is None:
             model = _create(client, tracked_run.info.experiment_id, run, spec, trial)
-            model_folder = _save(folder, spec, model, run, example, Path(temporary))
+            model_folder = _save(folder, spec, model, run, Path(temporary))
         else:
             model_folder = Path(temporary, "card")
             (model_folder / "artifacts" / READER_ARTIFACT).mkdir(parents=True)
@@ -80,12 +72,7 @@ def describe_commit(tags: Mapping[str, str]) -> str | None:
 
 
 def trial_commit(store: str, trial: str) -> str | None:
-    """Return the commit of the first run of a trial; None if the store has none.
-
-    Args:
-        store: Address of the MLflow store.
-        trial: The trial's id.
-    """
+    """Return the commit of the first run of a trial; None if the store has none."""
     client = client_of(store)
     if client is None:
         return None
@@ -105,14 +92,15 @@ def _create(client: "MlflowClient", experiment: str, run: str, spec: RunSpec, tr
     return model
 
 
-def _save(folder: Path, spec: RunSpec, model: "LoggedModel", run: str, example: Any, temporary: Path) -> Path:
+def _save(folder: Path, spec: RunSpec, model: "LoggedModel", run: str, temporary: Path) -> Path:
     """Save the model in MLflow's layout; return its folder."""
     from importlib.metadata import version
 
     import mlflow
+    import pandas as pd
     from mlflow.models import Model
 
-    from coattend.serving.signature import signature
+    from coattend.serving.reader_model import signature
 
     pack(folder, temporary / READER_ARTIFACT)
     mlflow.pyfunc.save_model(
@@ -120,7 +108,7 @@ def _save(folder: Path, spec: RunSpec, model: "LoggedModel", run: str, example: 
         python_model=str(ENTRY_FILE),
         artifacts={READER_ARTIFACT: str(temporary / READER_ARTIFACT)},
         signature=signature(),
-        input_example=example,
+        input_example=pd.DataFrame([example_query(spec.task)]),
         pip_requirements=[f"coattend=={version('coattend')}", f"mlflow=={mlflow.__version__}"],
         metadata={"trial_id": spec.trial_id, "benchmark": spec.benchmark, "licence": spec.licences},
         mlflow_model=Model(

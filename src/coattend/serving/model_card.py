@@ -4,65 +4,81 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
-from typing import TYPE_CHECKING, NotRequired, TypedDict
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, NotRequired, TypedDict
 
-from coattend.config import BenchmarkParameters
 from coattend.evaluation.groups import EVERYTHING
 from coattend.evaluation.records import ScoredTrials, TrialRecord, score_of
 from coattend.evaluation.summary import METRICS
 from coattend.masking import masked, masked_text
 from coattend.reports.sections import ENCODER_NOTE
+from coattend.serving.queries import example_query
 from coattend.trials.run_spec import RunSpec, TrainedOn
 
 if TYPE_CHECKING:
-    from huggingface_hub import EvalResult
-
-    from coattend.serving.signature import ExampleQuery
-
+    from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
 FILE = "README.md"
+TEMPLATE = Path(__file__).with_name("templates") / "model_card.md.j2"
 RESEARCH_ONLY = "Data for research only: a reader that was trained on them should be taken to be, too."
 
 
-def write(
+class LoggedRun(NamedTuple):
+    """MLflow run that has the reader as its model, with the address of its store."""
+
+    id: str
+    store: str
+
+
+def build(
     spec: RunSpec,
     metrics: ScoredTrials,
     trial: TrialRecord,
     *,
-    loading: str,
     commit: str | None,
-) -> str:
-    """Write the card of a trial.
+    run: LoggedRun | None = None,
+    repository: str = "",
+) -> "ModelCard":
+    """Build the card of a trial. Credentials in addresses and parameters are masked.
 
     Args:
         spec: Description of the trained reader.
         metrics: Metrics of its reader, over all seeds.
         trial: Outcome of the trial itself.
-        loading: Instructions for loading it, in Markdown.
         commit: The commit of the project, if it is known.
+        run: The run that its model is loaded from; None: it is loaded from a folder.
+        repository: The folder's name on the Hub; empty: the folder that the card lies in.
     """
-    blocks = [
-        f"# {spec.name} on {spec.title}, seed {trial['seed']}",
-        f"The reader `{spec.reader}` with the head `{spec.head}`: it answers {_answers(spec)}.",
-        "## Data",
-        *_data(spec, trial),
-        "## Licence",
-        *_licence(spec),
-        f"## Scores, in {metrics['unit']}",
-        _scores(metrics, trial),
-        _intervals(metrics),
-        *_cautions(spec, trial),
-        "## Parameters",
-        _parameters(spec, trial),
-        "## Code",
-        f"coattend {version('coattend')}" + (f", commit {commit}" if commit else "") + f"; trial {spec.trial_id}.",
-        "## How to load it",
-        loading,
-    ]
-    return "\n\n".join(blocks) + "\n"
+    from huggingface_hub import ModelCard
+
+    example = example_query(spec.task)
+    titles = {source.name: source.title for source in spec.trained_on}
+    parameters = masked(spec.options | {f"training.{name}": value for name, value in trial["training"].items()})
+    card: ModelCard = ModelCard.from_template(
+        metadata(spec, metrics),
+        str(TEMPLATE),
+        spec=spec,
+        metrics=metrics,
+        trial=trial,
+        answer=_describe_answer(spec),
+        trained_on=[titles.get(name, name) for name in trial["training"].get("train_on") or (spec.benchmark,)],
+        encoder=masked_text(spec.encoder),
+        research_only=RESEARCH_ONLY if any(source.for_research for source in spec.trained_on) else "",
+        scores=list(_score_rows(metrics, trial)),
+        cautions=list(_cautions(spec, trial)),
+        parameters={name: json.dumps(value) for name, value in parameters.items()},
+        version=version("coattend"),
+        commit=commit,
+        example=example,
+        options=tuple(example.get("options", ())),
+        run=run,
+        store=masked_text(run.store) if run else "",
+        repository=repository,
+    )
+    return card
 
 
-def _answers(spec: RunSpec) -> str:
+def _describe_answer(spec: RunSpec) -> str:
     if spec.task == "options":
         return "with one of the options that are given"
     if spec.task == "span":
@@ -70,32 +86,8 @@ def _answers(spec: RunSpec) -> str:
     return "with the word that fills the question's blank" + (", one of those given" if spec.needs_options else "")
 
 
-def _data(spec: RunSpec, trial: TrialRecord) -> Iterator[str]:
-    titles = {source.name: source.title for source in spec.trained_on}
-    names = ", ".join(titles.get(source, source) for source in trial["training"].get("train_on") or (spec.benchmark,))
-    yield f"Trained on {trial['questions']:,} questions of {names}; a hash of them is `{trial['data']}`."
-    if trial["training"].get("start_from"):
-        all_titles = ", ".join(titles.values())
-        start = trial["training"]["start_from"]
-        yield f"It began with the trial `{start}`; all that it has learned from: {all_titles}."
-    for source in spec.trained_on:
-        if source.published_at:
-            yield f"Published at {source.published_at}."
-    encoder = masked_text(spec.encoder)
-    yield f"Words are tagged by {spec.tagger}; the encoder and its tokenizer come from `{encoder}`."
-
-
-def _licence(spec: RunSpec) -> Iterator[str]:
-    for source in spec.trained_on:
-        yield f"Data of {source.title}: {source.licence_note}"
-    if any(source.for_research for source in spec.trained_on):
-        yield RESEARCH_ONLY
-    yield "Code: Apache-2.0. The encoder has a licence of its own."
-
-
-def _scores(metrics: ScoredTrials, trial: TrialRecord) -> str:
-    """Return a table with each metric of this trial, and over all seeds with its interval."""
-    rows = ["| questions | metric | this trial | all seeds | 95 % interval |", "|---|---|---|---|---|"]
+def _score_rows(metrics: ScoredTrials, trial: TrialRecord) -> Iterator[tuple[str, str, str, str, str]]:
+    """Yield each metric of this trial, and over all seeds with its interval."""
     for split, groups in metrics["splits"].items():
         for group, scores in groups.items():
             label = split if group == EVERYTHING else f"{split}, {group}"
@@ -103,13 +95,7 @@ def _scores(metrics: ScoredTrials, trial: TrialRecord) -> str:
                 if isinstance(metric, Mapping):
                     interval = "" if metric["low"] is None else f"{metric['low']:.1f} to {metric['high']:.1f}"
                     seed_mean = metric["seeds"][str(trial["seed"])]
-                    rows.append(f"| {label} | {name} | {seed_mean:.1f} | {metric['mean']:.1f} | {interval} |")
-    return "\n".join(rows)
-
-
-def _intervals(metrics: ScoredTrials) -> str:
-    seeds = len([trial for trial in metrics["trials"] if not trial.get("failure")])
-    return f"Intervals: {metrics['interval']['method']}; seeds: {seeds}."
+                    yield label, name, f"{seed_mean:.1f}", f"{metric['mean']:.1f}", interval
 
 
 def _cautions(spec: RunSpec, trial: TrialRecord) -> Iterator[str]:
@@ -117,33 +103,6 @@ def _cautions(spec: RunSpec, trial: TrialRecord) -> Iterator[str]:
         yield ENCODER_NOTE
     if trial.get("selection") == "dev":
         yield "Its checkpoint was chosen on dev: its dev scores are too good."
-
-
-def _parameters(spec: RunSpec, trial: TrialRecord) -> str:
-    parameters = masked(spec.options | {f"training.{name}": value for name, value in trial["training"].items()})
-    lines = [f"- {trial['parameters']:,} trained numbers; {trial['precision']}, on {trial['device']}"]
-    return "\n".join([*lines, *(f"- {name}: {json.dumps(value)}" for name, value in parameters.items())])
-
-
-def from_mlflow(run: str, example: "ExampleQuery", store: str) -> str:
-    """Write instructions for loading the model of a run.
-
-    Args:
-        run: Id of the run.
-        example: A question that it can answer.
-        store: Address of the MLflow store; credentials in it are masked.
-    """
-    return "\n".join(
-        [
-            "With coattend installed, and in its project's folder:",
-            "",
-            "```python",
-            f'import mlflow; mlflow.set_tracking_uri("{masked_text(store)}")',
-            f'reader = mlflow.pyfunc.load_model("runs:/{run}/model")',
-            f"reader.predict([{dict(example)!r}])",
-            "```",
-        ]
-    )
 
 
 TASKS = {"options": "multiple-choice", "span": "question-answering", "word": "question-answering"}
@@ -159,66 +118,33 @@ EMBEDDED = "sentence-transformers/all-MiniLM-L6-v2"
 """The encoder that comes with the project, by its name on the Hub."""
 
 
-def front_matter(spec: RunSpec, metrics: ScoredTrials, benchmark: BenchmarkParameters) -> str:
-    """Write the metadata block of a card on the Hub, as YAML.
-
-    Args:
-        spec: Description of the trained reader.
-        metrics: Return value of `coattend.evaluation.summary.summarise`.
-        benchmark: Benchmark that it was trained on.
-    """
+def metadata(spec: RunSpec, metrics: ScoredTrials) -> "ModelCardData":
+    """Return the metadata block of a card on the Hub."""
     from huggingface_hub import ModelCardData
 
     encoder = EMBEDDED if spec.encoder == "embedded" else spec.encoder
-    data = ModelCardData(
+    return ModelCardData(
         language="en",
         library_name="coattend",
         pipeline_tag=TASKS[spec.task],
         tags=["machine-reading-comprehension", spec.reader],
-        datasets=[dataset for dataset in (benchmark.hub, *(other.hub for other in spec.also_trained_on)) if dataset]
-        or None,
+        datasets=[source.hub for source in spec.trained_on if source.hub] or None,
         metrics=[NAMES.get(name, name) for name in METRICS[spec.task]],
         model_name=f"{spec.name} on {spec.title}",
-        eval_results=list(_results(spec, metrics, benchmark.hub or benchmark.name)),
+        eval_results=list(_results(spec, metrics)),
         base_model=None if spec.reads_words else encoder,
         **_licence_metadata(spec),
     )
-    return f"---\n{data.to_yaml()}\n---\n\n"
 
 
-def loading(repository: str, example: "ExampleQuery") -> str:
-    """Write instructions for loading a reader and asking it a question.
-
-    Args:
-        repository: Its name on the Hub; empty: the folder that the card lies in.
-        example: A question that it can answer.
-    """
-    location = f'snapshot_download("{repository}")' if repository else '"path/to/this/folder"'
-    options = f", options={tuple(example['options'])!r}" if "options" in example else ""
-    return "\n".join(
-        [
-            "With coattend installed; nothing but weights and JSON is read:",
-            "",
-            "```python",
-            *(["from huggingface_hub import snapshot_download"] if repository else []),
-            "from coattend.serving.predictor import Predictor, Query",
-            "",
-            f"reader = Predictor.load({location})",
-            f"question = Query({example['passage']!r}, {example['question']!r}{options})",
-            'reader.answer(question)["answer"]',
-            "```",
-        ]
-    )
-
-
-def _results(spec: RunSpec, metrics: ScoredTrials, dataset: str) -> Iterator["EvalResult"]:
+def _results(spec: RunSpec, metrics: ScoredTrials) -> Iterator["EvalResult"]:
     from huggingface_hub import EvalResult
 
     for split, groups in metrics["splits"].items():
         for name in METRICS[spec.task]:
             yield EvalResult(
                 task_type=TASKS[spec.task],
-                dataset_type=dataset,
+                dataset_type=spec.hub or spec.benchmark,
                 dataset_name=spec.title,
                 dataset_split=split,
                 metric_type=NAMES.get(name, name),

@@ -25,14 +25,7 @@ NOT_FOUND = "RESOURCE_DOES_NOT_EXIST"
 
 
 def resolve_run(store: str, run_or_trial: str) -> tuple[str | None, str]:
-    """Resolve a run or trial id.
-
-    Args:
-        store: Address of the MLflow store.
-        run_or_trial: Id of a run, or of a trial or its beginning.
-
-    Returns:
-        The run's id, if that was given, and the trial's or its beginning.
+    """Resolve the id of a run, or of a trial or its beginning, to the run, if it is the id of one, and the trial.
 
     Raises:
         CoattendError: If there is no such run, it is none of a trial, or the store cannot be asked.
@@ -205,7 +198,7 @@ def _from_hub(name: str, where: str) -> Path:
 
 
 def _packed_reader(folder: Path, where: str) -> Path:
-    """The packed reader in the folder of an MLflow model; a folder of a trial, or a packed reader, is one itself.
+    """Return the packed reader in the folder of an MLflow model; any other folder is taken for one itself.
 
     Nothing of an MLflow model but its description is read here, and of the rest only weights and JSON.
     """

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as pads
 
@@ -12,75 +13,30 @@ from coattend.batches.dataset import QuestionSet, QuestionSource
 from coattend.batches.examples import Layout, build_examples
 from coattend.config import EncoderParameters, Limits
 from coattend.errors import CoattendError
-from coattend.inference.attention_maps import ForwardTrace, trace_forward
-from coattend.inference.decoding import Answer, decode, option_probabilities, top_spans
+from coattend.inference.attention_maps import SPAN_MAPS, ForwardTrace, self_attention, trace_forward
+from coattend.inference.decoding import OptionAnswer, SpanAnswer, WordAnswer, option_probabilities, top_spans
+from coattend.readers.interfaces import require
 from coattend.readers.reader import Reader
 from coattend.schemas import QUESTIONS
-from coattend.serving.evidence import EvidenceToken, most_attended_tokens
 from coattend.serving.preprocessor import Preprocessor, QueryRow
+from coattend.serving.queries import InvalidQuery, Query, check_query
 from coattend.text.cloze import distinct_words, is_cloze
 from coattend.trials import run_spec
-from coattend.trials.build import build_collator
 from coattend.trials.experiment import Experiment, TextPreparation
 from coattend.trials.run_spec import RunSpec
 from coattend.trials.trial import digest_of_files
 
-
-class InvalidQuery(CoattendError):
-    """A question that cannot be answered, and why."""
-
-
-@dataclass(frozen=True)
-class Query:
-    """A question about a passage.
-
-    Attributes:
-        passage: The text.
-        question: The question; a blank that an option fills is written ``_`` or ``@placeholder``.
-        options: What can be chosen, if anything.
-    """
-
-    passage: str
-    question: str
-    options: tuple[str, ...] | None = None
+MAX_EVIDENCE_TOKENS = 10
+"""Number of tokens in the evidence."""
 
 
-def check_query(query: Query, limits: Limits) -> None:
-    """Refuse what is empty, too long or too much.
+class EvidenceToken(TypedDict):
+    """A token of the passage with its characters there and its share of the attention."""
 
-    Raises:
-        InvalidQuery: With what is wrong.
-    """
-    _check_text(query.passage, "the passage", limits.passage)
-    _check_text(query.question, "the question", limits.question)
-    if not any(map(str.isalnum, query.passage)):
-        raise InvalidQuery("the passage has no words")
-    if query.options is None:
-        return
-    _check_options(query.options, limits.options)
-    for number, option in enumerate(query.options, 1):
-        _check_text(option, f"option {number}", limits.option)
-
-
-def _check_options(options: Sequence[str], max_options: int) -> None:
-    if len(options) > max_options:
-        raise InvalidQuery(f"has {len(options)} options, more than {max_options}")
-    if len(options) < 2:
-        raise InvalidQuery("has one option only" if options else "has no options")
-
-
-def _check_text(text: str, label: str, max_characters: int) -> None:
-    if not isinstance(text, str):
-        raise InvalidQuery(f"{label} is no text")
-    if len(text) > max_characters:
-        raise InvalidQuery(f"{label} has {len(text):,} characters, more than {max_characters:,}")
-    if not text.strip():
-        raise InvalidQuery(f"{label} is empty")
-    # JSON can escape half a surrogate pair, which UTF-8 cannot encode.
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidQuery(f"{label} holds half a surrogate pair at character {error.start}") from None
+    text: str
+    start: int | None
+    end: int | None
+    weight: float
 
 
 class PredictedChoice(TypedDict):
@@ -109,24 +65,14 @@ _COLUMNS = ("question_id", "passage_id", "task", "question", "options", "label",
 
 @dataclass(frozen=True)
 class PreparedQueries:
-    """Queries prepared as evaluation prepares questions.
-
-    Attributes:
-        experiment: Settings of the reader.
-        asked: The questions.
-    """
+    """Queries prepared as evaluation prepares questions."""
 
     experiment: Experiment
-    asked: QuestionSet
+    questions: QuestionSet
 
     @classmethod
     def of(cls, rows: Sequence[QueryRow], processing: Preprocessor) -> "PreparedQueries":
-        """Tokenise questions and build their examples.
-
-        Args:
-            rows: Rows of a questions table, each with its ``passage``.
-            processing: What makes the reader's tokens of texts.
-        """
+        """Tokenise questions and build their examples."""
         spec, texts_read = processing.spec, processing(rows)
         texts = {row["question_id"]: row["passage"] for row in rows}
         questions = pa.Table.from_pylist(list(rows), schema=pa.schema([QUESTIONS.field(name) for name in _COLUMNS]))
@@ -167,7 +113,7 @@ class PreparedQueries:
 
     def unreadable(self) -> dict[str, str]:
         """Return the questions that cannot be read, with reasons."""
-        return {question.question_id: question.reason for question in self.asked.unreadable}
+        return {question.question_id: question.reason for question in self.questions.unreadable}
 
     def answer(
         self, reader: Reader, question_id: str, *, threshold: float | None, has_options: bool
@@ -178,33 +124,24 @@ class PreparedQueries:
             reader: The reader.
             question_id: The question's id.
             threshold: No answer is given where its score exceeds the best span's by more than this; None: always one.
-            has_options: Whether options were given, whose probabilities are told one by one.
+            has_options: True if options were given, whose probabilities are all listed.
         """
-        example = next(candidate for candidate in self.asked.examples if candidate.question_id == question_id)
-        trace = trace_forward(reader, self.experiment, self.asked, example)
-        collator = build_collator(self.experiment, reader, self.asked)
-        (decoded,) = decode(
-            trace.output,
-            trace.batch,
-            [example],
-            collator=collator,
-            tokens=self.asked.tokens,
-            max_answer_length=self.experiment.training.max_answer_length,
-            softmaxed=self.experiment.scores_are_softmaxed,
-        )
-        row = self.asked.rows[question_id]
-        if self.experiment.source.task == "span":
-            answer = self._span(trace, decoded, threshold, self.asked.texts[question_id])
+        example = next(candidate for candidate in self.questions.examples if candidate.question_id == question_id)
+        trace = trace_forward(reader, self.experiment, self.questions, example)
+        passage, options = self.questions.texts[question_id], self.questions.rows[question_id]["options"]
+        if isinstance(trace.answer, SpanAnswer):
+            answer = self._span(trace, trace.answer, threshold, passage)
         else:
-            answer = _choice_answer(collator.words(example), trace, decoded, row["options"], has_options=has_options)
-        evidence = most_attended_tokens(reader, trace, decoded.decide(threshold).sequence)
+            words = list(distinct_words(passage).numbers)
+            answer = _choice_answer(words, trace, trace.answer, options or (), has_options=has_options)
+        evidence = most_attended_tokens(reader, trace, trace.answer.decide(threshold).sequence)
         return {**answer, "evidence": evidence}
 
-    def _span(self, trace: ForwardTrace, decoded: Answer, threshold: float | None, passage: str) -> PredictedChoice:
+    def _span(self, trace: ForwardTrace, decoded: SpanAnswer, threshold: float | None, passage: str) -> PredictedChoice:
         """Return the best span, or no answer, with the best spans of its window."""
         max_length, softmaxed = self.experiment.training.max_answer_length, self.experiment.scores_are_softmaxed
         # Without a threshold the best span decides, and the listed spans come from its window.
-        window = decoded.decide(None).sequence
+        window = decoded.sequence
         tokens = trace.sequences[window].passage
         spans = top_spans(trace.output, trace.batch, window, max_length=max_length, softmaxed=softmaxed)
         answered = threshold is None or decoded.null_margin <= threshold
@@ -220,28 +157,24 @@ class PreparedQueries:
 
 
 def _choice_answer(
-    words: Sequence[str], trace: ForwardTrace, decoded: Answer, options: Sequence[str], *, has_options: bool
+    words: Sequence[str],
+    trace: ForwardTrace,
+    decoded: OptionAnswer | WordAnswer,
+    options: Sequence[str],
+    *,
+    has_options: bool,
 ) -> PredictedChoice:
-    """An option, or a word of the passage.
-
-    Args:
-        words: The distinct words of the passage, by their numbers.
-        trace: What the reader made of the question.
-        decoded: The reader's answer.
-        options: What it chose from, unless it chose from all words.
-        has_options: Whether these were given, so that each is told.
-    """
-    answer: str | None
-    word_mass = trace.output.word_mass
+    """Return the option, or the word of the passage, that the reader decided for."""
     # The reader chose from all words of the passage; options, if given, only label the word.
-    if decoded.scores is None and word_mass is not None:
-        answer, choices, probabilities = decoded.word, words, word_mass[0].tolist()
-        label = list(options).index(answer) if answer is not None and answer in options else None
+    if isinstance(decoded, WordAnswer):
+        answer, choices = decoded.word, words
+        probabilities = require(trace.output.word_mass, "output.word_mass")[0].tolist()
+        label = list(options).index(answer) if answer in options else None
     else:
         label = decoded.choice
         answer, choices, probabilities = options[label], options, option_probabilities(trace.output)[0].tolist()
     pairs = list(zip(choices, probabilities, strict=False))
-    if decoded.scores is None or not has_options:
+    if isinstance(decoded, WordAnswer) or not has_options:
         pairs = sorted(pairs, key=lambda pair: -pair[1])[:MAX_WORDS]
     return {
         "answer": answer,
@@ -252,6 +185,55 @@ def _choice_answer(
         "probabilities": [probability for _, probability in pairs],
         "null_score": None,
     }
+
+
+def most_attended_tokens(reader: Reader, trace: ForwardTrace, sequence: int) -> list[EvidenceToken]:
+    """Return the tokens of the passage with the most attention, the heaviest first.
+
+    Every map of the passage that the reader's interaction has counts the same: over turns, heads or layers its mean is
+    taken, and of that each token's share of what the passage has; the shares of all tokens add up to one. Where the
+    interaction has no map, as that of ``plain``, it is what the question's tokens see of the passage in the encoder's
+    last layer.
+
+    Args:
+        reader: The reader.
+        trace: Its forward pass over a question.
+        sequence: Index of the sequence that the answer is of.
+    """
+    tokens, maps = trace.sequences[sequence].passage, trace.sequences[sequence].maps
+    # Special tokens have no characters in the passage.
+    is_token = np.array([token.start is not None for token in tokens])
+    passage_maps = [
+        values for name, values in maps.items() if trace.legend[name].seen == "passage" and name not in SPAN_MAPS
+    ]
+    shares = [
+        share
+        for share in (_share(values.mean(0, dtype=np.float64), is_token) for values in passage_maps)
+        if share is not None
+    ]
+    if not shares:
+        layer = self_attention(reader, trace.batch)
+        share = None if layer is None else _share(layer[sequence, : len(tokens)].astype(np.float64), is_token)
+        if share is None:
+            return []
+        shares = [share]
+    weights = np.mean(shares, axis=0)
+    # A stable sort keeps equally heavy tokens in the order of the passage.
+    heaviest = [
+        (tokens[index], float(weights[index])) for index in np.argsort(-weights, kind="stable")[:MAX_EVIDENCE_TOKENS]
+    ]
+    return [
+        {"text": token.text, "start": token.start, "end": token.end, "weight": weight}
+        for token, weight in heaviest
+        if weight > 0
+    ]
+
+
+def _share(values: np.ndarray, is_token: np.ndarray) -> np.ndarray | None:
+    """Share of each token in a map [P], 0 for special tokens; None if the map is empty."""
+    weights = np.where(is_token, np.clip(values, 0, None), 0.0)
+    total = weights.sum()
+    return weights / total if total > 0 else None
 
 
 @dataclass(frozen=True)
@@ -274,11 +256,11 @@ class Predictor:
 
     @classmethod
     def load(cls, folder: Path | str, *, limits: Limits | None = None, device: str | None = None) -> "Predictor":
-        """Load a reader: from a trial's folder, or from one that `coattend.serving.preprocessor` made.
+        """Load a reader: from a trial's folder, or from one that `coattend.serving.preprocessor.pack` made.
 
         Args:
             folder: The folder.
-            limits: What may be asked; None: the usual.
+            limits: The largest question that is answered; None: the usual.
             device: Where it answers; None: on a GPU if there is one.
 
         Raises:
@@ -297,18 +279,11 @@ class Predictor:
 
     @property
     def on_gpu(self) -> bool:
-        """Whether it answers on a GPU."""
+        """True if it answers on a GPU."""
         return next(self.reader.parameters()).is_cuda
 
     def answers(self, questions: Sequence[Query]) -> Iterator[PredictedAnswer | InvalidQuery]:
-        """Answer questions, or say of each why it cannot be answered.
-
-        Args:
-            questions: Any questions.
-
-        Yields:
-            For each question, in order, what `coattend.schemas.ANSWERS` says of an answer, or why there is none.
-        """
+        """Yield the answer to each question, in order, or why it cannot be answered."""
         rows_or_refusals = [self._ready(f"{number}", row) for number, row in enumerate(questions)]
         rows = [row for row in rows_or_refusals if not isinstance(row, InvalidQuery)]
         if not rows:
@@ -342,7 +317,7 @@ class Predictor:
         return answer
 
     def _ready(self, name: str, query: Query) -> QueryRow | InvalidQuery:
-        """A question as a row of the questions table, with its passage."""
+        """Return a question as a row of the questions table, with its passage, or why it is refused."""
         try:
             check_query(query, self.limits)
             options = self._options(query)
@@ -360,7 +335,7 @@ class Predictor:
         }
 
     def _options(self, query: Query) -> list[str] | None:
-        """What a question's answer is chosen from; None: the spans of its passage.
+        """Return the options that a question's answer is chosen from; None: the spans of its passage.
 
         Raises:
             InvalidQuery: If the reader answers no such questions.

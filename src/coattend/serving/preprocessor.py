@@ -54,14 +54,7 @@ class QueryRow(TypedDict):
 
 @dataclass(frozen=True)
 class Preprocessor:
-    """What makes a reader's tokens of texts.
-
-    Attributes:
-        spec: How the reader is asked.
-        tagger: Finds words and tags them.
-        subwords: Its tokenizer; None where it reads words alone.
-        layout: The special tokens of that.
-    """
+    """Tagger and tokenizer of a reader; one that reads words alone has no tokenizer, and so no special tokens."""
 
     spec: RunSpec
     tagger: TextTagger
@@ -93,15 +86,11 @@ class Preprocessor:
 
     @property
     def source(self) -> str:
-        """Where its tokenizer was found."""
+        """Source of its tokenizer."""
         return self.spec.encoder if self.subwords is None else self.subwords.source
 
     def __call__(self, questions: Iterable[QueryRow]) -> ReaderTexts:
-        """The tokens of all texts of questions.
-
-        Args:
-            questions: Rows of a questions table, each with its ``passage``.
-        """
+        """Tag and tokenise all texts of questions."""
         texts = self._texts(questions)
         tags = tag_texts(self.tagger, texts)
         if self.subwords is None or self.layout is None:
@@ -118,7 +107,7 @@ class Preprocessor:
         return WITH_BOUNDARY if readers.task_of(self.spec.head) == "span" else ONLY_WORDS
 
     def _texts(self, questions: Iterable[QueryRow]) -> pa.Table:
-        """Each distinct text once, of one kind, as ingestion gathers them."""
+        """Gather each distinct text once, as ingestion does."""
         spec, texts = self.spec, DistinctTexts(1)
         for question in questions:
             texts.add(question["passage"], "passage")
@@ -143,11 +132,7 @@ def _load_tagger(spec: RunSpec, folder: Path) -> TextTagger:
 
 
 def pack(trial: Path, target: Path) -> None:
-    """Copy a trained reader and all that stands between a text and it.
-
-    Args:
-        trial: The folder of a finished trial.
-        target: A folder that is not there yet.
+    """Copy a finished trial's reader, and all that stands between a text and it, to a new folder.
 
     Raises:
         CoattendError: If the trial has no spec, or its tokenizer or tagger cannot be had.

@@ -9,14 +9,16 @@ from typing import Any
 
 import pandas as pd
 from mlflow.exceptions import MlflowException
+from mlflow.models import ModelSignature
 from mlflow.protos.databricks_pb2 import INTERNAL_ERROR, INVALID_PARAMETER_VALUE
 from mlflow.pyfunc.model import PythonModel, PythonModelContext
+from mlflow.types.schema import Array, ColSpec, DataType, Object, Property, Schema
 
 from coattend.data.formats.base import InvalidRecord
 from coattend.data.formats.custom import REQUIRED_COLUMNS
-from coattend.serving.batch_prediction import parse_query
 from coattend.serving.model_lookup import READER_ARTIFACT
-from coattend.serving.predictor import InvalidQuery, PredictedAnswer, Predictor, Query
+from coattend.serving.predictor import PredictedAnswer, Predictor
+from coattend.serving.queries import InvalidQuery, Query, parse_query
 
 logger = logging.getLogger(__name__)
 
@@ -31,15 +33,7 @@ class ReaderModel(PythonModel):
     def predict(
         self, context: PythonModelContext | None, model_input: pd.DataFrame, params: Mapping[str, object] | None = None
     ) -> list[PredictedAnswer]:
-        """Answer questions; one that cannot be answered stands for all, so that no answer is taken for another's.
-
-        Args:
-            context: Not used.
-            model_input: A row for each question.
-            params: Not used.
-
-        Returns:
-            For each row an answer; see `coattend.schemas.ANSWERS`.
+        """Answer each row; one that cannot be answered stands for all, so that no answer is taken for another's.
 
         Raises:
             MlflowException: If a question cannot be answered, with its number and why; servers make it a 400. If the
@@ -48,12 +42,7 @@ class ReaderModel(PythonModel):
         return self.answers(model_input)
 
     def answers(self, questions: pd.DataFrame, *, until: float = math.inf) -> list[PredictedAnswer]:
-        """Answer questions within a time limit.
-
-        Args:
-            questions: A row for each question.
-            until: Deadline, by `time.monotonic`.
-        """
+        """Answer each row before a deadline, by `time.monotonic`."""
         try:
             return self._answers(questions, until)
         except MlflowException:
@@ -95,3 +84,29 @@ def _plain(cell: Any) -> Any:
 def refusal(problem: str) -> MlflowException:
     """Return an error that servers report as the caller's, with status 400."""
     return MlflowException(problem, error_code=INVALID_PARAMETER_VALUE)
+
+
+def signature() -> ModelSignature:
+    """Return the signature: passage, question and options; answer, probabilities and evidence."""
+    token = [Property("text", DataType.string), Property("start", DataType.long), Property("end", DataType.long)]
+    return ModelSignature(
+        inputs=Schema(
+            [
+                ColSpec(DataType.string, "passage"),
+                ColSpec(DataType.string, "question"),
+                ColSpec(Array(DataType.string), "options", required=False),
+            ]
+        ),
+        outputs=Schema(
+            [
+                ColSpec(DataType.string, "answer"),
+                ColSpec(DataType.long, "label", required=False),
+                ColSpec(DataType.long, "start", required=False),
+                ColSpec(DataType.long, "end", required=False),
+                ColSpec(Array(DataType.string), "choices"),
+                ColSpec(Array(DataType.double), "probabilities"),
+                ColSpec(DataType.double, "null_score", required=False),
+                ColSpec(Array(Object([*token, Property("weight", DataType.double)])), "evidence"),
+            ]
+        ),
+    )

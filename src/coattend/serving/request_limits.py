@@ -86,7 +86,7 @@ class Guard:
 
 
 def unreadable(body: bytes) -> str | None:
-    """What in a JSON text, be it whole or not, Python's reader would fail at with an error that is nobody's fault."""
+    """Return the problem of a JSON text, be it whole or not, at which Python's reader would blame the server."""
     # Brackets and digits inside strings cost the reader nothing, and do not count.
     outside = _STRING.sub(b"", body)
     if _LONG_NUMBER.search(outside):
@@ -100,7 +100,7 @@ def unreadable(body: bytes) -> str | None:
 
 
 def misnamed(body: bytes) -> str | None:
-    """Columns whose names are no texts, at which MLflow's server fails with an error of its own."""
+    """Return the problem of column names that are no texts, at which MLflow's server fails with its own error."""
     try:
         content = json.loads(body)
     except ValueError:  # Which that server says in its own words.
@@ -113,7 +113,7 @@ def misnamed(body: bytes) -> str | None:
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
-    """Gives the body once more, as one piece."""
+    """Give the body once more, as one piece."""
     given = False
 
     async def again() -> Message:

@@ -5,23 +5,17 @@ Nothing here imports torch.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import UserDict
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from coattend.config import BenchmarkParameters, ReaderParameters, SearchParameters, ValuesParameters
-from coattend.config.parameters import check_parameters
+from coattend.config import BenchmarkParameters, ReaderParameters
+from coattend.config.parameters import UNKNOWN_FIELD, check_parameters, field_names
 from coattend.config.source import BASE, current, files
-from coattend.config.study import (
-    CitedParameters,
-    ExampleParameters,
-    PaperParameters,
-    PrintedParameters,
-    StudyParameters,
-    VariantParameters,
-)
+from coattend.config.study import PaperParameters, StudyParameters
 from coattend.config.yaml import Lines, TextFile
 from coattend.errors import CoattendError, did_you_mean
 from coattend.studies.study import Study
@@ -31,16 +25,6 @@ from coattend.studies.value_checks import nearest_choice
 _NAME = re.compile(r"[A-Za-z0-9_]+")
 PREFIX = "study_"
 """Prefix of the names of studies' pipelines."""
-
-_INNER: dict[tuple[str, ...], type[BaseModel]] = {
-    ("search", "space"): ValuesParameters,
-    ("search",): SearchParameters,
-    ("variants",): VariantParameters,
-    ("printed",): PrintedParameters,
-    ("cited",): CitedParameters,
-    ("examples",): ExampleParameters,
-}
-"""Model of each block inside a study's entry, the innermost first."""
 
 Checked = TypeVar("Checked", bound=BaseModel)
 
@@ -88,27 +72,12 @@ def change_study(name: str, values: Mapping[str, Any]) -> Study:
     return study
 
 
-class StudyBlock(Mapping[str, Any]):
+class StudyBlock(UserDict[str, Any]):
     """A block of a study's parameters, which Kedro takes as one value.
 
     Kedro registers a dataset for every key of nested dictionaries. The keys of all studies are ten thousand, which
     would cost every run a second.
     """
-
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self._values = values
-
-    def __getitem__(self, key: str) -> Any:
-        return self._values[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def __repr__(self) -> str:
-        return repr(dict(self._values))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "StudyBlock":
         return self  # Nothing changes it.
@@ -131,17 +100,13 @@ def study_parameters(
     for name in study_names():
         study = change_study(name, changes.get(name) or {})
         variants = {variant: StudyBlock(study.entry(variant, readers)) for variant in study.parameters.variants}
-        benchmark_entries = {
-            benchmark: StudyBlock(study.benchmark(benchmark, benchmarks[benchmark])) for benchmark in study.read
-        }
+        read = {benchmark: StudyBlock(study.benchmark(benchmark, benchmarks[benchmark])) for benchmark in study.read}
         if changes.get(name):
-            for block_name, model, entries in (
-                ("variants", ReaderParameters, variants),
-                ("benchmarks", BenchmarkParameters, benchmark_entries),
-            ):
-                for key, entry in entries.items():
-                    check_parameters(entry, model, block=f"studies.{name}.{block_name}.{key}")
-        blocks[name] = {"about": StudyBlock(study.dumped), "variants": variants, "benchmarks": benchmark_entries}
+            for variant, entry in variants.items():
+                check_parameters(entry, ReaderParameters, block=f"studies.{name}.variants.{variant}")
+            for benchmark, entry in read.items():
+                check_parameters(entry, BenchmarkParameters, block=f"studies.{name}.benchmarks.{benchmark}")
+        blocks[name] = {"about": StudyBlock(study.dumped), "variants": variants, "benchmarks": read}
     return blocks
 
 
@@ -162,24 +127,22 @@ def read_studies(file: TextFile) -> list[Study]:
         CoattendError: If it uses unknown names or repeats something, with file, line and the nearest name.
     """
     lines = Lines.of(file)
-    content = lines.content
-    cure = "See the files beside it"
+    content, cure = lines.content, "See the files beside it"
     if not isinstance(content, dict) or set(content) != {"paper", "studies"} or not content["studies"]:
         raise CoattendError("must hold the keys 'paper' and 'studies'", where=str(file), cure=cure)
     if not isinstance(content["studies"], dict):
-        problem = "must be a mapping of names to studies"
-        raise CoattendError(problem, where=lines.where(("studies",)), cure=cure)
+        raise CoattendError("must be a mapping of names to studies", where=lines.where(("studies",)), cure=cure)
     paper = _validate(PaperParameters, content["paper"], lines, ("paper",))
     studies = []
     for name, entry in content["studies"].items():
+        path = ("studies", name)
         if not _NAME.fullmatch(str(name)):
-            problem = f"{name!r} is no name of a study: it names files and pipelines"
-            raise CoattendError(problem, where=lines.where(("studies", name)), cure="Take letters, digits and _")
-        checked = _validate(StudyParameters, entry, lines, ("studies", name))
-        study = Study(paper, checked.model_copy(update={"name": f"{file.stem}_{name}"}), file)
-        for mistake in find_problems(study):
-            where = lines.where(("studies", name, *mistake.path))
-            raise CoattendError(mistake.what, where=where, cure=mistake.cure)
+            what = f"{name!r} is no name of a study: it names files and pipelines"
+            raise CoattendError(what, where=lines.where(path), cure="Take letters, digits and _")
+        parameters = _validate(StudyParameters, entry, lines, path)
+        study = Study(paper, parameters.model_copy(update={"name": f"{file.stem}_{name}"}), file)
+        for problem in find_problems(study):
+            raise CoattendError(problem.what, where=lines.where((*path, *problem.path)), cure=problem.cure)
         studies.append(study)
     return studies
 
@@ -189,14 +152,9 @@ def _validate(model: type[Checked], content: Any, lines: Lines, path: tuple[Any,
         return model.model_validate(content)
     except ValidationError as error:
         # A misspelt field is a missing one too, and says more.
-        first = min(error.errors(), key=lambda candidate: candidate["type"] != "extra_forbidden")
-        field = str(first["loc"][-1]) if first["loc"] else ""
-        above = first["loc"][:-1]
-        # The innermost block around the wrong field knows which fields there are.
-        inner = next(
-            (model for path_of_model, model in _INNER.items() if above[: len(path_of_model)] == path_of_model), model
-        )
-        misspelt = first["type"] == "extra_forbidden"
-        cure = did_you_mean(field, list(inner.model_fields)) if misspelt else nearest_choice(first)
+        first = min(error.errors(), key=lambda candidate: candidate["type"] != UNKNOWN_FIELD)
+        cure = nearest_choice(first)
+        if first["type"] == UNKNOWN_FIELD:
+            cure = did_you_mean(str(first["loc"][-1]), field_names(model, first["loc"][:-1]))
         message = first["msg"].removeprefix("Value error, ")
         raise CoattendError(message, where=lines.where((*path, *first["loc"])), cure=cure) from None

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from coattend.config.entries import reader_entry
+from coattend.config.reader import Layer, merge
 from coattend.config.source import WIRING_FIELDS
 from coattend.config.study import PaperParameters, StudyParameters
 from coattend.config.yaml import TextFile
@@ -99,20 +100,45 @@ class Study:
             variant: Its name.
             readers: Readers' entries to start from; None for those of the base environment.
         """
-        base, change = self.parameters.base, self.parameters.variants[variant].change
-        base_reader: str = base["reader"]
-        reader = change.get("reader", base_reader)
-        start = dict((readers or {}).get(reader) or reader_entry(reader))
-        start.pop("training_on", None)  # A study says itself how a benchmark is trained on.
-        wiring = {field: base[field] for field in WIRING_FIELDS if field in base}
-        # Another reader does not know the base's options, but reads with the same encoder and tags.
-        base_fields = base if reader == base["reader"] else wiring
-        training = start.get("training", {}) | base.get("training", {}) | change.get("training", {})
+        training = merge(self.training_layers(variant, readers))
         training.pop("start_from", None)  # A variant's trials are found when they are there.
-        # Seeds are the study's for all its variants, whatever an environment has a reader trained with.
-        training["seeds"] = list(self.parameters.seeds)
-        if self.parameters.protocol == "frozen":
-            training.setdefault("frozen", True)
-        identity = {"name": variant, "reader": start["reader"], "benchmarks": None}
-        # Later entries win: the study's options count whatever a variant says.
-        return {**start, **base_fields, **change, **self.parameters.options, **identity, "training": training}
+        return {**merge(self.entry_layers(variant, readers)), "name": variant, "benchmarks": None, "training": training}
+
+    def entry_layers(self, variant: str, readers: Mapping[str, Any] | None = None) -> list[Layer]:
+        """Return the blocks with a variant's fields and options; later ones count."""
+        base, change = self.parameters.base, self.parameters.variants[variant].change
+        start = self._start(variant, readers)
+        # Another reader does not know the base's options, but reads with the same encoder and tags.
+        same_reader = change.get("reader", base["reader"]) == base["reader"]
+        base_fields = base if same_reader else {field: base[field] for field in WIRING_FIELDS if field in base}
+        return [
+            Layer(f"readers.{start['name']}", start),
+            Layer(f"studies.{self.name}.base", base_fields),
+            Layer(f"studies.{self.name}.variants.{variant}.change", change),
+            # An entry of the parameters may have another name than its reader.
+            Layer(f"readers.{start['name']}", {"reader": start["reader"]}),
+            Layer(f"studies.{self.name}.options", self.parameters.options),
+        ]
+
+    def training_layers(self, variant: str, readers: Mapping[str, Any] | None = None) -> list[Layer]:
+        """Return the blocks with a variant's training; later ones count.
+
+        What a reader's entry says of single benchmarks does not: a study says itself how a benchmark is trained on.
+        """
+        parameters, start = self.parameters, self._start(variant, readers)
+        change = parameters.variants[variant].change
+        return [
+            Layer(f"studies.{self.name}.protocol", {"frozen": True} if parameters.protocol == "frozen" else {}),
+            Layer(f"readers.{start['name']}.training", start.get("training", {})),
+            Layer(f"studies.{self.name}.base.training", parameters.base.get("training", {})),
+            Layer(f"studies.{self.name}.variants.{variant}.change.training", change.get("training", {})),
+            # Seeds are the study's for all its variants, whatever an environment has a reader trained with.
+            Layer(f"studies.{self.name}.seeds", {"seeds": list(parameters.seeds)}),
+        ]
+
+    def _start(self, variant: str, readers: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Return the reader's entry that a variant starts from."""
+        base_reader: str = self.parameters.base["reader"]
+        reader = self.parameters.variants[variant].change.get("reader", base_reader)
+        entry: Mapping[str, Any] = (readers or {}).get(reader) or reader_entry(reader)
+        return {"name": reader, **{field: value for field, value in entry.items() if field != "training_on"}}

@@ -1,17 +1,18 @@
 """Validate a study: its benchmarks, variants, figure, search and printed numbers."""
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
 from coattend import readers
-from coattend.config import ReaderParameters, SearchParameters, TrainingParameters, ValuesParameters, entries
+from coattend.config import ReaderParameters, SearchParameters, TrainingParameters, entries
 from coattend.config.benchmark import METRICS
 from coattend.config.study import SEARCHED
 from coattend.errors import CoattendError, did_you_mean
 from coattend.studies.study import Study
 from coattend.studies.value_checks import (
+    Path,
     Problem,
     check_name,
     check_numbers,
@@ -20,29 +21,28 @@ from coattend.studies.value_checks import (
     check_training,
     check_training_value,
     have_same_trials,
-    nearest_choice,
 )
 
 
 def check_benchmarks(study: Study) -> Iterator[Problem]:
     """Yield unknown or repeated benchmarks, and those that no variant runs on."""
     parameters = study.parameters
-    yield from _check_names(("benchmarks",), parameters.benchmarks, entries.benchmark_names())
+    lists: dict[Path, tuple[Sequence[str], Collection[str]]] = {
+        ("benchmarks",): (parameters.benchmarks, entries.benchmark_names())
+    }
     for name, variant in parameters.variants.items():
-        yield from _check_names(("variants", name, "benchmarks"), variant.benchmarks or (), parameters.benchmarks)
+        lists["variants", name, "benchmarks"] = (variant.benchmarks or (), parameters.benchmarks)
+    for path, (names, allowed) in lists.items():
+        for index, name in enumerate(names):
+            yield from check_name((*path, index), name, allowed, "benchmark")
+            if name in names[:index]:
+                yield Problem((*path, index), f"{name!r} is there twice", "Name it once")
     run = {benchmark for name in parameters.variants for benchmark in parameters.benchmarks_of(name)}
     for index, benchmark in enumerate(parameters.benchmarks):
         if benchmark not in run:
             yield Problem(
                 ("benchmarks", index), f"no variant is run on {benchmark!r}", "Run one there, or leave it out"
             )
-
-
-def _check_names(path: tuple[Any, ...], names: Sequence[str], allowed: Collection[str]) -> Iterator[Problem]:
-    for index, name in enumerate(names):
-        yield from check_name((*path, index), name, allowed, "benchmark")
-        if name in names[:index]:
-            yield Problem((*path, index), f"{name!r} is there twice", "Name it once")
 
 
 def check_baselines(study: Study) -> Iterator[Problem]:
@@ -72,11 +72,11 @@ def check_frozen(study: Study) -> Iterator[Problem]:
     frozen = [name for name in parameters.variants if _is_frozen(study, name)]
     if not frozen or parameters.baseline not in parameters.variants:
         return
-    learned, read = _tags(study, parameters.baseline)
+    baseline = parameters.baseline
+    tags_of_baseline = _tags(study, baseline)
     for name in frozen:
-        variant_learned, variant_read = _tags(study, name)
-        if variant_read != read and not (learned or variant_learned):
-            baseline = parameters.baseline
+        tags = _tags(study, name)
+        if tags.read != tags_of_baseline.read and not (tags.are_learned or tags_of_baseline.are_learned):
             problem = f"{name!r} reads other tags than {baseline!r}, whose embedding stays at zero where it is frozen"
             cure = "Take protocol: finetuned, or for all variants options: { tag_embedding: false } and the same tags"
             yield Problem(("variants", name, "change"), problem, cure)
@@ -88,15 +88,21 @@ def _is_frozen(study: Study, variant: str) -> bool:
     return bool(study.entry(variant)["training"].get("frozen", elsewhere))
 
 
-def _tags(study: Study, variant: str) -> tuple[bool, Any]:
-    """Return True if a variant learns from tags in spite of freezing, and the tags that it embeds."""
+class _Tags(NamedTuple):
+    """Tags of a variant: if any is learned in spite of freezing, and the profile and noise of those that it embeds."""
+
+    are_learned: bool
+    read: tuple[str, dict[str, object]] | None
+
+
+def _tags(study: Study, variant: str) -> _Tags:
     reader = ReaderParameters.model_validate(study.entry(variant))
     embedded, learned = (
         bool(reader.options.get(option, readers.default_of(reader.reader, option))) for option in _EMBEDDINGS
     )
     # Without noise its other settings change no tag.
     noise = {field: reader.training.get(field) for field in _NOISE} if reader.training.get("tag_noise") else {}
-    return learned, (reader.tagging, noise) if embedded else None
+    return _Tags(learned, (reader.tagging, noise) if embedded else None)
 
 
 def check_lines(study: Study) -> Iterator[Problem]:
@@ -128,7 +134,11 @@ def check_search(search: SearchParameters) -> Iterator[Problem]:
     for field, values in search.space.items():
         path = ("search", "space", field)
         if field in SEARCHED:
-            yield from _check_values(path, field, values)
+            # The field itself may refuse a value.
+            bounds: dict[Path, float | None] = {("low",): values.low, ("high",): values.high}
+            choices: dict[Path, float | None] = {("choices", index): v for index, v in enumerate(values.choices or ())}
+            for key, value in (choices or bounds).items():
+                yield from check_training_value((*path, *key), field, value)
         elif field in TrainingParameters.model_fields:
             problem = f"{field!r} is not how a reader learns, but what it learns or is judged by"
             yield Problem(path, problem, f"Search among {', '.join(SEARCHED)}")
@@ -137,17 +147,6 @@ def check_search(search: SearchParameters) -> Iterator[Problem]:
     if search.count() < search.trials:
         problem = f"{search.trials} configurations are asked for, and the space holds {search.count():g}"
         yield Problem(("search", "trials"), problem, "Ask for fewer, or allow more values")
-
-
-def _check_values(path: tuple[Any, ...], field: str, values: ValuesParameters) -> Iterator[Problem]:
-    """Yield values that the field itself refuses."""
-    bounds: dict[tuple[str | int, ...], Any]
-    if values.choices is None:
-        bounds = {("low",): values.low, ("high",): values.high}
-    else:
-        bounds = {("choices", key): value for key, value in enumerate(values.choices)}
-    for key, value in bounds.items():
-        yield from check_training_value((*path, *key), field, value)
 
 
 def check_variant(study: Study, name: str) -> Iterator[Problem]:
@@ -251,9 +250,6 @@ def _tasks(study: Study, variant: str, benchmark: str) -> set[str]:
     tasks = {readers.task_of(head) for head in heads} & set(entries.answerable_tasks(benchmark))
     # Options can be read of questions with a missing word.
     return {task if task in benchmark_tasks else "word" for task in tasks}
-
-
-__all__ = ["Problem", "check_frozen", "find_problems", "nearest_choice"]
 
 
 def find_problems(study: Study) -> Iterator[Problem]:

@@ -1,10 +1,11 @@
 """Checks of names and values in a study's file: options, training fields, printed numbers, equal variants."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from coattend import readers
 from coattend.config import BenchmarkParameters, ReaderParameters, TrainingParameters, entries, training_of
@@ -12,28 +13,25 @@ from coattend.config.study import Numbers
 from coattend.errors import CoattendError, did_you_mean
 from coattend.studies.study import Study
 
+Path = tuple[str | int, ...]
+"""Location in a study's entry."""
+
 
 class Problem(NamedTuple):
-    """A mistake in a study's entry.
+    """A mistake in a study's entry: its location, what is wrong, and how to correct it."""
 
-    Attributes:
-        path: Location in the entry.
-        what: The mistake.
-        cure: How to correct it.
-    """
-
-    path: tuple[Any, ...]
+    path: Path
     what: str
     cure: str | None
 
 
-def check_name(path: tuple[Any, ...], name: str, names: Collection[str], noun: str) -> Iterator[Problem]:
+def check_name(path: Path, name: str, names: Collection[str], noun: str) -> Iterator[Problem]:
     """Yield a problem if a name is not among the allowed ones."""
     if name not in names:
         yield Problem(path, f"there is no {noun} {name!r} here", did_you_mean(str(name), list(names)))
 
 
-def check_training(path: tuple[Any, ...], fields: Mapping[str, Any]) -> Iterator[Problem]:
+def check_training(path: Path, fields: dict[str, Any]) -> Iterator[Problem]:
     """Yield unknown fields of training, fields that belong to the study, and invalid values."""
     for field, value in fields.items():
         if field == "seeds":
@@ -44,30 +42,23 @@ def check_training(path: tuple[Any, ...], fields: Mapping[str, Any]) -> Iterator
             yield from check_name((*path, field), field, list(TrainingParameters.model_fields), "field of training")
 
 
-def check_training_value(path: tuple[Any, ...], field: str, value: Any) -> Iterator[Problem]:
+def check_training_value(path: Path, field: str, value: Any) -> Iterator[Problem]:
     """Yield a problem if a field of training cannot have a value."""
     try:
         TrainingParameters.model_validate({field: value})
     except ValidationError as error:
-        yield invalid_value(path, field, value, error)
+        yield _invalid_value(path, field, value, error)
 
 
-def invalid_value(path: tuple[Any, ...], field: str, value: Any, error: ValidationError) -> Problem:
-    """Describe a value that a field cannot have, with the reason."""
+def _invalid_value(path: Path, field: str, value: Any, error: ValidationError) -> Problem:
+    # The value as YAML has it.
+    written = f"{value:g}" if isinstance(value, float) else str(value)
+    written = {"None": "null", "True": "true", "False": "false"}.get(repr(value), written)
     first = error.errors()[0]
-    return Problem(path, f"{field} cannot be {_written(value)}: {first['msg']}", nearest_choice(first))
+    return Problem(path, f"{field} cannot be {written}: {first['msg']}", nearest_choice(first))
 
 
-def _written(value: Any) -> str:
-    """Format a value as YAML."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def nearest_choice(error: Mapping[str, Any]) -> str | None:
+def nearest_choice(error: ErrorDetails) -> str | None:
     """Suggest the nearest choice for an error of a literal field; None for other errors."""
     # Pydantic gives the choices of a literal as one sentence, each in quotes.
     choices = re.findall("'([^']*)'", error["ctx"]["expected"]) if error["type"] == "literal_error" else []
@@ -81,27 +72,27 @@ SINGLE_METRIC, LOSS = "accuracy", "loss"
 PRINTED_METRICS = {"options": (SINGLE_METRIC,), "word": (SINGLE_METRIC,), "span": ("exact_match", "f1")}
 """Metrics of each task that papers print."""
 
-METRICS = {name for printed in PRINTED_METRICS.values() for name in printed}
-
 QUANTITIES = ("parameters_millions", "minutes_per_epoch", "boundary_pos", "boundary_pos_wrong")
 """Other quantities that papers print, for a variant or for a variant on a benchmark."""
 
 
-def check_subset(path: tuple[Any, ...], benchmark: str, subset: str) -> Iterator[Problem]:
+def check_subset(path: Path, benchmark: str, subset: str) -> Iterator[Problem]:
     """Yield a problem if a benchmark does not have a subset; an empty subset means the whole benchmark."""
     subsets = entries.benchmark(benchmark).subsets
     if subset and subsets:
         yield from check_name(path, subset, subsets, f"subset of {benchmark}")
 
 
-def check_numbers(path: tuple[Any, ...], numbers: Numbers, benchmarks: Collection[str]) -> Iterator[Problem]:
+def check_numbers(path: Path, numbers: Numbers, benchmarks: Collection[str]) -> Iterator[Problem]:
     """Yield printed numbers of unknown benchmarks, quantities, splits or metrics."""
     for name, value in numbers.items():
         yield from check_name((*path, name), name, (*benchmarks, *QUANTITIES), "benchmark or quantity")
-        if name in benchmarks and not isinstance(value, dict):
+        if name not in benchmarks:
+            continue
+        if not isinstance(value, dict):
             yield Problem((*path, name), "must be a mapping of splits to scores", None)
             continue
-        for key, cell in value.items() if name in benchmarks else ():
+        for key, cell in value.items():
             cell_path = (*path, name, key)
             split, _, subset = key.partition("/")
             yield from check_name(cell_path, split, (*SPLITS, *QUANTITIES), "split or quantity")
@@ -109,56 +100,44 @@ def check_numbers(path: tuple[Any, ...], numbers: Numbers, benchmarks: Collectio
             if split not in SPLITS:
                 continue
             # Scores may be printed step by step.
-            steps = isinstance(cell, dict) and all(isinstance(key, int) for key in cell)
-            for step, score in cell.items() if steps else [(None, cell)]:
-                yield from _check_score(cell_path if step is None else (*cell_path, step), name, score)
+            if isinstance(cell, dict) and all(isinstance(step, int) for step in cell):
+                for step, score in cell.items():
+                    yield from _check_score((*cell_path, step), name, score)
+            else:
+                yield from _check_score(cell_path, name, cell)
 
 
-def _check_score(path: tuple[Any, ...], benchmark: str, score: Any) -> Iterator[Problem]:
+def _check_score(path: Path, benchmark: str, score: Any) -> Iterator[Problem]:
     """Yield scores that are no numbers, or of metrics that the benchmark does not have."""
     by_metric = score if isinstance(score, dict) else {SINGLE_METRIC: score}
     metrics = [printed for task in entries.benchmark(benchmark).tasks for printed in PRINTED_METRICS[task]]
     for metric, value in by_metric.items():
         score_path = (*path, metric) if isinstance(score, dict) else path
         if metric not in (*metrics, LOSS):
-            what = f"{benchmark} is not scored by {metric}"
-            yield Problem(
-                score_path, what, did_you_mean(metric, metrics) if metric not in METRICS else _metric_cure(metrics)
-            )
+            cure = did_you_mean(metric, metrics)
+            if any(metric in printed for printed in PRINTED_METRICS.values()):
+                cure = f"Say which of its metrics it is: {', '.join(dict.fromkeys(metrics))}"
+            yield Problem(score_path, f"{benchmark} is not scored by {metric}", cure)
         elif isinstance(value, bool) or not isinstance(value, int | float):
             yield Problem(score_path, f"must be a number, not {value!r}", None)
 
 
-def _metric_cure(metrics: Collection[str]) -> str:
-    return f"Say which of its metrics it is: {', '.join(dict.fromkeys(metrics))}"
-
-
 def check_options(study: Study, variant: str, entry: ReaderParameters) -> Iterator[Problem]:
-    """Yield unknown options of a variant's reader, and invalid values."""
-    options = readers.option_names(entry.reader)
+    """Yield unknown options of a variant's reader, and invalid values, where the study sets them."""
+    parameters, options = study.parameters, readers.option_names(entry.reader)
     for option, value in entry.options.items():
-        path = _option_path(study, variant, option)
+        path: Path = ("variants", variant, "change", option)
+        if option in parameters.options:
+            path = ("options", option)
+        elif option in parameters.base and option not in parameters.variants[variant].change:
+            path = ("base", option)
+        yield from check_name(path, option, options, f"option of {entry.reader}")
         if option not in options:
-            yield from check_name(path, option, options, f"option of {entry.reader}")
-        else:
-            yield from _check_option_value(path, entry.reader, option, value)
-
-
-def _check_option_value(path: tuple[Any, ...], reader: str, option: str, value: Any) -> Iterator[Problem]:
-    try:
-        readers.check_option(reader, option, value)
-    except ValidationError as error:
-        yield invalid_value(path, option, value, error)
-
-
-def _option_path(study: Study, variant: str, option: str) -> tuple[Any, ...]:
-    """Locate the line of the study that sets an option of a variant; the most specific one counts."""
-    parameters = study.parameters
-    if option in parameters.options:
-        return "options", option
-    if option in parameters.base and option not in parameters.variants[variant].change:
-        return "base", option
-    return "variants", variant, "change", option
+            continue
+        try:
+            readers.check_option(entry.reader, option, value)
+        except ValidationError as error:
+            yield _invalid_value(path, option, value, error)
 
 
 _DERIVED_FIELDS = {"name", "head", "training", "training_on", "options"}
@@ -188,18 +167,14 @@ def have_same_trials(study: Study, variant: str, other: str) -> bool:
 
 def _effective_settings(
     study: Study, reader: ReaderParameters, name: str
-) -> tuple[str, dict[str, Any], dict[str, Any]]:
+) -> tuple[str, dict[str, Any], TrainingParameters]:
     """Return the head of a reader on a benchmark, its options with that head, and its training."""
     benchmark = entries.benchmark(name)
     changed = study.benchmark(name, {"training": benchmark.training.model_dump()})["training"]
     changed_benchmark = BenchmarkParameters.model_validate(benchmark.model_dump() | {"training": changed})
     training = training_of(changed_benchmark, reader, recurrent=readers.encoder_of(reader.reader) == "recurrent")
     head = readers.head_for(reader.reader, benchmark.answerable, reader.head)
-    return head, _complete_options(reader, head), training.model_dump()
-
-
-def _complete_options(reader: ReaderParameters, head: str) -> dict[str, Any]:
     try:
-        return readers.completed(reader.reader, head, reader.options)
+        return head, readers.completed(reader.reader, head, reader.options), training
     except CoattendError:
-        return reader.options  # Computed options are unknown before the reader is built.
+        return head, reader.options, training  # Computed options are unknown before the reader is built.

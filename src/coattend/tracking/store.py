@@ -22,6 +22,12 @@ PROCESS = "coattend.process"
 A start is the boot of the machine and the ticks since then, which a clock that is set back does not change.
 """
 
+COMMIT_VARIABLE = "COATTEND_GIT_SHA"
+"""Environment variable that names the commit of the code where git cannot tell it, as in an image."""
+
+STUDY_PREFIX = "study_"
+"""Prefix of the experiments of studies; the others are named after benchmarks."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -48,13 +54,6 @@ def _tag(pid: int) -> str:
     except OSError:
         return ""
     return f"{socket.gethostname()} {pid} {boot} {ticks}"
-
-
-COMMIT_VARIABLE = "COATTEND_GIT_SHA"
-"""Environment variable that names the commit of the code where git cannot tell it, as in an image."""
-
-STUDY_PREFIX = "study_"
-"""Prefix of the experiments of studies; the others are named after benchmarks."""
 
 
 def open_client(project: Path) -> "MlflowClient":

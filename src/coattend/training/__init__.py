@@ -1,1 +1,1 @@
-"""From tables to trained trials: examples, batches, the trainer, and what a trial leaves behind."""
+"""Train trials: the trainer, its callbacks and diagnostics, several processes, tuning, and the variants of studies."""

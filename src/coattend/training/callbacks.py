@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import torch
-from transformers import ProgressCallback, TrainerCallback
+from transformers import ProgressCallback, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from coattend.config import TrainingParameters
 from coattend.errors import CoattendError
@@ -42,7 +42,9 @@ class Schedule(TrainerCallback):
     def __init__(self, evaluations: int) -> None:
         self._evaluations = evaluations
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
+    def on_step_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> TrainerControl:
         """Score and save if a step is due."""
         # Rounded up, so that there are never more evaluations than configured.
         interval = max(1, -(-state.max_steps // self._evaluations))
@@ -56,19 +58,20 @@ class Patience(TrainerCallback):
     """Stops early after a number of evaluations without a gain.
 
     It counts in the trainer's history, so that a resumed training goes on counting.
-
-    Args:
-        evaluations: Number of evaluations.
     """
 
     def __init__(self, evaluations: int) -> None:
         self._evaluations = evaluations
 
-    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
+    def on_step_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> TrainerControl:
         """Stop a training that was interrupted when it was about to stop."""
         return self.on_evaluate(args, state, control)
 
-    def on_evaluate(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
+    def on_evaluate(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> TrainerControl:
         """Stop if the best score is too many evaluations old."""
         scores = [entry["eval_score"] for entry in state.log_history if "eval_score" in entry]
         if scores and len(scores) - 1 - scores.index(max(scores)) >= self._evaluations:
@@ -86,17 +89,21 @@ class EmbeddingL2(TrainerCallback):
     def __init__(self, factor: float) -> None:
         self._factor = factor
 
-    def on_train_begin(self, args: Any, state: Any, control: Any, *, model: torch.nn.Module, **_: Any) -> None:
-        """Check that the reader has them.
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **context: Any
+    ) -> None:
+        """Check that the reader trains word vectors.
 
         Raises:
-            CoattendError: If it trains no word vectors.
+            CoattendError: If it does not.
         """
-        self._vectors(model)
+        self._vectors(context["model"])
 
-    def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, *, model: torch.nn.Module, **_: Any) -> None:
-        """Add it once a step, after gradients are accumulated and clipped."""
-        vectors = self._vectors(model)
+    def on_pre_optimizer_step(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **context: Any
+    ) -> None:
+        """Add the penalty's gradient once per step, after gradients are accumulated and clipped."""
+        vectors = self._vectors(context["model"])
         if vectors.grad is not None:
             vectors.grad.add_(vectors.detach(), alpha=2 * self._factor)
 
@@ -116,24 +123,19 @@ class QuietProgressBar(ProgressCallback):
 
 
 class ProgressLog(TrainerCallback):
-    """Logs a line at each evaluation and, without a progress bar, at intervals in between.
-
-    Args:
-        title: Name of the training.
-        interval: Seconds between two lines.
-    """
+    """Logs a line at each evaluation and, without a progress bar, at intervals of some seconds in between."""
 
     def __init__(self, title: str, interval: float = LOG_INTERVAL_S) -> None:
         self._title, self._interval = title, interval
         self._start_time = self._last_log = 0.0
         self._first_step = 0
 
-    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+    def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         """Start the clock; a resumed training does not begin at step 0."""
         self._start_time = self._last_log = time.monotonic()
         self._first_step = state.global_step
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         """Log the progress, unless a progress bar or an evaluation is about to show it."""
         silent = not args.disable_tqdm or control.should_evaluate
         if silent or time.monotonic() - self._last_log < self._interval:
@@ -141,16 +143,25 @@ class ProgressLog(TrainerCallback):
         logger.info("%s: step %d of %d, %s", self._title, state.global_step, state.max_steps, self._remaining(state))
         self._last_log = time.monotonic()
 
-    def _remaining(self, state: Any) -> str:
+    def _remaining(self, state: TrainerState) -> str:
         steps, total = state.global_step - self._first_step, state.max_steps - self._first_step
         return remaining_time(time.monotonic() - self._start_time, steps, total)
 
-    def on_evaluate(self, args: Any, state: Any, control: Any, metrics: dict[str, float], **_: Any) -> None:
+    def on_evaluate(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **context: Any
+    ) -> None:
         """Log the step, the loss and the held-out score."""
         loss = next((entry["loss"] for entry in reversed(state.log_history) if "loss" in entry), float("nan"))
         step = f"step {state.global_step} of {state.max_steps}"
         rest = f", {self._remaining(state)}" if self._first_step < state.global_step < state.max_steps else ""
-        logger.info("%s: %s, loss %.3f, held-out %.1f %%%s", self._title, step, loss, 100 * metrics["eval_score"], rest)
+        logger.info(
+            "%s: %s, loss %.3f, held-out %.1f %%%s",
+            self._title,
+            step,
+            loss,
+            100 * context["metrics"]["eval_score"],
+            rest,
+        )
         self._last_log = time.monotonic()
 
 
@@ -163,26 +174,28 @@ class Measure(TrainerCallback):
         self.memory = PeakMemory(device)
         self._step_start = 0.0
 
-    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+    def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         """Take over the seconds before an interruption."""
         self.seconds = max((entry.get("seconds", 0.0) for entry in state.log_history), default=0.0)
 
-    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+    def on_step_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         """Start the clock."""
         self._step_start = time.perf_counter()
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         """Stop the clock."""
         self.seconds += time.perf_counter() - self._step_start
 
-    def on_train_end(self, args: Any, state: Any, control: Any, model: torch.nn.Module, **_: Any) -> None:
-        """Check that weights are finite: no loss would show that the last step diverged."""
-        if not all(weights.isfinite().all() for weights in model.parameters()):
-            raise self._diverged("weights are no finite numbers after the last step")
+    def on_train_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **context: Any
+    ) -> None:
+        """Check that the weights are finite: no logged loss shows that the last step diverged."""
+        if not all(weights.isfinite().all() for weights in context["model"].parameters()):
+            raise self._diverged("some weights are not finite after the last step")
 
-    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **_: Any) -> None:
+    def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **context: Any) -> None:
         """Pass the values on to listeners, and stop if the loss is not finite."""
-        logs = logs or {}
+        logs: dict[str, Any] = context["logs"]
         loss = logs.get("loss", 0.0)
         if not math.isfinite(loss):
             raise self._diverged(f"the loss became {loss} at step {state.global_step}")

@@ -1,9 +1,9 @@
 """Diagnostics of a training: signs that it failed, or that its data is not read as it should be."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -12,10 +12,11 @@ from coattend.batches.dataset import QuestionSet, contains_answer, covers_passag
 from coattend.batches.examples import Example
 from coattend.batches.tokens import Tokens
 from coattend.batches.word_tokens import WordTokens
+from coattend.readers.encoders.recurrent import RecurrentEncoder
 from coattend.readers.encoders.word_embeddings import UNKNOWN
 from coattend.readers.reader import Reader
 from coattend.text.tagset import ERR
-from coattend.trials.experiment import Experiment
+from coattend.trials.experiment import Experiment, TrainingQuestions
 
 FINAL_SHARE = 0.25
 """Share of the steps over which the final loss is averaged: a single point of a curve is noisy."""
@@ -27,39 +28,32 @@ WITHOUT_PASSAGE = ("no_passage", "options_only")
 def training_diagnostics(
     experiment: Experiment,
     reader: Reader,
-    train: QuestionSet,
-    held_out: QuestionSet,
-    *,
+    questions: TrainingQuestions,
     batches: Iterable[Sequence[int]],
-    predictions: pa.Table,
-    curve: Sequence[dict[str, Any]],
+    history: Sequence[Mapping[str, float]],
 ) -> dict[str, float | None]:
-    """Compute the diagnostics of a training, for which `coattend.trials.warnings` has limits.
+    """Compute the diagnostics of a training and its data, for which `coattend.trials.warnings` has limits.
 
     Args:
         experiment: The experiment.
         reader: The trained reader.
-        train: The training questions.
-        held_out: The held-out questions.
+        questions: The questions to train on and those held out.
         batches: Indices of the training questions in each batch.
-        predictions: Predictions for the held-out questions.
-        curve: Points of the training with ``step`` and ``loss``.
+        history: Points of the training with ``step`` and ``loss``.
 
     Returns:
-        ``final_loss``; ``chance_loss``, that of guessing, None if the loss is not over options or candidates;
-        ``held_out_questions``; and as shares from 0 to 1: ``most_given``, the most frequent answer among the
-        predictions; ``truncated_passages``, None if passages are left out on purpose; ``lost_answers``, of the answers
-        that have a position, None if none has; ``err_tags``, of the tokens of all texts; ``unknown_words``, of the
-        words of the held-out texts, None for readers of subwords.
+        ``final_loss``; ``chance_loss``, that of guessing, None if the loss is not over options or candidates; and as
+        shares from 0 to 1: ``truncated_passages``, None if passages are left out on purpose; ``lost_answers``, of the
+        answers that have a position, None if none has; ``err_tags``, of the tokens of all texts; ``unknown_words``, of
+        the words of the held-out texts, None for readers of subwords.
     """
+    train, held_out = questions.train, questions.held_out
     tokens = held_out.tokens
     examples = [*train.examples, *train.dropped, *held_out.examples]
     left_out = experiment.training.reads in WITHOUT_PASSAGE
     return {
-        "final_loss": _final_loss(curve),
+        "final_loss": _final_loss(history),
         "chance_loss": _chance_loss(experiment, train.examples, batches),
-        "held_out_questions": predictions.num_rows,
-        "most_given": _most_frequent_answer_rate(predictions),
         "truncated_passages": None if left_out else _truncated_passage_rate(examples, tokens),
         "lost_answers": _truncated_answer_rate(train, held_out),
         "err_tags": _token_rate(examples, tokens, lambda row_slice: tokens.tag_ids[row_slice] == ERR),
@@ -67,8 +61,13 @@ def training_diagnostics(
     }
 
 
-def _final_loss(curve: Sequence[dict[str, Any]]) -> float | None:
-    points = [(point["step"], point["loss"]) for point in curve if point.get("loss") is not None]
+def answer_diagnostics(predictions: pa.Table) -> dict[str, float | None]:
+    """Count the answers to the held-out questions, and compute the share of the most frequent one, ``most_given``."""
+    return {"held_out_questions": predictions.num_rows, "most_given": _most_frequent_answer_rate(predictions)}
+
+
+def _final_loss(history: Sequence[Mapping[str, float]]) -> float | None:
+    points = [(point["step"], point["loss"]) for point in history if point.get("loss") is not None]
     if not points:
         return None
     first_step = (1 - FINAL_SHARE) * points[-1][0]
@@ -136,7 +135,8 @@ def _unknown_word_rate(reader: Reader, held_out: QuestionSet) -> float | None:
     tokens = held_out.tokens
     if not isinstance(tokens, WordTokens):
         return None
-    reader_ids = tokens.lookup(reader.encoder.words, lowercase=reader.encoder.lowercase)
+    encoder = cast(RecurrentEncoder, reader.encoder)
+    reader_ids = tokens.lookup(encoder.words or (), lowercase=encoder.lowercase)
     return _token_rate(held_out.examples, tokens, lambda row_slice: reader_ids[tokens.input_ids[row_slice]] == UNKNOWN)
 
 

@@ -10,9 +10,11 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import torch
+from accelerate import PartialState
+from accelerate.utils import broadcast_object_list
 from torch import distributed
 
 from coattend.errors import CoattendError
@@ -20,28 +22,15 @@ from coattend.parallel.processes import cores
 
 Result = TypeVar("Result")
 
-SINGLE_PROCESS = (0, 1)
-"""Rank and world size without other processes."""
-
 LOSS_WEIGHT = "loss_weight"
 """Key of the weight of a process's loss, beside the tensors of its batch."""
 
 
-def rank_and_world_size() -> tuple[int, int]:
-    """Return the rank of this process and the number of processes."""
-    return int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
-
-
-def is_main_process() -> bool:
-    """Return True in the process that writes files."""
-    return rank_and_world_size()[0] == 0
-
-
 def launch(function: Callable[..., Result], *arguments: Any, processes: int, name: str) -> Result:
-    """Call a function in a group of processes, and return the result of the main process.
+    """Call a picklable function in a group of processes, and return the result of the main process.
 
     Args:
-        function: A picklable function.
+        function: The function.
         arguments: Its arguments.
         processes: Number of processes on this machine.
         name: Id of the call: the same on all machines, and unique.
@@ -74,7 +63,7 @@ def launch(function: Callable[..., Result], *arguments: Any, processes: int, nam
         raise CoattendError(
             f"process {rank} of the training failed: {failure.message}", where=name, cure="Its log is above"
         ) from error
-    return results[min(results)]
+    return cast(Result, results[min(results)])
 
 
 @contextmanager
@@ -104,53 +93,45 @@ def _run_in_group(function: Callable[..., Result], arguments: Sequence[Any], thr
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
         backend = "cpu:gloo,cuda:nccl"
     distributed.init_process_group(backend)
+    # Accelerate remembers the group, and looks for one on processors only if it is told so.
+    PartialState(cpu=not torch.cuda.is_available())
     try:
         return function(*arguments)
     finally:
         distributed.destroy_process_group()
 
 
-def main_process_first(function: Callable[[], Result]) -> Result:
-    """Call a function in the main process, then in the others, which can use what it has written."""
-    rank, processes = rank_and_world_size()
-    if processes == 1:
-        return function()
-    if rank:
-        distributed.barrier()
-        return function()
-    result = function()
-    distributed.barrier()
-    return result
-
-
 def broadcast_from_main(function: Callable[[], Result]) -> Result:
     """Call a function in the main process, and return its result in all processes."""
-    rank, processes = rank_and_world_size()
-    if processes == 1:
-        return function()
-    results: list[Any] = [function() if rank == 0 else None]
-    distributed.broadcast_object_list(results)
-    return results[0]
+    results = [function() if PartialState().is_main_process else None]
+    return cast(Result, broadcast_object_list(results)[0])
 
 
 class ShardedCollator:
-    """Collates a process's share of a batch.
+    """Collates a process's share of a batch; with one process it is the whole batch, with weight 1.
 
     Args:
         collate: Makes the tensors of questions.
-        losses: Returns the number of losses that a question adds to the mean of a batch.
+        loss_terms: Returns the number of terms that a question adds to the mean loss of a batch.
+        rank: Rank of the process.
+        processes: Number of processes.
     """
 
-    def __init__(self, collate: Callable[[Sequence[Any]], dict[str, Any]], losses: Callable[[Any], int]) -> None:
-        self._collate, self._losses = collate, losses
+    def __init__(
+        self,
+        collate: Callable[[Sequence[Any]], dict[str, Any]],
+        loss_terms: Callable[[Any], int],
+        rank: int,
+        processes: int,
+    ) -> None:
+        self._collate, self._loss_terms, self._rank, self._processes = collate, loss_terms, rank, processes
 
     def __call__(self, examples: Sequence[Any]) -> dict[str, Any]:
         """Return the tensors of every n-th question of a batch, and the weight of their loss.
 
         A process without a question gets the first one with weight zero.
         """
-        rank, processes = rank_and_world_size()
-        shard = examples[rank::processes]
-        shard_losses, batch_losses = (sum(map(self._losses, questions)) for questions in (shard, examples))
-        weight = shard_losses * processes / batch_losses
+        shard = examples[self._rank :: self._processes]
+        shard_terms, batch_terms = (sum(map(self._loss_terms, questions)) for questions in (shard, examples))
+        weight = shard_terms * self._processes / batch_terms
         return self._collate(shard or examples[:1]) | {LOSS_WEIGHT: torch.tensor(weight)}

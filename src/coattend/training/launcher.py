@@ -3,8 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from coattend.config import LOCAL, EngineParameters
 from coattend.errors import WorkerError
@@ -13,38 +12,22 @@ from coattend.parallel.processes import cores
 from coattend.training import events
 from coattend.training.run_trial import TrialRunner
 from coattend.trials.device import concurrent_trials, device_and_precision, use_worker_gpu
-from coattend.trials.experiment import Experiment
 from coattend.trials.trial import TrialOutcome
 
 
 class Job(NamedTuple):
-    """A trial to train.
-
-    Attributes:
-        seed: Its seed.
-        values: Training parameters that differ from those of its experiment.
-    """
+    """A trial to train: its seed, and training parameters that differ from those of its experiment."""
 
     seed: int
-    values: Mapping[str, Any] = {}
+    values: Mapping[str, float | None] = {}
 
 
 def train_seeds(
-    experiment: Experiment, store: Path, *, processes: int | None = None, engine: EngineParameters = LOCAL
+    runner: TrialRunner, *, processes: int | None = None, engine: EngineParameters = LOCAL
 ) -> list[TrialOutcome]:
-    """Train an experiment's trials; if one fails, the others go on.
-
-    Args:
-        experiment: The experiment.
-        store: The folder of all trials.
-        processes: Number of trials at once, which share the cores; None: one a GPU, else one a core.
-        engine: Where to train.
-
-    Returns:
-        The outcome of each trial, in the order of seeds; one that failed has a ``failure``.
-    """
-    jobs = [Job(seed) for seed in experiment.training.seeds]
-    outcomes = dict(train_jobs(TrialRunner.of(experiment, store), jobs, processes=processes, engine=engine))
+    """Train an experiment's trials as `train_jobs` does, and return their outcomes in the order of seeds."""
+    jobs = [Job(seed) for seed in runner.experiment.training.seeds]
+    outcomes = dict(train_jobs(runner, jobs, processes=processes, engine=engine))
     return [outcomes[index] for index in range(len(jobs))]
 
 

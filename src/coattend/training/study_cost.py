@@ -1,25 +1,49 @@
 """Estimate the cost of a study and the smallest difference that it can show, and fit it into its budget."""
 
+import json
 import logging
+import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import torch
 
-from coattend.config import StudyParameters
+from coattend.batches.sampler import LengthBuckets
+from coattend.config import SearchParameters, StudyParameters
 from coattend.errors import CoattendError
 from coattend.evaluation.comparison import expected_resolution
 from coattend.evaluation.groups import COLUMNS, scored_questions, subsets
+from coattend.evaluation.records import StudyCosts, VariantCost
 from coattend.evaluation.runs import asked_groups, shared_subsets
-from coattend.training.cost import cost_of
+from coattend.masking import masked_text
+from coattend.readers.batch import Batch
+from coattend.training.launcher import Job
+from coattend.training.run_trial import TrialRunner
+from coattend.training.tuning import best_index, configurations
+from coattend.trials.build import build_collator, build_reader
+from coattend.trials.device import device_and_precision, device_name
 from coattend.trials.experiment import Experiment
+from coattend.trials.store import finished_trials
+from coattend.trials.trial import TrialContent
 
-logger = logging.getLogger(__name__)
+INFERENCE_SPEEDUP = 3.0
+"""Rough ratio of questions answered to questions trained on in the same time: no backward pass, no optimiser."""
+
+WARM_UP_BATCHES, TIMED_BATCHES = 1, 3
+
+SPEED_FIELDS = ("benchmark", "reader", "head", "options", "encoder")
+SPEED_FIELDS_IN_TRAINING = ("tokens_per_batch", "max_length", "frozen", "precision")
+"""Fields of a trial's content, and of its training, that decide its speed."""
 
 ExperimentPair = tuple[Experiment, Experiment]
 """An experiment to train and the one to evaluate, which differ if other benchmarks are trained on."""
+
+Costs = dict[str, dict[str, VariantCost]]
+"""Costs by benchmark and variant."""
+
+logger = logging.getLogger(__name__)
 
 
 def estimate(
@@ -28,7 +52,7 @@ def estimate(
     store: Path,
     *,
     hours: float | None,
-) -> dict[str, Any]:
+) -> StudyCosts:
     """Estimate the cost of a study, log it, and choose the variants that its budget leaves out.
 
     Args:
@@ -37,17 +61,11 @@ def estimate(
         store: The folder of all trials.
         hours: The budget; None: no limit.
 
-    Returns:
-        ``costs``: trials and seconds by benchmark and variant; ``questions``: scored questions by benchmark and split,
-        and if all variants are trained on one subset, of that subset; ``resolves``: by benchmark the smallest
-        difference in points that its smallest split can show, None without questions; ``left_out``: variants that are
-        not trained.
-
     Raises:
         CoattendError: If two variants answer different questions of a benchmark.
     """
     _check_tasks(study, experiments)
-    costs: dict[str, dict[str, Any]] = {}
+    costs: Costs = {}
     # A variant that is evaluated on several benchmarks but trained on one is trained once.
     counted: set[tuple[str, str]] = set()
     for (benchmark, variant), (trained, evaluated) in experiments.items():
@@ -60,12 +78,12 @@ def estimate(
             counted=(variant, trained.benchmark) in counted,
         )
         counted.add((variant, trained.benchmark))
-        costs.setdefault(benchmark, {})[variant] = vars(cost)
+        costs.setdefault(benchmark, {})[variant] = cost
     questions = {}
     for benchmark in costs:
         pairs = [pair for (name, _), pair in experiments.items() if name == benchmark]
         questions[benchmark] = _scored_question_counts(study, benchmark, pairs)
-    estimates = {
+    estimates: StudyCosts = {
         "costs": costs,
         "questions": questions,
         "resolves": {name: expected_resolution(min(counts.values(), default=0)) for name, counts in questions.items()},
@@ -83,7 +101,7 @@ def _scored_question_counts(
     scored, _ = scored_questions(evaluated.source.questions.to_table(columns=COLUMNS), evaluated.source.task)
     home = shared_subsets(benchmark, (trained.training.train_on for trained, _ in experiments))
     groups = asked_groups(study.asks.get(benchmark, ()), home)
-    counts = {}
+    counts: dict[str, int] = {}
     for group, is_member in subsets(scored).items():
         if group in groups:
             by_split = pc.value_counts(scored.filter(pa.array(is_member))["split"].cast(pa.string())).to_pylist()
@@ -106,7 +124,7 @@ def _check_tasks(study: StudyParameters, experiments: Mapping[tuple[str, str], E
             )
 
 
-def _over_budget(study: StudyParameters, costs: Mapping[str, Mapping[str, Any]], hours: float | None) -> list[str]:
+def _over_budget(study: StudyParameters, costs: Costs, hours: float | None) -> list[str]:
     """Leave out variants from the last one back, never a baseline, until the rest fits the budget."""
     left_out: list[str] = []
     if hours is None:
@@ -128,15 +146,15 @@ def _over_budget(study: StudyParameters, costs: Mapping[str, Mapping[str, Any]],
     return left_out
 
 
-def _included(costs: Mapping[str, Mapping[str, Any]], left_out: Collection[str]) -> list[Mapping[str, Any]]:
+def _included(costs: Costs, left_out: Collection[str]) -> list[VariantCost]:
     return [cost for by_variant in costs.values() for name, cost in by_variant.items() if name not in left_out]
 
 
-def _seconds(costs: Mapping[str, Mapping[str, Any]], left_out: Collection[str]) -> float:
+def _seconds(costs: Costs, left_out: Collection[str]) -> float:
     return sum(cost["seconds"] for cost in _included(costs, left_out))
 
 
-def _log(study: StudyParameters, estimates: Mapping[str, Any]) -> None:
+def _log(study: StudyParameters, estimates: StudyCosts) -> None:
     costs, left_out = estimates["costs"], estimates["left_out"]
     trials = sum(cost["trials"] for cost in _included(costs, left_out))
     logger.info(
@@ -158,3 +176,119 @@ def _log(study: StudyParameters, estimates: Mapping[str, Any]) -> None:
             )
     if left_out:
         logger.warning("%s: its budget leaves out %s", study.name, ", ".join(left_out))
+
+
+def cost_of(
+    experiment: Experiment,
+    store: Path,
+    *,
+    evaluated: Experiment | None = None,
+    search: SearchParameters | None = None,
+    awaits_parents: bool = False,
+    counted: bool = False,
+) -> VariantCost:
+    """Estimate the cost of an experiment from the speed of similar trials on this machine, or else of a few batches.
+
+    Args:
+        experiment: The experiment to train.
+        store: The folder of all trials.
+        evaluated: The experiment to evaluate; None: the same.
+        search: A search that tunes its training first; None: no search.
+        awaits_parents: True if its trials start from others that are not trained yet, so that their ids are unknown.
+        counted: True if the cost of its training is counted elsewhere, and only evaluation is to be added.
+    """
+    runner = TrialRunner.of(experiment, store)
+    missing = _missing_jobs(runner, search, awaits_parents=awaits_parents)
+    if not missing:
+        return {"trials": 0, "seconds": 0.0, "known_from": "all trials are there"}
+    trials = 0 if counted else len(missing)
+    rate, source = _recorded_rate(runner), "earlier trials"
+    if rate is None:
+        # Training will hit the same error and report it, and the other variants go on.
+        try:
+            rate, source = _measured_rate(runner), f"{TIMED_BATCHES} batches"
+        except Exception as error:
+            problem = f"cannot be timed: {masked_text(f'{type(error).__name__}: {error}')}"
+            logger.warning("%s on %s %s", experiment.name, experiment.benchmark, problem)
+            return {"trials": trials, "seconds": 0.0, "known_from": problem}
+    # Questions to train on, to choose checkpoints by, and to evaluate.
+    epochs = sum(job.values.get("epochs") or experiment.training.epochs for job in missing)
+    trained = len(runner.questions.train.examples) * epochs
+    held_out = len(missing) * len(runner.questions.held_out.examples) * experiment.training.evaluations
+    evaluated = evaluated or experiment
+    scored = len(missing) * len(evaluated.source.evaluation(evaluated.training).examples)
+    training_cost = 0 if counted else trained + held_out / INFERENCE_SPEEDUP
+    seconds = (training_cost + scored / INFERENCE_SPEEDUP) / rate
+    return {"trials": trials, "seconds": seconds, "known_from": source}
+
+
+def _missing_jobs(runner: TrialRunner, search: SearchParameters | None, *, awaits_parents: bool) -> list[Job]:
+    """Return the trials that are still to be trained.
+
+    Until a search has ended, the configured training stands for the chosen one.
+    """
+
+    def is_missing(job: Job) -> bool:
+        return awaits_parents or runner.with_training(job.values).trial(job.seed).outcome() is None
+
+    seeds = runner.experiment.training.seeds
+    if search is None:
+        return [job for job in map(Job, seeds) if is_missing(job)]
+    first_seed, *other_seeds = seeds
+    search_jobs = [Job(first_seed, values) for values in configurations(runner.experiment, search)]
+    untried = list(filter(is_missing, search_jobs))
+    if untried:
+        return untried + [Job(seed) for seed in other_seeds]
+    outcomes = [runner.with_training(job.values).trial(first_seed).outcome() for job in search_jobs]
+    chosen_values = search_jobs[best_index([outcome and outcome.get("held_out") for outcome in outcomes])].values
+    return [job for job in (Job(seed, chosen_values) for seed in other_seeds) if is_missing(job)]
+
+
+def _recorded_rate(runner: TrialRunner) -> float | None:
+    """Return the questions per second of the latest trial of the same speed fields and device; None without one."""
+    content = runner.trial(runner.experiment.training.seeds[0]).content
+    speed_key = _speed_key(json.loads(json.dumps(content)))
+    device = _without_threads(device_name(device_and_precision(runner.experiment.training)[0]))
+    rates = []
+    for trial in finished_trials(runner.store):
+        if _speed_key(trial.content) == speed_key and _without_threads(trial.outcome["device"]) == device:
+            modified = (trial.folder / "outcome.json").stat().st_mtime
+            rates.append((modified, trial.outcome["questions_per_second"]))
+    return max(rates)[1] if rates else None
+
+
+def _without_threads(device: str) -> str:
+    """Cut the number of threads off a device's name."""
+    return device.partition(",")[0]
+
+
+def _speed_key(content: TrialContent) -> list[object]:
+    return [*map(content.get, SPEED_FIELDS), *map(content["training"].get, SPEED_FIELDS_IN_TRAINING)]
+
+
+def _measured_rate(runner: TrialRunner) -> float:
+    """Train a few batches and return the questions per second."""
+    experiment = runner.experiment
+    device, bf16 = device_and_precision(experiment.training)
+    train = runner.questions.train
+    examples, reader = train.examples, build_reader(experiment, train).to(device).train()
+    collator = build_collator(experiment, reader, train)
+    buckets = LengthBuckets.from_examples(
+        examples, collator.sequence_length, tokens_per_batch=experiment.training.tokens_per_batch
+    )
+    optimiser = torch.optim.AdamW([weights for weights in reader.parameters() if weights.requires_grad], lr=1e-5)
+    # Evenly spaced batches stand for all lengths.
+    batches, limit = list(buckets), WARM_UP_BATCHES + TIMED_BATCHES
+    sampled = [batches[index * len(batches) // limit] for index in range(min(limit, len(batches)))]
+    start, trained = time.perf_counter(), 0
+    for number, indices in enumerate(sampled):
+        # Start the clock after the warm-up.
+        if number == min(WARM_UP_BATCHES, len(sampled) - 1):
+            start, trained = time.perf_counter(), 0
+        with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=bf16):
+            loss = reader(Batch(**collator([examples[index] for index in indices])).to(device)).loss
+        loss.backward()
+        optimiser.step()
+        optimiser.zero_grad()
+        trained += len(indices)
+    return trained / max(time.perf_counter() - start, 1e-6)

@@ -3,93 +3,78 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import pyarrow as pa
 
-from coattend.config import (
-    LOCAL,
-    EncoderParameters,
-    EngineParameters,
-    ReaderParameters,
-    SearchParameters,
-    TaggingParameters,
-    TokenizerParameters,
-)
+from coattend.config import LOCAL, EngineParameters, ReaderParameters, SearchParameters
 from coattend.errors import CoattendError
+from coattend.evaluation.records import TrialRecord, VariantOutcome
 from coattend.inference.predict import predict_each
+from coattend.readers import encoder_of
 from coattend.training.launcher import train_seeds
+from coattend.training.run_trial import TrialRunner
 from coattend.training.tuning import tune
-from coattend.trials.experiment import BenchmarkTables, Experiment, train_and_eval_experiments
-from coattend.trials.trial import TrialOutcome
+from coattend.trials.experiment import BenchmarkTables, Experiment, ReaderSetup
 
 
 @dataclass(frozen=True)
-class VariantSetup:
-    """A variant, and the tables that it reads on one benchmark.
+class Variant:
+    """A variant of a study as a reader's entry, on the benchmark that it is evaluated on and others to train on."""
 
-    Attributes:
-        tables: The benchmark that it is evaluated on.
-        additional: Other benchmarks that it may be trained on.
-        variant: The variant as a reader's entry, with the study's seeds.
-        encoder: Its pretrained encoder.
-        tokenizer: The tokenizer of the tables' subwords.
-        tagging: The tagging profile of the tables' words.
-    """
-
+    setup: ReaderSetup
     tables: BenchmarkTables
     additional: Sequence[BenchmarkTables]
-    variant: ReaderParameters
-    encoder: EncoderParameters
-    tokenizer: TokenizerParameters
-    tagging: TaggingParameters
 
-    def experiments(self, parents: Sequence[TrialOutcome] = ()) -> tuple[Experiment, Experiment]:
-        """Configure the experiments to train and to evaluate.
+    def experiments(self, parents: Sequence[TrialRecord] = ()) -> tuple[Experiment, Experiment]:
+        """Configure how the variant is trained, and how it is evaluated.
+
+        Both are one experiment, unless it is trained on one other benchmark alone: then it is trained as an experiment
+        of that benchmark, and the same trials serve wherever it is evaluated.
 
         Args:
-            parents: Outcomes of the trials that the variant's trials start from, seed by seed.
+            parents: Outcomes of the trials that its own start from, seed by seed.
         """
-        return train_and_eval_experiments(
-            self.tables,
-            self.additional,
-            self.variant,
-            self.encoder,
-            self.tokenizer,
-            self.tagging,
-            parent_trials={trial["seed"]: trial["trial_id"] for trial in parents},
-        )
+        parent_trials = {trial["seed"]: trial["trial_id"] for trial in parents}
+        home = self.setup.reader.trained_on(self.tables.benchmark.name)
+        home_tables = next((tables for tables in self.additional if tables.benchmark.name == home), None)
+        if home_tables is None:
+            experiment = Experiment.from_config(
+                self.tables, self.setup, additional=self.additional, parent_trials=parent_trials
+            )
+            return experiment, experiment
+        # Trials of another benchmark are trained as that benchmark says, but with the head that answers this one.
+        evaluated = Experiment.from_config(self.tables, self.setup)
+        reader = self.setup.reader.model_copy(update={"head": evaluated.head})
+        setup = self.setup._replace(reader=reader)
+        return Experiment.from_config(home_tables, setup, parent_trials=parent_trials), evaluated
 
 
-def record_of(variant: ReaderParameters, benchmark: str, *, reads_words: bool) -> dict[str, Any]:
-    """Describe a variant on a benchmark, as the first fields of its outcome.
-
-    Args:
-        variant: The variant as a reader's entry.
-        benchmark: Name of the benchmark.
-        reads_words: True if it reads words and trains its own encoder.
-    """
+def untrained_outcome(variant: ReaderParameters, benchmark: str) -> VariantOutcome:
+    """Return the outcome of a variant that has no trials; the encoder of readers of words is ``recurrent``."""
     return {
         "benchmark": benchmark,
         "variant": variant.name,
         "trained_on": variant.trained_on(benchmark),
-        "encoder": "recurrent" if reads_words else variant.encoder,
+        "encoder": "recurrent" if encoder_of(variant.reader) == "recurrent" else variant.encoder,
+        "task": cast(str, None),
+        "trials": [],
     }
 
 
 def train_variant(
-    setup: VariantSetup,
+    variant: Variant,
     store: Path,
     *,
-    parents: Sequence[TrialOutcome] | None = None,
+    parents: Sequence[TrialRecord] | None = None,
     search: SearchParameters | None = None,
     processes: int | None = None,
     engine: EngineParameters = LOCAL,
-) -> tuple[dict[str, Any], pa.Table]:
+) -> tuple[VariantOutcome, pa.Table]:
     """Train a variant's trials, or load their outcomes, and predict their answers.
 
     Args:
-        setup: The variant and its tables.
+        variant: The variant and its tables.
         store: The folder of all trials.
         parents: Outcomes of the trials that its own start from; None: it starts from fresh readers.
         search: A search that tunes its training first; None: no search.
@@ -102,19 +87,19 @@ def train_variant(
     Raises:
         CoattendError: If it starts from a variant without trials, or a search would choose on dev.
     """
-    benchmark = setup.tables.benchmark.name
+    reader, benchmark = variant.setup.reader, variant.tables.benchmark.name
     if parents is not None and not parents:
         raise CoattendError(
-            "begins with trials of a variant that was not run here",
-            where=f"{setup.variant.name} on {benchmark}",
+            "starts from a variant that has no trials here",
+            where=f"{reader.name} on {benchmark}",
             cure="Run that variant on this benchmark too, or raise the budget",
         )
-    trained, evaluated = setup.experiments(parents or ())
-    outcome = record_of(setup.variant, benchmark, reads_words=setup.tables.tags is not None)
-    outcome |= {"task": evaluated.source.task, "trials": []}
+    trained, evaluated = variant.experiments(parents or ())
+    outcome = untrained_outcome(reader, benchmark)
+    outcome["task"] = evaluated.source.task
     if search is not None:
         trained, outcome["search"] = tune(trained, store, search, processes=processes, engine=engine)
-    outcome["trials"] = train_seeds(trained, store, processes=processes, engine=engine)
+    trials = train_seeds(TrialRunner.of(trained, store), processes=processes, engine=engine)
     # A trial that cannot predict becomes a failure, and the others go on.
-    predictions, trials = predict_each(evaluated, outcome, store, engine=engine)
-    return outcome | {"trials": trials}, predictions
+    predictions, outcome["trials"] = predict_each(evaluated, trials, store, engine=engine)
+    return outcome, predictions

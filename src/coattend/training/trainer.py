@@ -3,33 +3,37 @@
 import json
 import logging
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
+from accelerate import PartialState
 from accelerate.data_loader import prepare_data_loader
 from safetensors import SafetensorError
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Dataset
 from transformers import (
     PrinterCallback,
     ProgressCallback,
     Trainer,
-    TrainerCallback,
+    TrainerState,
     TrainingArguments,
 )
 from transformers.trainer import TRAINER_STATE_NAME
 from transformers.trainer_utils import get_last_checkpoint
 
-from coattend.batches.collator import Collator
+from coattend.batches.collator import CachedFeatures
+from coattend.batches.dataset import QuestionSet
 from coattend.batches.examples import Example
 from coattend.batches.sampler import LengthBuckets
 from coattend.config import TrainingParameters
 from coattend.io.atomic import disk_errors
 from coattend.readers.batch import Batch
 from coattend.readers.reader import Reader
-from coattend.training.callbacks import Measure, QuietProgressBar
-from coattend.training.distributed import LOSS_WEIGHT, ShardedCollator, broadcast_from_main, is_main_process
+from coattend.training.callbacks import Measure, QuietProgressBar, callbacks_of
+from coattend.training.distributed import LOSS_WEIGHT, ShardedCollator, broadcast_from_main
+from coattend.trials.build import build_collator, entity_permutation
+from coattend.trials.experiment import Experiment
 from coattend.trials.trial import digest_of_files
 
 COMPLETE = "complete"
@@ -39,65 +43,83 @@ logger = logging.getLogger(__name__)
 
 
 class ReaderTrainer(Trainer):
-    """Trains a reader on examples and scores it with a function of the reader.
+    """Trains a reader on questions and scores it with a function.
 
     Args:
+        questions: The training questions.
         reader: The reader.
-        examples: Training examples.
-        buckets: Indices of the examples in each batch.
-        collator: Makes the batches.
+        experiment: The experiment.
+        features: Cached outputs of a frozen encoder for the questions.
         score: Returns the score on the held-out questions, from 0 to 1, and the loss there, None if it has none.
         arguments: The trainer's arguments.
-        callbacks: Its callbacks.
         measure: Measures seconds and memory.
     """
 
     def __init__(
         self,
+        questions: QuestionSet,
         reader: Reader,
-        examples: Sequence[Example],
+        experiment: Experiment,
         *,
-        buckets: LengthBuckets,
-        collator: Collator,
-        score: Callable[[], tuple[float, float | None]],
+        features: CachedFeatures | None,
+        score: Callable[[TrainerState], tuple[float, float | None]],
         arguments: TrainingArguments,
-        callbacks: list[TrainerCallback],
         measure: Measure,
     ) -> None:
+        title = f"{experiment.benchmark}.{experiment.name} seed {arguments.seed}"
         super().__init__(
             model=reader,
             args=arguments,
-            train_dataset=examples,
+            train_dataset=cast("Dataset[Example]", questions.examples),
             eval_dataset=[],  # The trainer requires one; `score` has the held-out questions.
-            callbacks=[*callbacks, measure],
+            callbacks=[*callbacks_of(experiment.training, title), measure],
         )
-        self._buckets, self._collator, self._score, self._measure = buckets, collator, score, measure
-        self._extra_metrics = reader.extra_metrics
+        self._reader, self._score, self._measure = reader, score, measure
+        permutation = entity_permutation(experiment, arguments.seed, lambda: self.buckets.epoch)
+        self._collator = build_collator(experiment, reader, questions, permutation=permutation, features=features)
+        self.buckets = LengthBuckets.from_examples(
+            questions.examples,
+            self._collator.sequence_length,
+            tokens_per_batch=experiment.training.tokens_per_batch,
+            seed=arguments.seed,
+        )
+        """Indices of the questions in each batch."""
         for printing_callback in (PrinterCallback, ProgressCallback):
             self.remove_callback(printing_callback)
         if not arguments.disable_tqdm:
             self.add_callback(QuietProgressBar)
 
-    def get_train_dataloader(self) -> DataLoader:
+    def get_train_dataloader(self) -> "DataLoader[Example]":
         """Return the loader of this process's share of the bucketed batches."""
-        shard = ShardedCollator(self._collator, self._collator.losses)
-        loader = DataLoader(self.train_dataset, batch_sampler=self._buckets, collate_fn=shard)
+        process = PartialState()
+        shard = ShardedCollator(self._collator, self._collator.loss_terms, process.process_index, process.num_processes)
+        loader = DataLoader(cast("Dataset[Example]", self.train_dataset), batch_sampler=self.buckets, collate_fn=shard)
         # The collator takes the share, so accelerate must not split batches again.
-        return prepare_data_loader(loader, self.args.device, num_processes=1, process_index=0, put_on_device=True)
+        prepared: DataLoader[Example] = prepare_data_loader(
+            loader, self.args.device, num_processes=1, process_index=0, put_on_device=True
+        )
+        return prepared
 
     def compute_loss(self, model: torch.nn.Module, inputs: dict[str, Any], *_: Any, **__: Any) -> torch.Tensor:
-        """Return the reader's loss, weighted so that its mean over processes is the loss of the whole batch."""
-        weight = inputs.pop(LOSS_WEIGHT)
-        return model(Batch(**inputs)).loss * weight
+        """Return the loss: the mean over the terms of a batch (`Collator.loss_terms`), which the reader's head takes.
 
-    def log(self, logs: dict[str, float], *arguments: Any, **keywords: Any) -> None:
+        Each process has a share of the batch, whose weight makes the mean over processes the mean over the batch. Every
+        batch counts alike, also among those that ``accumulate`` averages for one step. If you change how terms are
+        weighted, see `ShardedCollator` and `diagnostics.chance_loss` too, and raise `TRAINING_VERSION`: otherwise
+        finished trials are not trained again.
+        """
+        weight: torch.Tensor = inputs.pop(LOSS_WEIGHT)
+        loss: torch.Tensor = model(Batch(**inputs)).loss
+        return loss * weight
+
+    def log(self, logs: dict[str, Any], *arguments: Any, **keywords: Any) -> None:
         """Add the reader's own metrics, and the seconds, from which a resumed training goes on counting."""
-        extra = {"readings": self._extra_metrics(), "seconds": self._measure.seconds}
+        extra = {"readings": self._reader.extra_metrics(), "seconds": self._measure.seconds}
         super().log(logs | extra, *arguments, **keywords)
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
         """Score the held-out questions."""
-        score, loss = broadcast_from_main(self._score)
+        score, loss = broadcast_from_main(lambda: self._score(self.state))
         metrics = {"eval_score": score} | ({} if loss is None else {"eval_loss": loss})
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
@@ -105,7 +127,7 @@ class ReaderTrainer(Trainer):
 
     def _save(self, output_dir: str | None = None, state_dict: dict[str, torch.Tensor] | None = None) -> None:
         """Save copies of the weights that are not frozen: safetensors refuses tied weights, which readers may have."""
-        weights = self.model.state_dict() if state_dict is None else state_dict
+        weights = self._reader.state_dict() if state_dict is None else state_dict
         # Frozen weights are those that the reader started with.
         frozen = self._frozen()
         super()._save(output_dir, {name: weight.clone() for name, weight in weights.items() if name not in frozen})
@@ -121,18 +143,18 @@ class ReaderTrainer(Trainer):
         super()._issue_warnings_after_load(load_result._replace(missing_keys=missing))
 
     def _frozen(self) -> set[str]:
-        return {name for name, weight in self.model.named_parameters() if not weight.requires_grad}
+        return {name for name, weight in self._reader.named_parameters() if not weight.requires_grad}
 
     def _save_checkpoint(self, model: torch.nn.Module, trial: Any) -> None:
-        folder = Path(self.args.output_dir)
+        folder = Path(str(self.args.output_dir))
         newest = folder / f"checkpoint-{self.state.global_step}"
         with disk_errors(newest, RuntimeError, SafetensorError):
             super()._save_checkpoint(model, trial)
             # Every process writes the state of its random numbers.
             self.accelerator.wait_for_everyone()
-            if is_main_process():
+            if PartialState().is_main_process:
                 (newest / COMPLETE).write_text(digest_of_files(newest, exclude=COMPLETE))
-        if not is_main_process():
+        if not PartialState().is_main_process:
             return
         for path in folder.glob("checkpoint-*"):
             if path != newest and str(path) != self.state.best_model_checkpoint:
@@ -190,7 +212,7 @@ def last_checkpoint(folder: Path) -> str | None:
         if not _is_complete(path):
             logger.warning("checkpoint %s was cut off or damaged and is removed", path.name)
             remove_checkpoint(path)
-    newest = get_last_checkpoint(str(folder))
+    newest: str | None = get_last_checkpoint(str(folder))
     if newest is None or _has_best_checkpoint(Path(newest)):
         return newest
     # The one before it may still have its best checkpoint.

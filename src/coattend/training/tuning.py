@@ -4,15 +4,15 @@ Configurations come from a quasi-random sequence (Sobol's, scrambled), not from 
 the few trials that a study can afford there is little to learn from, all the more as a few hundred held-out questions
 leave a score uncertain by points, and evenly spread points tend to find better configurations than random ones
 (Bousquet et al. 2017, https://arxiv.org/abs/1706.03200). No configuration depends on the score of another either. So
-every variant gets the same ones, several train at once, a longer search begins with a shorter one, and a search that
-was killed, or in which a trial failed, reuses all finished trials.
+every variant gets the same ones, several train at once, a longer search first tries the configurations of a shorter
+one, and a search that was killed, or in which a trial failed, reuses all finished trials.
 """
 
 import logging
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 from coattend.config import LOCAL, EngineParameters, SearchParameters, TrainingParameters, ValuesParameters
 from coattend.config.study import WHOLE
@@ -22,6 +22,9 @@ from coattend.training.launcher import Job, train_jobs
 from coattend.training.run_trial import TrialRunner
 from coattend.trials.experiment import Experiment
 from coattend.trials.trial import TrialOutcome
+
+if TYPE_CHECKING:
+    from optuna.distributions import BaseDistribution
 
 logger = logging.getLogger(__name__)
 
@@ -36,17 +39,8 @@ def tune(
 ) -> tuple[Experiment, SearchResult]:
     """Train the first seed's trial of every configuration, or load its outcome, and choose one.
 
-    Args:
-        experiment: The experiment with its configured training.
-        store: The folder of all trials.
-        search: The search space and the number of configurations.
-        processes: Number of trials at once; None: one on a GPU, else one a core.
-        engine: Where to train.
-
     Returns:
-        The experiment with the chosen training, and the record of the search: ``seed``; ``tried``: the configurations,
-        the configured one first, with their trial and its held-out score, or why it failed; ``chosen``: index of the
-        best one.
+        The experiment with the chosen training, and the record of the search.
 
     Raises:
         CoattendError: If checkpoints are chosen on dev.
@@ -55,28 +49,28 @@ def tune(
     jobs = [Job(seed, values) for values in configurations(experiment, search)]
     runner = TrialRunner.of(experiment, store)
     title = f"{experiment.benchmark}.{experiment.name}"
-    outcomes: list[TrialOutcome] = [{}] * len(jobs)
+    outcomes: dict[int, TrialOutcome] = {}
     for index, outcome in train_jobs(runner, jobs, processes=processes, engine=engine):
         outcomes[index] = outcome
         summary = _format_values(jobs[index].values), _format_score(outcome)
         logger.info("%s: configuration %d of %d, %s: %s", title, index + 1, len(jobs), *summary)
-    chosen = best_index(outcomes)
-    summary = _format_values(jobs[chosen].values), _format_score(outcomes[chosen])
-    logger.info("%s: takes configuration %d, %s: %s", title, chosen + 1, *summary)
     tried: list[TriedConfiguration] = [
         {
             "values": dict(job.values),
-            "trial_id": outcome["trial_id"],
-            "held_out": outcome.get("held_out"),
-            "failure": outcome.get("failure"),
+            "trial_id": outcomes[index]["trial_id"],
+            "held_out": outcomes[index].get("held_out"),
+            "failure": outcomes[index].get("failure"),
         }
-        for job, outcome in zip(jobs, outcomes, strict=True)
+        for index, job in enumerate(jobs)
     ]
-    tuned = runner.with_training(jobs[chosen].values).experiment
-    return tuned, {"seed": seed, "tried": tried, "chosen": chosen}
+    best = best_index([configuration["held_out"] for configuration in tried])
+    summary = _format_values(jobs[best].values), _format_score(outcomes[best])
+    logger.info("%s: takes configuration %d, %s: %s", title, best + 1, *summary)
+    tuned = runner.with_training(jobs[best].values).experiment
+    return tuned, {"seed": seed, "tried": tried, "chosen": best}
 
 
-def configurations(experiment: Experiment, search: SearchParameters) -> list[dict[str, Any]]:
+def configurations(experiment: Experiment, search: SearchParameters) -> list[dict[str, float | None]]:
     """Return the configurations to try: the configured one, which may lie outside of the space, and samples of it.
 
     Raises:
@@ -97,14 +91,13 @@ def configurations(experiment: Experiment, search: SearchParameters) -> list[dic
     return distinct
 
 
-def best_index(outcomes: Sequence[Mapping[str, Any]]) -> int:
+def best_index(scores: Sequence[float | None]) -> int:
     """Return the index of the best held-out score, the first of equal ones; 0, the configured one, if all failed."""
-    scores = [outcome.get("held_out") for outcome in outcomes]
-    return max(range(len(scores)), key=lambda index: -1.0 if scores[index] is None else scores[index])
+    return max(range(len(scores)), key=lambda index: -1.0 if (score := scores[index]) is None else score)
 
 
-def _sample(search: SearchParameters) -> Iterator[dict[str, Any]]:
-    """Sample configurations of the space without end; a small space repeats them."""
+def _sample(search: SearchParameters) -> Iterator[dict[str, float | None]]:
+    """Yield configurations endlessly; a small space repeats them."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -120,19 +113,22 @@ def _sample(search: SearchParameters) -> Iterator[dict[str, Any]]:
         yield {field: getattr(training, field) for field in space}
 
 
-def _distribution(field: str, values: ValuesParameters) -> Any:
+def _distribution(field: str, values: ValuesParameters) -> "BaseDistribution":
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
     if values.choices is not None:
         return CategoricalDistribution(values.choices)
+    # Their model asks for both ends where there are no choices.
+    low, high = cast("tuple[float, float]", (values.low, values.high))
     if field in WHOLE:
-        return IntDistribution(int(values.low), int(values.high), log=values.log)
-    return FloatDistribution(values.low, values.high, log=values.log)
+        return IntDistribution(int(low), int(high), log=values.log)
+    return FloatDistribution(low, high, log=values.log)
 
 
-def _format_values(values: Mapping[str, Any]) -> str:
+def _format_values(values: Mapping[str, float | None]) -> str:
     return ", ".join(f"{field} {'null' if value is None else format(value, 'g')}" for field, value in values.items())
 
 
-def _format_score(outcome: Mapping[str, Any]) -> str:
-    return "failed" if outcome.get("held_out") is None else f"held-out {100 * outcome['held_out']:.1f} %"
+def _format_score(outcome: TrialOutcome) -> str:
+    score = outcome.get("held_out")
+    return "failed" if score is None else f"held-out {100 * score:.1f} %"

@@ -8,11 +8,11 @@ import pyarrow as pa
 
 from coattend.config import BenchmarkParameters
 from coattend.errors import CoattendError
+from coattend.evaluation.records import Differences, Verification
 from coattend.evaluation.summary import by_name, summarise
 from coattend.inference.predict import compute_predictions
 from coattend.inference.restore import restore_experiment
 from coattend.io.table_store import StoredTables
-from coattend.training.run_trial import TrialRunner
 from coattend.trials.store import FinishedTrial, answers_of
 from coattend.trials.trial import digest_of_files
 
@@ -30,7 +30,7 @@ def verify(
     *,
     attached: pa.Table | None,
     logged: Mapping[str, float] | None = None,
-) -> dict[str, Any]:
+) -> Verification:
     """Predict the answers of a trial again and compare them with the stored ones.
 
     Args:
@@ -39,10 +39,6 @@ def verify(
         benchmark: Its benchmark.
         attached: Predictions attached to its MLflow run; None: it has no run.
         logged: Metrics of its MLflow run.
-
-    Returns:
-        ``weights`` and ``data``: True if they have not changed; ``run``: True if its run has the stored predictions;
-        ``other_metrics``: metrics of its run that differ now; and the `differences` of its predictions.
 
     Raises:
         CoattendError: If its weights, tables or predictions are gone.
@@ -58,19 +54,15 @@ def verify(
         "trial": trial.id,
         "about": str(trial),
         "weights": digest_of_files(trial.folder / "model") == trial.outcome["model_digest"],
-        "data": TrialRunner.of(experiment, trial.folder.parent).data == trial.content["data"],
+        "data": experiment.training_questions().digest == trial.content["data"],
         "run": None if attached is None else _sorted(attached).equals(_sorted(stored)),
         "other_metrics": _changed_metrics(predictions, questions.questions, task, logged) if logged else [],
         **differences(predictions, stored),
     }
 
 
-def differences(predictions: pa.Table, stored: pa.Table) -> dict[str, Any]:
+def differences(predictions: pa.Table, stored: pa.Table) -> Differences:
     """Compare two tables of predictions for the same questions.
-
-    Returns:
-        ``questions``: their number; ``other_answers``: the number of answers that differ; ``largest_difference``: of
-        the scores of the other ones.
 
     Raises:
         CoattendError: If they are for different questions.
@@ -78,7 +70,7 @@ def differences(predictions: pa.Table, stored: pa.Table) -> dict[str, Any]:
     predictions, stored = _sorted(predictions), _sorted(stored)
     if predictions["question_id"] != stored["question_id"]:
         cure = "Run ingestion, tagging and tokenization with the parameters that it was scored with"
-        raise CoattendError("are others than those that were answered", where="questions", cure=cure)
+        raise CoattendError("differ from those that the stored answers are for", where="questions", cure=cure)
     # Answers have to be equal; scores may differ in their last digits on another machine.
     changed, largest = 0, 0.0
     for new_row, old_row in zip(predictions.to_pylist(), stored.to_pylist(), strict=True):

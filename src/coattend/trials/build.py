@@ -10,15 +10,15 @@ from coattend.batches.cloze import ClozeArrays
 from coattend.batches.collator import CachedFeatures, Collator
 from coattend.batches.dataset import QuestionSet
 from coattend.batches.entity_permutation import EntityNames, EntityPermutation
-from coattend.batches.feature_cache import cache_context_vectors, cache_hidden_states
+from coattend.batches.feature_cache import FeatureCache
 from coattend.batches.span_reward import SpanReward
 from coattend.batches.word_tokens import LexiconTokenizer, WordTokens
 from coattend.config import TokenizerParameters
 from coattend.errors import CoattendError
-from coattend.readers.encoders.contextual import ContextVectors
 from coattend.readers.encoders.recurrent import RecurrentEncoder
 from coattend.readers.encoders.transformer import TransformerEncoder
 from coattend.readers.encoders.word_embeddings import UNKNOWN, Words
+from coattend.readers.encoders.word_features import ContextVectors
 from coattend.readers.reader import Reader
 from coattend.text.tokenizer import load_tokenizer
 from coattend.trials.device import device_and_precision, inference_batch_tokens
@@ -29,9 +29,7 @@ from coattend.trials.trial import encoder_digest
 def build_reader(experiment: Experiment, train: QuestionSet) -> Reader:
     """Build the untrained reader of an experiment.
 
-    Args:
-        experiment: The experiment.
-        train: The training questions, from which the vocabulary of a reader of words is taken.
+    The training questions are the vocabulary of a reader of words.
 
     Raises:
         CoattendError: If the encoder cannot read sequences of ``training.max_length`` tokens.
@@ -73,12 +71,6 @@ def prepare_for_training(experiment: Experiment, reader: Reader) -> Reader:
 
 def initial_reader(experiment: Experiment, train: QuestionSet, store: Path, seed: int) -> Reader:
     """Build the reader that a trial starts from: an untrained one, or that of its parent trial.
-
-    Args:
-        experiment: The experiment.
-        train: The training questions, from which the vocabulary of an untrained reader is taken.
-        store: The folder of all trials.
-        seed: The trial's seed.
 
     Raises:
         CoattendError: If the parent trial is missing, or has another reader.
@@ -153,13 +145,8 @@ def cached_features(
 ) -> CachedFeatures | None:
     """Compute, or load from disk, the outputs of a frozen encoder for questions; None if it is trained along.
 
-    They are hidden states of a frozen transformer, or contextual vectors of a reader of words.
-
-    Args:
-        experiment: The experiment.
-        reader: The reader whose encoder is run.
-        questions: The questions.
-        store: The folder of all trials; the cache lies beside it.
+    They are hidden states of a frozen transformer, or contextual vectors of a reader of words. The cache lies beside
+    the folder of all trials.
 
     Raises:
         CoattendError: If there is no pretrained encoder to freeze, or entities are renamed in every batch.
@@ -171,41 +158,22 @@ def cached_features(
         raise CoattendError(f"cannot be: {problem}", where="training.frozen", cure="Train it with frozen: false")
     if not training.frozen and experiment.alignment is None:
         return None
-    folder, encoder = store.parent / "encoder_outputs", encoder_digest(experiment.encoder.source)
-    tokens_per_batch = inference_batch_tokens(training, transformer=True)
-    _, bf16 = device_and_precision(training)
-    if experiment.alignment is not None:
-        context = cast(RecurrentEncoder, reader.encoder).context
-        return cache_context_vectors(
-            cast(ContextVectors, context),
-            questions.examples,
-            alignment=experiment.alignment,
-            passage_start=len(experiment.layout.prefix),
-            folder=folder,
-            encoder=encoder,
-            tokens_per_batch=tokens_per_batch,
-            bf16=bf16,
-        )
-    return cache_hidden_states(
-        reader,
-        questions.examples,
-        tokens=questions.tokens,
-        collator=build_collator(experiment, reader, questions),
-        folder=folder,
-        encoder=f"{encoder} {experiment.options.get('co_attention')}",
-        tokens_per_batch=tokens_per_batch,
-        bf16=bf16,
+    # Co-attention inside the encoder makes other states of the same weights.
+    encoder, folder = encoder_digest(experiment.encoder.source), store.parent / "encoder_outputs"
+    if experiment.alignment is None:
+        encoder = f"{encoder} {experiment.options.get('co_attention')}"
+    cache = FeatureCache(
+        folder, encoder, inference_batch_tokens(training, transformer=True), device_and_precision(training)[1]
     )
+    if experiment.alignment is None:
+        collator = build_collator(experiment, reader, questions)
+        return cache.hidden_states(reader, questions.examples, questions.tokens, collator)
+    context = cast(ContextVectors, cast(RecurrentEncoder, reader.encoder).context)
+    return cache.context_vectors(context, questions.examples, experiment.alignment, len(experiment.layout.prefix))
 
 
 def entity_permutation(experiment: Experiment, seed: int, epoch: Callable[[], int]) -> EntityPermutation | None:
-    """Build the permutation that renames entities in training; None if they keep their names.
-
-    Args:
-        experiment: The experiment.
-        seed: The trial's seed.
-        epoch: Returns the current epoch.
-    """
+    """Build the permutation that renames entities in every epoch; None if they keep their names."""
     if not experiment.training.permute_entities:
         return None
     # Readers of words see an entity as one word of the lexicon.

@@ -61,12 +61,7 @@ def uses_bf16(training: TrainingParameters, device: str) -> bool:
 
 
 def inference_batch_tokens(training: TrainingParameters, *, transformer: bool) -> int:
-    """Return the budget of padded tokens of an inference batch.
-
-    Args:
-        training: Training parameters.
-        transformer: True if a transformer reads the batch, False for a recurrent encoder.
-    """
+    """Return the budget of padded tokens of an inference batch for a transformer or a recurrent encoder."""
     budget = training.tokens_per_batch
     return min(budget, CPU_CACHE_TOKENS) if transformer and select_device(training) == "cpu" else budget
 

@@ -1,7 +1,10 @@
 """An experiment: a reader, its configuration, and the questions that it is trained and evaluated on."""
 
+import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 import pyarrow.compute as pc
@@ -10,8 +13,10 @@ import pyarrow.dataset as pads
 from coattend import readers
 from coattend.batches.ablations import corrupt_tags
 from coattend.batches.dataset import QuestionSet, QuestionSource, training_questions
+from coattend.batches.examples import digest
 from coattend.batches.load_tokens import ReaderTexts, load_subwords, load_words
 from coattend.batches.subword_alignment import SubwordAlignment
+from coattend.batches.tokens import Tokens
 from coattend.config import (
     BenchmarkParameters,
     EncoderParameters,
@@ -23,46 +28,83 @@ from coattend.config import (
 )
 from coattend.text.tokenizer import SpecialLayout
 
+logger = logging.getLogger(__name__)
 
-@dataclass(frozen=True)
-class BenchmarkTables:
-    """The tables of a benchmark that a reader reads.
 
-    Attributes:
-        benchmark: The benchmark's parameters.
-        questions: Its questions.
-        passages: Its passages.
-        tokens: Its subwords.
-        tags: Its tagged words; None for readers of subwords.
-    """
+class BenchmarkTables(NamedTuple):
+    """The tables of a benchmark that a reader reads, with tagged words for readers of words, and its parameters."""
 
-    benchmark: BenchmarkParameters
     questions: pads.Dataset
     passages: pads.Dataset
     tokens: pads.Dataset
-    tags: pads.Dataset | None = None
+    tags: pads.Dataset | None
+    benchmark: BenchmarkParameters
+
+
+class ReaderSetup(NamedTuple):
+    """A reader's entry, and the profiles that it names."""
+
+    reader: ReaderParameters
+    encoder: EncoderParameters
+    tokenizer: TokenizerParameters
+    tagging: TaggingParameters
 
     @classmethod
-    def gather(cls, tables: Mapping[str, Any]) -> "tuple[BenchmarkTables, ...]":
-        """Group the inputs of a node, named ``<benchmark>.<table>``, by benchmark."""
-        by_benchmark: dict[str, dict[str, Any]] = {}
-        for name, table in tables.items():
-            benchmark, _, field_name = name.partition(".")
-            by_benchmark.setdefault(benchmark, {})[field_name] = table
-        return tuple(
-            cls(**fields | {"benchmark": BenchmarkParameters.model_validate(fields["benchmark"])})
-            for fields in by_benchmark.values()
-        )
+    def resolve(cls, reader: ReaderParameters, profiles: Mapping[str, Mapping[str, object]]) -> "ReaderSetup":
+        """Look up the profiles that a reader's entry names: the project's encoders, tokenizers and taggings."""
+        encoder = EncoderParameters.model_validate(profiles["encoders"][reader.encoder])
+        tokenizer = TokenizerParameters.model_validate(profiles["tokenizers"][encoder.tokenizer])
+        tagging = TaggingParameters.model_validate(profiles["taggings"][reader.tagging])
+        return cls(reader, encoder, tokenizer, tagging)
+
+
+class Reading(NamedTuple):
+    """A reader's configuration on a benchmark, resolved, with its texts.
+
+    Attributes:
+        head: Name of the reader's head.
+        options: The reader's options, resolved.
+        training: Training parameters.
+        texts: Words or subwords to train on, of all benchmarks that it may be trained on.
+        eval_tokens: Tokens to evaluate on; they differ from those of `texts` only if tags are corrupted in one of both.
+    """
+
+    head: str
+    options: dict[str, Any]
+    training: TrainingParameters
+    texts: ReaderTexts
+    eval_tokens: Tokens
+
+    @classmethod
+    def resolve(
+        cls,
+        setup: ReaderSetup,
+        benchmark: BenchmarkParameters,
+        tasks: Sequence[str],
+        tokens: pads.Dataset,
+        tags: pads.Dataset | None,
+    ) -> "Reading":
+        """Resolve a reader's configuration on a benchmark, and load the texts.
+
+        Raises:
+            CoattendError: If a parameter names nothing that exists, or the reader has no head for the tasks.
+        """
+        reader, encoder, tokenizer, _ = setup
+        training = training_of(benchmark, reader, recurrent=tags is not None)
+        # The head decides on the task, and the task on the texts to load.
+        head = readers.head_for(reader.reader, tasks, reader.head)
+        options = readers.resolve(reader.reader, head=head, **reader.options)
+        if tags is None:
+            texts = load_subwords(tokens, tokenizer, encoder, with_word_index=training.tag_noise > 0)
+        else:
+            subwords = (tokens, tokenizer, encoder) if options.get("context") else None
+            texts = load_words(tags, readers.task_of(head), subwords=subwords)
+        train_tokens, eval_tokens = corrupt_tags(texts.tokens, training, tag_count=options.get("tag_count", 0))
+        return cls(head, options, training, texts._replace(tokens=train_tokens), eval_tokens)
 
 
 class TextPreparation(NamedTuple):
-    """The profiles that an experiment's texts were tagged and tokenised with.
-
-    Attributes:
-        tagging: Name of the tagging profile.
-        tokenizer: Name of the tokenizer profile.
-        tagging_parameters: Settings of the tagging profile.
-    """
+    """Names of the profiles that an experiment's texts were tagged and tokenised with, and the tagging's settings."""
 
     tagging: str
     tokenizer: str
@@ -109,10 +151,7 @@ class Experiment:
     def from_config(
         cls,
         tables: BenchmarkTables,
-        reader: ReaderParameters,
-        encoder: EncoderParameters,
-        tokenizer: TokenizerParameters,
-        tagging: TaggingParameters,
+        setup: ReaderSetup,
         *,
         additional: Sequence[BenchmarkTables] = (),
         parent_trials: Mapping[int, str] | None = None,
@@ -121,55 +160,50 @@ class Experiment:
 
         Args:
             tables: The benchmark.
-            reader: The reader's entry.
-            encoder: Its pretrained encoder.
-            tokenizer: The tokenizer of the tables' subwords.
-            tagging: The tagging profile of the tables' words.
+            setup: The reader and its profiles.
             additional: Other benchmarks that it may be trained on too.
             parent_trials: The trial that each seed starts from.
 
         Raises:
             CoattendError: If a parameter names nothing that exists, or the reader has no head for the benchmark.
         """
-        benchmark = tables.benchmark
-        # The head decides on the task, and the task on the texts to load.
-        training = training_of(benchmark, reader, recurrent=tables.tags is not None)
-        head = readers.head_for(reader.reader, _tasks_of(tables.questions, benchmark), reader.head)
-        task = readers.task_of(head)
-        options = readers.resolve(reader.reader, head=head, **reader.options)
-        texts = _load_texts(
-            (tables, *additional), training, task, encoder, tokenizer, context=bool(options.get("context"))
+        # All benchmarks go into one table, so that their texts share ids and joint batches index into one lexicon.
+        everywhere = (tables, *additional)
+        tokens = _concat([part.tokens for part in everywhere])
+        tags = _concat([part.tags for part in everywhere if part.tags is not None]) if tables.tags is not None else None
+        tasks = tasks_of(tables.questions, tables.benchmark)
+        reading = Reading.resolve(setup, tables.benchmark, tasks, tokens, tags)
+        source, *other_sources = (
+            question_source(part.questions, part.passages, part.benchmark, reading) for part in everywhere
         )
-        train_tokens, eval_tokens = corrupt_tags(texts.tokens, training, tag_count=options.get("tag_count", 0))
+        experiment = cls.from_reading(setup, tables.benchmark, reading, source, parent_trials=parent_trials)
+        benchmarks = {part.benchmark.name: part.benchmark for part in everywhere}
+        return replace(experiment, other_sources=tuple(other_sources), benchmarks=benchmarks)
 
-        # All sources share the token arrays, so that joint batches index into one lexicon.
-        def source_of(part: BenchmarkTables) -> QuestionSource:
-            return QuestionSource(
-                part.benchmark.name,
-                part.questions,
-                part.passages,
-                train_tokens,
-                task=task if task in part.benchmark.tasks else "word",
-                special_tokens=texts.layout.count,
-                fill_blanks=part.benchmark.fill_blanks,
-                words_as_options=part.benchmark.words_as_options and task == "options",
-                eval_tokens=eval_tokens,
-            )
-
+    @classmethod
+    def from_reading(
+        cls,
+        setup: ReaderSetup,
+        benchmark: BenchmarkParameters,
+        reading: Reading,
+        source: QuestionSource,
+        *,
+        parent_trials: Mapping[int, str] | None = None,
+    ) -> "Experiment":
+        """Describe the trials of a reader on one benchmark."""
         return cls(
             benchmark=benchmark.name,
-            name=reader.name,
-            reader=reader.reader,
-            head=head,
-            options=options,
-            encoder=encoder,
-            training=training,
-            source=source_of(tables),
-            layout=texts.layout,
-            preparation=TextPreparation(reader.tagging, encoder.tokenizer, tagging),
-            alignment=texts.alignment,
-            other_sources=tuple(map(source_of, additional)),
-            benchmarks={part.benchmark.name: part.benchmark for part in (tables, *additional)},
+            name=setup.reader.name,
+            reader=setup.reader.reader,
+            head=reading.head,
+            options=reading.options,
+            encoder=setup.encoder,
+            training=reading.training,
+            source=source,
+            layout=reading.texts.layout,
+            preparation=TextPreparation(setup.reader.tagging, setup.encoder.tokenizer, setup.tagging),
+            alignment=reading.texts.alignment,
+            benchmarks={benchmark.name: benchmark},
             parent_trials=parent_trials or {},
         )
 
@@ -192,85 +226,57 @@ class Experiment:
         """Return the trial whose weights a seed starts from; None for fresh weights."""
         return self.parent_trials.get(seed, self.training.start_from)
 
-    def training_questions(self) -> tuple[QuestionSet, QuestionSet]:
-        """Read the training questions and the held-out questions, which choose the checkpoint."""
-        return training_questions((self.source, *self.other_sources), self.training)
+    def training_questions(self) -> "TrainingQuestions":
+        """Read the questions of all benchmarks that it is trained on."""
+        return read_questions(self.source, self.training, self.other_sources)
 
 
-def train_and_eval_experiments(
-    tables: BenchmarkTables,
-    additional: Sequence[BenchmarkTables],
-    reader: ReaderParameters,
-    encoder: EncoderParameters,
-    tokenizer: TokenizerParameters,
-    tagging: TaggingParameters,
-    *,
-    parent_trials: Mapping[int, str] | None = None,
-) -> tuple[Experiment, Experiment]:
-    """Configure how a reader is trained, and how it is evaluated on a benchmark.
+@dataclass(frozen=True)
+class TrainingQuestions:
+    """The questions that an experiment's trials learn from, and those held out, which choose the checkpoint."""
 
-    Both are one experiment, unless the reader is trained on one other benchmark alone: then its trials are that
-    benchmark's, trained with that one's parameters, and the same wherever else they are evaluated.
+    train: QuestionSet
+    held_out: QuestionSet
 
-    Args:
-        tables: The benchmark that is evaluated.
-        additional: Other benchmarks that the reader may be trained on.
-        reader: The reader's entry.
-        encoder: Its pretrained encoder.
-        tokenizer: The tokenizer of the tables' subwords.
-        tagging: The tagging profile of the tables' words.
-        parent_trials: The trial that each seed starts from.
-
-    Raises:
-        CoattendError: As `Experiment.from_config`.
-    """
-    text_config = encoder, tokenizer, tagging
-    home = reader.trained_on(tables.benchmark.name)
-    # Trials of another benchmark are trained as that benchmark says, but with the head that answers this one.
-    training_tables = next((part for part in additional if part.benchmark.name == home), None)
-    if training_tables is None:
-        experiment = Experiment.from_config(
-            tables, reader, *text_config, additional=additional, parent_trials=parent_trials
-        )
-        return experiment, experiment
-    evaluated = Experiment.from_config(tables, reader, *text_config)
-    trained_reader = reader.model_copy(update={"head": evaluated.head})
-    trained = Experiment.from_config(training_tables, trained_reader, *text_config, parent_trials=parent_trials)
-    return trained, evaluated
+    @cached_property
+    def digest(self) -> str:
+        """A hash of both."""
+        return digest(chain(self.train.examples, self.held_out.examples), self.train.tokens)
 
 
-def _load_texts(
-    parts: Sequence[BenchmarkTables],
-    training: TrainingParameters,
-    task: str,
-    encoder: EncoderParameters,
-    tokenizer: TokenizerParameters,
-    *,
-    context: bool,
-) -> ReaderTexts:
-    """Load the words or subwords of one or several benchmarks; the first of them decides which.
+def question_source(
+    questions: pads.Dataset, passages: pads.Dataset, benchmark: BenchmarkParameters, reading: Reading
+) -> QuestionSource:
+    """Return a benchmark's questions in the form that a reader takes."""
+    task = readers.task_of(reading.head)
+    return QuestionSource(
+        benchmark.name,
+        questions,
+        passages,
+        reading.texts.tokens,
+        task=task if task in benchmark.tasks else "word",
+        special_tokens=reading.texts.layout.count,
+        fill_blanks=benchmark.fill_blanks,
+        words_as_options=benchmark.words_as_options and task == "options",
+        eval_tokens=reading.eval_tokens,
+    )
 
-    Args:
-        parts: The benchmarks' tables.
-        training: Training parameters.
-        task: The task of the reader's head.
-        encoder: The reader's encoder.
-        tokenizer: The tokenizer of the subwords.
-        context: True if a reader of words uses contextual vectors of their subwords.
-    """
-    # All benchmarks go into one table, so that their texts share ids.
-    tokens = _concat([part.tokens for part in parts])
-    if parts[0].tags is None:
-        return load_subwords(tokens, tokenizer, encoder, with_word_index=training.tag_noise > 0)
-    tags = _concat([part.tags for part in parts if part.tags is not None])
-    return load_words(tags, task, subwords=(tokens, tokenizer, encoder) if context else None)
+
+def read_questions(
+    source: QuestionSource, training: TrainingParameters, other_sources: Sequence[QuestionSource] = ()
+) -> TrainingQuestions:
+    """Read the questions to train on and those held out, and log those that cannot be read."""
+    train, held_out = training_questions((source, *other_sources), training)
+    for unreadable in (*train.unreadable, *held_out.unreadable):
+        logger.warning("question %s is left out: %s", unreadable.question_id, unreadable.reason)
+    return TrainingQuestions(train, held_out)
 
 
 def _concat(datasets: Sequence[pads.Dataset]) -> pads.Dataset:
     return datasets[0] if len(datasets) == 1 else pads.dataset(list(datasets))
 
 
-def _tasks_of(questions: pads.Dataset, benchmark: BenchmarkParameters) -> tuple[str, ...]:
+def tasks_of(questions: pads.Dataset, benchmark: BenchmarkParameters) -> tuple[str, ...]:
     """Return the benchmark's tasks that its questions have, in the benchmark's order."""
     tasks = set(pc.unique(questions.to_table(columns=["task"]).column("task")).to_pylist())
     if benchmark.words_as_options and "word" in tasks:

@@ -110,13 +110,7 @@ class RunSpec(Parameters):
 
 
 def run_spec_of(experiment: Experiment, outcome: TrialOutcome, store: Path) -> RunSpec:
-    """Describe the reader of a finished trial.
-
-    Args:
-        experiment: The trial's experiment.
-        outcome: The trial's outcome.
-        store: The folder of all trials, with the trials that it started from.
-    """
+    """Describe the reader of a finished trial; the store has the trials that it started from."""
     # Readers of words have a tokenizer only if they use contextual vectors.
     benchmark = experiment.benchmarks[experiment.benchmark]
     subwords = experiment.source.tokens if experiment.alignment is None else experiment.alignment.tokens
@@ -166,13 +160,7 @@ def _training_of(experiment: Experiment, seed: int) -> TrainingParameters:
 
 
 def also_trained_on(experiment: Experiment, seed: int, store: Path) -> tuple[TrainedOn, ...]:
-    """List the benchmarks other than its own that a trial, or a trial that it started from, was trained on.
-
-    Args:
-        experiment: The trial's experiment.
-        seed: The trial's seed.
-        store: The folder of all trials.
-    """
+    """List the benchmarks other than its own that a trial, or a trial that it started from, was trained on."""
     by_name = {benchmark.name: benchmark for benchmark in _trained_on(experiment, seed, store)}
     return tuple(benchmark for name, benchmark in by_name.items() if name != experiment.benchmark)
 
@@ -234,9 +222,5 @@ def read_servable(folder: Path) -> RunSpec:
 
 
 def weights_of(folder: Path) -> Path:
-    """Return the folder of a reader's weights: ``model``, or, laid out for the Hugging Face Hub, the folder itself.
-
-    Args:
-        folder: The folder of a trial, or of a packed reader.
-    """
+    """Return the folder of the weights of a trial or a packed reader: ``model``, or on the Hub the folder itself."""
     return folder / "model" if (folder / "model").is_dir() else folder

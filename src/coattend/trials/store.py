@@ -22,13 +22,7 @@ _MAX_SUGGESTIONS = 5
 
 @dataclass(frozen=True)
 class FinishedTrial:
-    """A trial with an outcome.
-
-    Attributes:
-        folder: Its folder, which is named after its id.
-        content: Its content, from ``trial.json``.
-        outcome: Its outcome, from ``outcome.json``.
-    """
+    """A trial with an outcome: its folder, which is named after its id, and its ``trial.json`` and ``outcome.json``."""
 
     folder: Path
     content: TrialContent
@@ -36,7 +30,7 @@ class FinishedTrial:
 
     @property
     def id(self) -> str:
-        """Id of the trial."""
+        """Its id."""
         return self.folder.name
 
     @property

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict, cast
+from typing import NotRequired, TypedDict, cast
 
 from coattend.errors import CoattendError
-from coattend.evaluation.records import TrialRecord
+from coattend.evaluation.records import Setting, TrainingRecord, TrialRecord
 from coattend.io.atomic import exclusive_lock, matches_checksum, write_with_checksum
 from coattend.masking import masked_text
 from coattend.text.hashing import file_digest
@@ -25,67 +25,43 @@ logger = logging.getLogger(__name__)
 
 
 class EncoderContent(TypedDict):
-    """The encoder of a trial.
-
-    Attributes:
-        digest: Hash of its files, or of its name and commit on the Hugging Face Hub.
-        dropout: Dropout inside the encoder.
-        vectors: Digest of a file of word vectors; None if it cannot be read.
-        kept: Precision of the cached outputs of a frozen encoder, unless it is bf16's.
-    """
+    """The encoder of a trial."""
 
     digest: str
+    """Hash of its files, or of its name and commit on the Hugging Face Hub."""
     dropout: float
     vectors: NotRequired[str | None]
+    """Digest of a file of word vectors; None if it cannot be read."""
     kept: NotRequired[str]
+    """Precision of the cached outputs of a frozen encoder, unless it is bf16's."""
 
 
 class TrialContent(TypedDict):
-    """Everything that a trial's result depends on, as in ``trial.json``.
-
-    Attributes:
-        benchmark: Name of the benchmark that it is trained on.
-        reader: Name of the reader in the registry.
-        head: Its head.
-        options: Its options, resolved.
-        encoder: Its encoder.
-        training: Its training parameters, but for those that `coattend.training.run_trial` excludes.
-        seed: Its seed.
-        data: Digest of the training and held-out examples.
-        source: Digest of the reader's code.
-        trial_id: The hash of all the other fields; in the file only.
-    """
+    """Everything that a trial's result depends on, as in ``trial.json``; its id is a hash of all the other fields."""
 
     benchmark: str
     reader: str
+    """Name of the reader in the registry."""
     head: str
-    options: dict[str, Any]
+    options: dict[str, Setting]
     encoder: EncoderContent
-    training: dict[str, Any]
+    training: TrainingRecord
+    """Its training parameters, but for those that `coattend.training.run_trial` excludes."""
     seed: int
     data: str
+    """Digest of the training and held-out examples."""
     source: str
+    """Digest of the reader's code."""
     trial_id: NotRequired[str]
 
 
-class TrialOutcome(TrialRecord, total=False):
-    """The result of a trial, as in ``outcome.json``; one that failed has an id, a seed and a ``failure`` only.
-
-    Attributes:
-        folder: Name of its folder.
-    """
-
-    folder: str
+TrialOutcome = TrialRecord
+"""The result of a trial, as in ``outcome.json``; one that failed has an id, a seed and a ``failure`` only."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One training of one reader with one seed.
-
-    Attributes:
-        content: Everything that the result depends on.
-        store: The folder of all trials.
-    """
+    """One training of one reader with one seed, in the store: the folder of all trials."""
 
     content: TrialContent
     store: Path
@@ -153,11 +129,10 @@ def read_outcome(folder: Path) -> TrialOutcome | None:
     return cast("TrialOutcome | None", _read_record(folder / "outcome.json"))
 
 
-def _read_record(file: Path) -> dict[str, Any] | None:
+def _read_record(file: Path) -> object:
     try:
         if matches_checksum(file):
-            record: dict[str, Any] = json.loads(file.read_text())
-            return record
+            return json.loads(file.read_text())
     except FileNotFoundError:
         return None
     except ValueError:
@@ -167,12 +142,7 @@ def _read_record(file: Path) -> dict[str, Any] | None:
 
 
 def digest_of_files(folder: Path, *, exclude: str | None = None) -> str:
-    """Hash the names and contents of a folder's files.
-
-    Args:
-        folder: The folder.
-        exclude: Name of a file that does not count.
-    """
+    """Hash the names and contents of a folder's files, but for one name."""
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.name != exclude):
         digest.update(f"{path.relative_to(folder)} {file_digest(path)}\n".encode())
@@ -180,14 +150,7 @@ def digest_of_files(folder: Path, *, exclude: str | None = None) -> str:
 
 
 def encoder_digest(source: str) -> str:
-    """Hash an encoder's files.
-
-    Args:
-        source: ``"embedded"``, a folder, or a Hugging Face name.
-
-    Returns:
-        For a folder, a hash of its files; for a name, of the name and the commit in the local cache.
-    """
+    """Hash the files of an encoder in a folder, or its Hugging Face name and the commit in the local cache."""
     from coattend.readers.encoders.pretrained import encoder_folder
 
     # A name on the Hub is identified by its commit; a folder has none, so its files are hashed.

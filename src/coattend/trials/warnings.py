@@ -31,11 +31,7 @@ UNKNOWN = 0.1
 
 
 def alarms(signs: Signs) -> Iterator[str]:
-    """A sentence for each thing that looks wrong; signs that are not known raise none.
-
-    Args:
-        signs: Those of one trial.
-    """
+    """Yield a sentence for each sign of a trial that looks wrong; signs that are not known raise none."""
     final, chance = signs.get("final_loss"), signs.get("chance_loss")
     if final is not None and chance and final >= STUCK * chance:
         yield f"the training loss ended at {final:.2f}, and guessing has {chance:.2f}: it learned next to nothing."

@@ -8,8 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coattend.errors import CoattendError
-from coattend.evaluation.reranking.features import distinct_sentences, filled, sentences_of
-from coattend.evaluation.reranking.language_models import LanguageModel, usual_tags, word_classes
+from coattend.evaluation.reranking.language_models import (
+    LanguageModel,
+    distinct_sentences,
+    filled,
+    sentences_of,
+    usual_tags,
+    word_classes,
+)
 from coattend.text.cloze import fill_blank
 
 SENTENCE = st.lists(st.sampled_from("abcd"), min_size=1, max_size=6)
@@ -93,20 +99,17 @@ def test_sentences_that_passages_share_are_read_once():
     assert next(texts) == "not read"
 
 
-@pytest.mark.parametrize(
-    ("question", "candidate", "expected"),
-    [
+def test_the_candidates_words_are_found_in_its_sentence():
+    for question, candidate, expected in [
         ("_ saw him .", "Anna", ["Anna"]),
         ("She saw _", "him", ["him"]),
         ("She went to _ by train .", "New York", ["New", "York"]),
         ("It was `` _'s '' hat", "Anna", ["Anna's"]),
         ("The @placeholder came", "@entity3", ["@entity3"]),
-    ],
-)
-def test_the_candidates_words_are_found_in_its_sentence(question, candidate, expected):
-    words, first, end = filled(question, candidate)
-    assert words[first:end] == expected
-    assert words == fill_blank(question, candidate).split()
+    ]:
+        words, first, end = filled(question, candidate)
+        assert words[first:end] == expected
+        assert words == fill_blank(question, candidate).split()
 
 
 def test_the_usual_tag_is_the_most_frequent_one_over_all_batches():

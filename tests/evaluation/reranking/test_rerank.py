@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from coattend.config import BenchmarkParameters, RerankingParameters
 from coattend.errors import CoattendError
-from coattend.evaluation.reranking.features import LanguageFeatures
-from coattend.evaluation.reranking.rerank import FEATURES, rankings, rerank
+from coattend.evaluation.reranking.language_models import LanguageFeatures
+from coattend.evaluation.reranking.rankings import FEATURES, rankings
+from coattend.evaluation.reranking.rerank import rerank
 from coattend.pipelines.reranking.nodes import rerank as node
 from coattend.schemas import PASSAGES, PREDICTIONS, QUESTIONS, TAGS
 from coattend.text.hashing import text_id
@@ -23,7 +24,7 @@ def ranking(scores, *, options=None, label=0, n_best=5, head="vocabulary"):
     """A question's ranking, with language models that like the worst candidates best."""
     options = options or [f"w{number}" for number in range(len(scores))]
     question = {"question_id": "q", "options": options, "label": label}
-    row = dict.fromkeys(PREDICTIONS.names) | {"question_id": "q", "trial_id": "t", "seed": 0, "scores": scores}
+    row = dict.fromkeys(PREDICTIONS.names) | {"question_id": "q", "trial_id": "t", "seed": 0, "scores": list(scores)}
     (ranked,) = rankings(
         [row],
         {"q": question},

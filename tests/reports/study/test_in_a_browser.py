@@ -6,8 +6,8 @@ import re
 import pytest
 from example_study import report, study
 
-from coattend.reports.overview import sections
 from coattend.reports.render import html_page
+from coattend.reports.study.page import overview_sections
 
 pytestmark = pytest.mark.slow
 
@@ -30,7 +30,9 @@ def page(request):
         {"step": step, "epoch": 1.0, "loss": 1.0 / step, "held_out": 0.4, "held_out_loss": 1.2} for step in (5, 10)
     ]
     findings, study_page, _ = report(study(*SHOWS, cited=CITED), curve=curve)
-    return study_page if request.param == "a study" else html_page("Results", sections({"mine_turns": findings}))
+    return (
+        study_page if request.param == "a study" else html_page("Results", overview_sections({"mine_turns": findings}))
+    )
 
 
 def test_all_charts_are_drawn(open_in_browser, page):

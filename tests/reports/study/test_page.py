@@ -1,13 +1,15 @@
 """A study's page: calibration, breakdowns, ensembles, single questions and exports."""
 
+import html
+
 import pytest
 from example_study import STUDY, findings_of, question_rows, report, study
 
-from coattend.reports import overview
-from coattend.reports.render import Section, html_page
+from coattend.reports.render import Section, html_page, markdown_page
 from coattend.reports.study import analyses
-from coattend.reports.study.page import latex_tables, study_sections
+from coattend.reports.study.page import latex_tables, overview_sections, study_sections
 from coattend.reports.study.sections import attention_section, cited_section, training_sections
+from coattend.reports.study.table import arrow_table
 from coattend.reports.tables import Table
 
 
@@ -49,10 +51,14 @@ def test_scores_are_broken_down_by_the_answers_part_of_speech(full_report):
         **{("exams", part): 15 for part in ("noun", "proper noun", "verb", "number")},
         **{("articles", part): 15 for part in ("noun", "proper noun", "verb", "no answer")},
     }
-    exams, articles = analyses.breakdown_sections("by_answer_pos", findings)
+    exams, articles = analyses.breakdown_sections(findings, ["by_answer_pos"])
     assert exams.title == "By part of speech of the answer: exams, dev"
     assert set(cells(articles.folded[0])) == {"noun", "proper noun", "verb", "no answer"}
-    assert f"<h2>{exams.title}</h2>" in full_report.html
+    (caption, _), (note,) = exams.figures[0], exams.text
+    for text in (f"<h2>{exams.title}</h2>", f"<figcaption>{caption}</figcaption>", f"<p>{note}</p>"):
+        assert text in html.unescape(full_report.html)
+    for text in (f"## {exams.title}", f"Drawn on the HTML page: {caption}", "| proper noun (15 questions) |"):
+        assert text in full_report.markdown
 
 
 def test_the_summary_names_seeds_protocol_and_encoders(full_report):
@@ -62,10 +68,11 @@ def test_the_summary_names_seeds_protocol_and_encoders(full_report):
     different = [row | {"encoder": row["variant"]} for row in findings["rows"]]
     summary = study_sections(findings | {"rows": different})[0].text[0]
     assert summary.endswith("Encoders: plain (Baseline); poi_net (POI-Net).")
+    assert set(arrow_table(findings)["encoder"].to_pylist()) == {"minilm"}
 
 
 def test_the_overview_lists_studies_with_their_encoders(full_report):
-    first, *following = overview.sections({"mine_turns": full_report.findings, "other": None})
+    first, *following = overview_sections({"mine_turns": full_report.findings, "other": None})
     assert cells(first.tables[0], 3, 4, 5)[STUDY.title] == ("finetuned", "minilm", "2")
     assert cells(first.folded[0]) == {"other": ()}
     assert following[0].title == STUDY.title
@@ -80,7 +87,7 @@ def test_latex_has_seeds_and_verdicts(full_report):
 
 def test_scores_are_broken_down_by_subset():
     findings = findings_of(study("by_subset", benchmarks=["exams"]))
-    (section,) = analyses.breakdown_sections("by_subset", findings)
+    (section,) = analyses.breakdown_sections(findings, ["by_subset"])
     (table,) = section.folded
     titles = [column.text for column in table.columns]
     by_group = {row[0].text: row for row in table.rows}
@@ -100,7 +107,7 @@ def test_analyses_are_of_the_subset_that_was_trained_on():
     single = next(row for row in findings["rows"] if (row["group"], row["variant"]) == ("NE", "plain"))
     assert cells(table, 1)["Baseline"] == (f"{single['mean']:.1f}",)
     assert analyses.calibration_section(findings).tables[0].caption == "Calibration: exams, dev, NE"
-    (breakdown,) = analyses.breakdown_sections("by_answer_pos", findings)
+    (breakdown,) = analyses.breakdown_sections(findings, ["by_answer_pos"])
     assert breakdown.title.endswith("exams, dev, NE")
 
 
@@ -117,13 +124,10 @@ def test_differences_by_seed_are_of_the_questions_that_the_study_asks(training, 
     ]
 
 
-def test_an_example_of_one_benchmark_is_not_missing_on_another():
+def test_examples_are_missing_only_if_no_benchmark_has_them():
     section = analyses.example_section(findings_of(example="articles-1"))
     assert [table.caption for table in section.tables] == ["Who slept 1? Gold: Ann."]
     assert not section.text
-
-
-def test_examples_that_no_benchmark_has_are_reported():
     parameters = study("predictions", examples=[{"benchmark": "exams", "question": "exams-99"}])
     section = analyses.example_section(findings_of(parameters, example="nowhere"))
     assert not section.tables
@@ -150,7 +154,10 @@ def test_attention_pages_are_linked():
     assert section.links == tuple(
         (f"{benchmark}: Baseline beside POI-Net", f"{benchmark}_attention.html") for benchmark in STUDY.benchmarks
     )
-    links = [link for section in overview.sections({"mine_turns": findings}) for link in section.links]
+    page, overview = [section], overview_sections({"mine_turns": findings})
+    assert '<a href="exams_attention.html">exams: Baseline beside POI-Net</a>' in html_page("Study", page)
+    assert "[exams: Baseline beside POI-Net](exams_attention.html)" in markdown_page("Study", page)
+    links = [link for section in overview for link in section.links]
     assert ("exams: Baseline beside POI-Net", "studies/mine_turns/exams_attention.html") in links
 
 
@@ -180,19 +187,34 @@ def test_the_loss_by_step_is_the_held_out_one_where_there_is_one(held_out, capti
     assert rows["50 %"] == [("–",), ("–",), ("59.68", "step 200")]
 
 
-def test_options_of_all_variants_are_named():
+def test_options_of_all_variants_are_named(full_report):
     sentence = "Every variant has other options here than in its paper: hidden 16."
-    assert sentence in study_sections(findings_of(study(options={"hidden": 16})))[0].text
+    assert sentence in study_sections(full_report.findings | {"options": {"hidden": 16}})[0].text
+    assert not any("other options" in text for text in study_sections(full_report.findings)[0].text)
 
 
-def test_cited_systems_are_quiet():
-    cited = [{"name": "Their reader", "numbers": {"exams": {"dev": 61.0}}}]
-    (table,) = cited_section(findings_of(study(cited=cited))).folded
+def test_cited_systems_are_quiet(full_report):
+    numbers = {"exams": {"dev": 61.0, "test": {"f1": 3}}}
+    system = {"name": "Their reader", "mark": "*", "encoder": None, "source": None, "numbers": numbers}
+    (table,) = cited_section(full_report.findings | {"cited": [system]}).folded
     assert table.quiet
-    assert table.rows[0][0].text == "Their reader"
-    html = html_page("Page", [Section("Tables", tables=(table, Table("", table.columns, table.rows)))])
-    assert "Their reader" in html.partition('<table class="quiet">')[2].partition("</table>")[0]
-    assert html.count('<table class="quiet">') == 1
+    assert [cell.text for cell in table.rows[0]] == ["Their reader*", "–", "–", "exams dev 61; exams test f1 3"]
+    page = html_page("Page", [Section("Tables", tables=(table, Table("", table.columns, table.rows)))])
+    assert "Their reader" in page.partition('<table class="quiet">')[2].partition("</table>")[0]
+    assert page.count('<table class="quiet">') == 1
+
+
+def test_failures_left_out_variants_and_reranked_answers_have_sections(full_report):
+    seed = {"before": 50.0, "after": 60.0, "right_among_n_best": 80.0, "gained": 3, "lost": 1, "mcnemar_p": 0.5}
+    group = {"questions": 60, "missing": 0, "seeds": {"0": seed, "1": seed | {"after": 61.0, "lost": 2}}}
+    reranked = {"exams": {"reranking": {"plain": {"splits": {"dev": {"NE": group}}}}}}
+    failure = {"benchmark": "exams", "variant": "plain", "seed": 7, "failure": "out of memory"}
+    changes = {"analyses": reranked, "failures": [failure], "left_out": ["poi_net"]}
+    sections = {section.title: section for section in study_sections(full_report.findings | changes)}
+    (row,) = sections["Ranked again"].tables[0].rows
+    assert [cell.text for cell in row] == ["Baseline", "dev, NE", "50.0", "60.5", "80.0", "3.0", "1.5"]
+    assert [cell.text for cell in sections["Failed"].tables[0].rows[0]] == ["plain", "exams", "7", "out of memory"]
+    assert sections["Left out"].text[0].endswith("did not train: POI-Net.")
 
 
 def test_trials_on_two_benchmarks_warn_once(full_report):

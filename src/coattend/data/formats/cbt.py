@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from coattend.data.formats.base import InvalidRecord, PassageRecord, QuestionRecord, Rejection
 from coattend.data.formats.checks import label_of_answer, require_options, require_passage, require_text
-from coattend.data.formats.reading import REFETCH, Readable, decode
+from coattend.data.formats.reading import REFETCH, Readable, read_lines
 from coattend.errors import CoattendError
 from coattend.text.cloze import candidate_positions
 from coattend.text.hashing import text_id
@@ -77,33 +77,17 @@ def _blocks(path: Readable) -> Iterator[tuple[int, list[str]]]:
     """Yield the lines of each question, with the number of its first line in the file."""
     block: list[str] = []
     first = 0
-    for number, line in _lines(path):
-        if not first and not _NUMBERED.fullmatch(line):
+    for number, text in read_lines(path):
+        line = text.rstrip("\r\n")
+        if not first and line.strip() and not _NUMBERED.fullmatch(line):
             problem = "begins with a line without a number, so it is no text of the Children's Book Test"
             raise CoattendError(problem, where=f"{path}, line {number}", cure=REFETCH)
         # An empty line ends a question, and so does the first sentence of the next.
-        if block and (not line or line.startswith("1 ")):
+        if block and (not line.strip() or line.startswith("1 ")):
             yield first, block
             block = []
-        if line:
+        if line.strip():
             first = first if block else number
             block.append(line)
     if block:
         yield first, block
-    if not first:
-        raise CoattendError("is empty", where=str(path), cure=REFETCH)
-
-
-def _lines(path: Readable) -> Iterator[tuple[int, str]]:
-    """Yield lines with their numbers, without the empty lines at the start of the file."""
-    offset, started = 0, False
-    try:
-        with path.open("rb") as file:
-            for number, content in enumerate(file, 1):
-                line = decode(content, path, line=number, offset=offset).rstrip("\r\n")
-                offset += len(content)
-                started = started or bool(line.strip())
-                if started:
-                    yield number, line if line.strip() else ""
-    except OSError as error:
-        raise CoattendError(f"cannot be read ({error.strerror})", where=str(path), cure="Check the path") from error

@@ -19,6 +19,7 @@ A row with options asks for one of them, a row without for a span. Other columns
 """
 
 import csv
+import io
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -39,7 +40,6 @@ from coattend.data.formats.reading import (
     REFETCH,
     TEXT_COLUMN,
     Readable,
-    iterate_lines,
     parse_json,
     read_lines,
     read_parquet_rows,
@@ -109,6 +109,8 @@ def _json_rows(path: Readable) -> Iterator[tuple[str, object]]:
     # A line that is no JSON stops the reading only at the end, so that all problems can be listed.
     first_error: CoattendError | None = None
     for number, text in read_lines(path):
+        if not text.strip():
+            continue
         try:
             yield f"line {number}", parse_json(text, f"{path}, line {number}")
         except CoattendError as error:
@@ -120,21 +122,21 @@ def _json_rows(path: Readable) -> Iterator[tuple[str, object]]:
 
 def _csv_rows(path: Readable) -> Iterator[tuple[str, Row | InvalidRecord]]:
     csv.field_size_limit(MAX_CELL_CHARACTERS)
-    with path.open("rb") as content:
-        lines = csv.reader(iterate_lines(content, path), strict=True)
-        first = 1
-        try:
-            header = [name.strip() for name in next(lines, [])]
-            _check_header(header, path)
+    # Lines end with LF, CR LF or CR.
+    lines = csv.reader((line for _, text in read_lines(path) for line in io.StringIO(text, newline="")), strict=True)
+    first = 1
+    try:
+        header = [name.strip() for name in next(lines, [])]
+        _check_header(header, path)
+        first = lines.line_num + 1
+        for cells in lines:
+            if cells and len(cells) != len(header):
+                yield f"line {first}", InvalidRecord("has more or fewer cells than its header")
+            elif cells:
+                yield f"line {first}", _from_cells(dict(zip(header, cells, strict=True)))
             first = lines.line_num + 1
-            for cells in lines:
-                if cells and len(cells) != len(header):
-                    yield f"line {first}", InvalidRecord("has more or fewer cells than its header")
-                elif cells:
-                    yield f"line {first}", _from_cells(dict(zip(header, cells, strict=True)))
-                first = lines.line_num + 1
-        except csv.Error as error:
-            raise CoattendError(f"is not CSV ({error})", where=f"{path}, line {first}", cure=REFETCH) from None
+    except csv.Error as error:
+        raise CoattendError(f"is not CSV ({error})", where=f"{path}, line {first}", cure=REFETCH) from None
 
 
 def _check_header(header: list[str], path: Readable) -> None:

@@ -1,6 +1,9 @@
-"""Raw files as text, JSON and Parquet rows, each with one clear error if a file is damaged."""
+"""Raw files as text, JSON and Parquet rows.
 
-import io
+Each function raises a `CoattendError` that names the file, and the line where there is one, if the file cannot be read,
+is empty, or is not whole.
+"""
+
 import json
 from codecs import BOM_UTF8
 from collections import Counter
@@ -37,11 +40,7 @@ class Readable(Protocol):
 
 
 def decode(content: bytes, path: Readable, *, line: int = 1, offset: int = 0) -> str:
-    """Decode bytes that begin at a line and an offset of a file; a byte-order mark at its start is dropped.
-
-    Raises:
-        CoattendError: If they are not UTF-8.
-    """
+    """Decode UTF-8 that begins at a line and an offset of a file; a byte-order mark at its start is dropped."""
     if not offset and content.startswith(BOM_UTF8):
         content, offset = content.removeprefix(BOM_UTF8), len(BOM_UTF8)
     try:
@@ -53,11 +52,7 @@ def decode(content: bytes, path: Readable, *, line: int = 1, offset: int = 0) ->
 
 
 def read_bytes(path: Readable) -> bytes:
-    """Read a file that is not empty.
-
-    Raises:
-        CoattendError: If it cannot be read, or is empty.
-    """
+    """Read a file that is not empty."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -68,11 +63,7 @@ def read_bytes(path: Readable) -> bytes:
 
 
 def read_json(path: Readable) -> object:
-    """Read a JSON file; control characters inside its texts are allowed.
-
-    Raises:
-        CoattendError: If it cannot be read, is not UTF-8, or is not whole JSON.
-    """
+    """Read a JSON file; control characters inside its texts are allowed."""
     text = decode(read_bytes(path), path)
     try:
         return _load_json(text)
@@ -85,21 +76,14 @@ def read_json(path: Readable) -> object:
 
 
 def read_json_lines(path: Readable) -> Iterator[tuple[int, object]]:
-    """Yield the number and the value of each line of a JSON Lines file; empty lines are skipped.
-
-    Raises:
-        CoattendError: If the file cannot be read, is empty, is not UTF-8, or a line is not JSON.
-    """
+    """Yield the number and the value of each line of a JSON Lines file; empty lines are skipped."""
     for number, text in read_lines(path):
-        yield number, parse_json(text, f"{path}, line {number}")
+        if text.strip():
+            yield number, parse_json(text, f"{path}, line {number}")
 
 
 def parse_json(text: str, where: str) -> object:
-    """Parse a JSON text.
-
-    Raises:
-        CoattendError: If it is not JSON.
-    """
+    """Parse a JSON text."""
     try:
         return _load_json(text)
     except (ValueError, RecursionError) as error:
@@ -107,46 +91,17 @@ def parse_json(text: str, where: str) -> object:
 
 
 def read_lines(path: Readable) -> Iterator[tuple[int, str]]:
-    """Yield the number and the text of each line that is not empty.
-
-    Raises:
-        CoattendError: If the file cannot be read, is empty, or is not UTF-8.
-    """
+    """Yield the number and the text of each line, with its end."""
     offset, empty = 0, True
     try:
         with path.open("rb") as file:
             for number, content in enumerate(file, 1):
                 text = decode(content, path, line=number, offset=offset)
                 offset += len(content)
-                if text.strip():
-                    empty = False
-                    yield number, text
+                empty = empty and not text.strip()
+                yield number, text
     except OSError as error:
         raise _unreadable(path, error) from error
-    if empty:
-        raise _empty(path)
-
-
-def iterate_lines(content: IO[bytes], path: Readable) -> Iterator[str]:
-    """Yield the lines of an open text file with their ends, be they LF, CR LF or CR.
-
-    Raises:
-        CoattendError: If it is empty, or not UTF-8.
-    """
-    lines = io.TextIOWrapper(content, encoding="utf-8-sig", newline="")
-    empty = True
-    try:
-        for line in lines:
-            empty = empty and not line.strip()
-            yield line
-    except UnicodeDecodeError:
-        # Read again byte by byte: the error then has the line and the offset in the file.
-        with path.open("rb") as file:
-            offset = 0
-            for number, raw_line in enumerate(file, 1):
-                decode(raw_line, path, line=number, offset=offset)
-                offset += len(raw_line)
-        raise
     if empty:
         raise _empty(path)
 
@@ -161,9 +116,6 @@ def read_parquet_rows(
         columns: Column to its type: `TEXT_COLUMN`, `LIST_COLUMN` ...
         optional: Columns that may be missing.
         strict: Refuse other columns instead of skipping them.
-
-    Raises:
-        CoattendError: If the file is not whole, has no rows, or a column is missing or of another type.
     """
     try:
         with path.open("rb") as content:

@@ -2,17 +2,20 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from coattend.evaluation.calibration import log_probabilities
+from coattend.evaluation.reranking import language_models
+from coattend.schemas import PredictionRow, QuestionRow
+
+FEATURES = ("reader", *language_models.NAMES)
+"""The reader's log probability of a candidate, and how well it fits."""
 
 LEAST = 1e-6
 """The mass that a candidate is taken to have at least: one that a reader leaves out can be the right one still."""
 
-Row = Mapping[str, Any]
-Fit = Callable[[Row, Sequence[int]], np.ndarray]
+Fit = Callable[[QuestionRow, Sequence[int]], np.ndarray]
 """Features of some candidates of a question, given by their numbers [candidates, features]."""
 
 
@@ -21,15 +24,13 @@ class Ranking:
     """A question's candidates as one trial scored them.
 
     Attributes:
-        question: Its row of the questions table.
-        prediction: The trial's row of the predictions table.
         log_scores: The reader's log probability of each candidate [candidates].
         best: The best candidates, the very best first [n_best].
         features: The reader's log probability of these, and how they fit [n_best, features].
     """
 
-    question: Row
-    prediction: Row
+    question: QuestionRow
+    prediction: PredictionRow
     log_scores: np.ndarray
     best: np.ndarray
     features: np.ndarray
@@ -40,14 +41,11 @@ class Ranking:
         positions = np.flatnonzero(self.best == self.question["label"])
         return int(positions[0]) if len(positions) else None
 
-    def answer(self, weights: np.ndarray) -> Row:
-        """The row of the predictions table with which weights replace that of the reader.
+    def answer(self, weights: np.ndarray) -> PredictionRow:
+        """The row of the predictions table with which weights [features] replace that of the reader.
 
         The candidates that are not among the best stay behind these, in the reader's order. Where another word is as
         good as the right one the answer is wrong, as always in cloze questions.
-
-        Args:
-            weights: Of the features [features].
         """
         ranked = self.features @ weights
         # Shift the reader's scores so far down that the other candidates stay behind the re-ranked ones.
@@ -55,32 +53,36 @@ class Ranking:
         scores[self.best] = ranked
         # Rounding can make a tie, so that what is stored decides.
         stored = scores.astype(np.float32)
-        options, choice = self.question["options"], int(np.argmax(stored))
+        options, choice = self.question["options"] or [], int(np.argmax(stored))
         others = [score for word, score in zip(options, stored, strict=True) if word != options[choice]]
         correct = choice == self.question["label"] and all(score < stored[choice] for score in others)
-        answer = {"prediction": options[choice], "label": choice, "scores": stored.tolist()}
-        return {**self.prediction, **answer, "correct": correct, "f1": float(correct)}
+        return {
+            **self.prediction,
+            "prediction": options[choice],
+            "label": choice,
+            "scores": stored.tolist(),
+            "correct": correct,
+            "f1": float(correct),
+        }
 
 
 def rankings(
-    predictions: Iterable[Row], questions: Mapping[str, Row], fit: Fit, *, head: str, n_best: int
+    predictions: Iterable[PredictionRow], questions: Mapping[str, QuestionRow], fit: Fit, *, head: str, n_best: int
 ) -> list[Ranking]:
-    """Lay out what trials predicted.
+    """Rank the candidates of each prediction, trial by trial.
 
     Args:
-        predictions: Rows of a predictions table, all of these questions.
-        questions: Rows of the questions table, by id.
-        fit: How candidates fit into a question. It is asked once for each question.
+        predictions: Rows of a predictions table.
+        questions: Their rows of the questions table, by id.
+        fit: How candidates fit into a question; called once for each question.
         head: What gave the scores.
         n_best: So many of the best candidates are kept.
-
-    Returns:
-        The predictions' rankings, trial by trial.
     """
-    by_trial: dict[str, list[Row]] = {}
+    by_trial: dict[str, list[PredictionRow]] = {}
     for row in predictions:
         by_trial.setdefault(row["trial_id"], []).append(row)
-    logs = [(row, log_probabilities(row["scores"], head, least=LEAST)) for rows in by_trial.values() for row in rows]
+    rows = [row for rows_of_trial in by_trial.values() for row in rows_of_trial]
+    logs = [(row, log_probabilities(row["scores"] or [], head, least=LEAST)) for row in rows]
     scored = [(row, log_scores, np.argsort(-log_scores, kind="stable")[:n_best]) for row, log_scores in logs]
     # Trials share the fit of a candidate, so each question is asked once about all that any trial ranks high.
     numbers_of: dict[str, set[int]] = {}
@@ -99,9 +101,9 @@ def rankings(
     ]
 
 
-def _fit_of(fit: Fit, question: Row, numbers: list[int]) -> np.ndarray:
+def _fit_of(fit: Fit, question: QuestionRow, numbers: list[int]) -> np.ndarray:
     """Fit of some candidates in the rows of their numbers [options, features]; NaN in the other rows."""
     fitted = fit(question, numbers)
-    rows = np.full((len(question["options"]), fitted.shape[1]), np.nan)
+    rows = np.full((len(question["options"] or []), fitted.shape[1]), np.nan)
     rows[numbers] = fitted
     return rows

@@ -1,7 +1,6 @@
-"""A question's candidates as a reader scored them, with what language models say of the best ones."""
+"""Rank the best candidates of each prediction again, and compare the answers before and after."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,16 +9,14 @@ import pyarrow.dataset as pads
 
 from coattend.config import RerankingParameters
 from coattend.errors import CoattendError
-from coattend.evaluation import alignment, groups
-from coattend.evaluation.alignment import align
-from coattend.evaluation.groups import members, scored_questions, subsets, within
-from coattend.evaluation.reranking import features
-from coattend.evaluation.reranking.mira import Tuned, tuned_apart, tuning_part
-from coattend.evaluation.reranking.rankings import Ranking, Row, rankings
+from coattend.evaluation.alignment import Layout
+from coattend.evaluation.groups import COLUMNS, TRAINING_SPLIT, members, scored_questions, subsets, within
+from coattend.evaluation.records import Reranked, RerankedGroup, RerankedSeed
+from coattend.evaluation.reranking.language_models import LanguageFeatures
+from coattend.evaluation.reranking.mira import tuned_apart, tuning_part
+from coattend.evaluation.reranking.rankings import Ranking, rankings
 from coattend.evaluation.significance import mcnemar
-from coattend.schemas import read_passage_texts
-
-FEATURES = ("reader", *features.NAMES)
+from coattend.schemas import QuestionRow, read_passage_texts
 
 
 def rerank(
@@ -31,7 +28,7 @@ def rerank(
     head: str,
     trials: Mapping[str, int],
     parameters: RerankingParameters,
-) -> tuple[pa.Table, dict[str, Any]]:
+) -> tuple[pa.Table, Reranked]:
     """Rank the best candidates of each prediction again.
 
     Args:
@@ -52,100 +49,83 @@ def rerank(
     """
     predictions = predictions.filter(pc.is_in(predictions["question_id"], questions["question_id"].combine_chunks()))
     # Predictions of other trials are refused before anything takes its time.
-    alignment.align(predictions.select(alignment.COLUMNS), questions["question_id"], list(trials))
-    language = _language(questions, passages, tags, parameters)
+    layout = Layout(predictions, questions["question_id"], list(trials))
+    training = questions.filter(pc.equal(questions["split"].cast(pa.string()), TRAINING_SPLIT))
+    if not len(training):
+        cure = "Add a training split to the benchmark's files"
+        raise CoattendError("there are no training passages to learn from", where="questions table", cure=cure)
+    language = LanguageFeatures.train(passages, tags, pc.unique(training["passage_id"]), parameters)
     ranked = _rankings(predictions, questions, passages, language, head, parameters.n_best)
-    rows: dict[tuple[str, str], Row] = {}
-    reachable_rows, weights = [], []
-    for tuned, group in tuned_apart(ranked, parameters):
-        weights.append(_described(tuned))
+    answers, reachable, records = {}, {}, []
+    for record, weights, group in tuned_apart(ranked, parameters):
+        records.append(record)
         for ranking in group:
-            row = ranking.answer(tuned.weights)
-            rows[row["trial_id"], row["question_id"]] = row
-            reachable_rows.append({**row, "correct": ranking.right is not None})
-    keys = zip(predictions["trial_id"].to_pylist(), predictions["question_id"].to_pylist(), strict=True)
-    reranked = pa.Table.from_pylist([rows[key] for key in keys], predictions.schema)
-    tables = (predictions, reranked, pa.Table.from_pylist(reachable_rows, predictions.schema))
-    before, after, reachable = (table.select(alignment.COLUMNS) for table in tables)
-    splits = changes(before, after, reachable, questions.select(groups.COLUMNS), trials)
+            key = ranking.prediction["trial_id"], ranking.prediction["question_id"]
+            answers[key], reachable[key] = ranking.answer(weights), ranking.right is not None
+    keys = list(zip(predictions["trial_id"].to_pylist(), predictions["question_id"].to_pylist(), strict=True))
+    reranked = pa.Table.from_pylist([answers[key] for key in keys], predictions.schema)
+    is_reachable = np.array([reachable[key] for key in keys], dtype=bool)
+    columns = (predictions["correct"], reranked["correct"], is_reachable)
+    correct = np.stack([layout.matrix(column, False) for column in columns])
+    splits = _changes(correct, layout.missing, questions.select(COLUMNS), list(trials.values()))
     return reranked, {
         "parameters": parameters.model_dump(),
         "splits": splits,
         "tuned_on": {split: tuning_part(split) for split in splits},
-        "weights": weights,
+        "weights": records,
         "learned_from": language.learned_from,
     }
-
-
-def _language(
-    questions: pa.Table, passages: pads.Dataset, tags: pads.Dataset, parameters: RerankingParameters
-) -> features.LanguageFeatures:
-    training = questions.filter(pc.equal(questions["split"].cast(pa.string()), groups.TRAINING_SPLIT))
-    if not len(training):
-        cure = "Add a training split to the benchmark's files"
-        raise CoattendError("there are no training passages to learn from", where="questions table", cure=cure)
-    return features.train(passages, tags, pc.unique(training["passage_id"]), parameters)
 
 
 def _rankings(
     predictions: pa.Table,
     questions: pa.Table,
     passages: pads.Dataset,
-    language: features.LanguageFeatures,
+    language: LanguageFeatures,
     head: str,
     n_best: int,
 ) -> list[Ranking]:
     predicted_questions = questions.filter(pc.is_in(questions["question_id"], pc.unique(predictions["question_id"])))
     texts = read_passage_texts(passages, predicted_questions["passage_id"])
 
-    def fit(question: Row, numbers: Sequence[int]) -> np.ndarray:
-        candidates = [question["options"][number] for number in numbers]
+    def fit(question: QuestionRow, numbers: Sequence[int]) -> np.ndarray:
+        options = question["options"] or []
+        candidates = [options[number] for number in numbers]
         return language.of(question["question"], texts[question["passage_id"]], candidates)
 
     by_id = {row["question_id"]: row for row in predicted_questions.to_pylist()}
     return rankings(predictions.to_pylist(), by_id, fit, head=head, n_best=n_best)
 
 
-def _described(tuned: Tuned) -> dict[str, Any]:
-    weights = dict(zip(FEATURES, tuned.weights.tolist(), strict=True))
-    return {**vars(tuned), "weights": weights}
-
-
-def changes(
-    before: pa.Table, after: pa.Table, reachable: pa.Table, questions: pa.Table, trials: Mapping[str, int]
-) -> dict[str, dict[str, Any]]:
-    """Compare a reader's predictions with the same ones ranked again.
+def _changes(
+    correct: np.ndarray, missing: np.ndarray, questions: pa.Table, seeds: Sequence[int]
+) -> dict[str, dict[str, RerankedGroup]]:
+    """Compare answers before and after, by split and by group: ``all`` and each subset; missing ones count as wrong.
 
     Args:
-        before: The predictions, with the columns `coattend.evaluation.alignment.COLUMNS`.
-        after: Those of the same rows, ranked again.
-        reachable: The same rows, correct where the right candidate is among those that were ranked again.
-        questions: The benchmark's questions, with the columns `coattend.evaluation.groups.COLUMNS`.
-        trials: The reader's trials: id to seed.
-
-    Returns:
-        Split to group (``all`` and each subset) to how many questions it has, how many predictions are missing (they
-        count as wrong), and for each seed: accuracy before and after and the share of reachable questions in percent,
-        the questions gained and lost, and the p value of McNemar's test.
-
-    Raises:
-        CoattendError: If predictions and trials do not belong together.
+        correct: Right before, right after, and the right candidate among those that were ranked again [3, seeds,
+            questions], bool.
+        missing: True where there is no prediction [seeds, questions], bool.
+        questions: The questions.
+        seeds: Those of the trials.
     """
     labelled, _ = scored_questions(questions, "word")
-    laid_out = [align(table, labelled["question_id"], list(trials)) for table in (before, after, reachable)]
-    right = np.stack([answers.correct for answers in laid_out]).astype(bool)
-    missing = laid_out[0].missing
+    is_labelled = pc.is_in(questions["question_id"], labelled["question_id"].combine_chunks()).to_numpy()
+    correct, missing = correct[:, :, is_labelled], missing[:, is_labelled]
     return {
         split: {
-            name: {"questions": int(group.sum()), "missing": int(missing[:, group].sum())}
-            | {"seeds": {str(s): _change(*right[:, n, group]) for n, s in enumerate(trials.values())}}
+            name: {
+                "questions": int(group.sum()),
+                "missing": int(missing[:, group].sum()),
+                "seeds": {str(seed): _change(*correct[:, row, group]) for row, seed in enumerate(seeds)},
+            }
             for name, group in within(rows, subsets(labelled))
         }
         for split, rows in members(labelled["split"]).items()
     }
 
 
-def _change(before: np.ndarray, after: np.ndarray, reachable: np.ndarray) -> dict[str, float]:
+def _change(before: np.ndarray, after: np.ndarray, reachable: np.ndarray) -> RerankedSeed:
     return {
         "before": 100 * float(before.mean()),
         "after": 100 * float(after.mean()),

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from coattend.config import AttentionParameters, BenchmarkParameters
-from coattend.evaluation.records import AttentionReadings
+from coattend.inference.attention_records import AttentionReadings, ExplainedStudy
 from coattend.pipelines.annotations import Dataset, StoredTables, Table
 
 
@@ -22,7 +22,7 @@ def look(
 
 
 def look_at_variants(
-    findings: dict[str, Any],
+    findings: ExplainedStudy,
     benchmark: BenchmarkParameters,
     variants: dict[str, Any],
     attention: AttentionParameters,

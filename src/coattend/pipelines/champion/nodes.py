@@ -11,12 +11,7 @@ logger = logging.getLogger(__name__)
 
 
 def crown(questions: Dataset, mlflow_store: str, benchmark: BenchmarkParameters) -> dict[str, ChampionRecord]:
-    """Register the best of a benchmark's trained readers, by their dev scores, one for each task that it asks for.
-
-    Args:
-        questions: Its questions.
-        mlflow_store: Address of the MLflow store.
-        benchmark: The benchmark.
+    """Register the best of a benchmark's trained readers, by their dev scores, one for each task that it has.
 
     Returns:
         Task to its champion; see `coattend.serving.champion.update_champion`.

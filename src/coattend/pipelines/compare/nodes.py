@@ -15,11 +15,6 @@ def compare(
 ) -> tuple[dict[str, Table], dict[str, str]]:
     """Compare two finished trials, question by question.
 
-    Args:
-        trials: The folder of all trials.
-        tables: The tables of all benchmarks.
-        parameters: The trials and the benchmark.
-
     Returns:
         The questions with both answers, and a page to look through them, each under ``<left>_<right>``.
 

@@ -1,34 +1,24 @@
 """Nodes of the evaluation pipeline."""
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
-from coattend.config import (
-    LOCAL,
-    BenchmarkParameters,
-    EncoderParameters,
-    EngineParameters,
-    ReaderParameters,
-    TaggingParameters,
-    TokenizerParameters,
-)
-from coattend.evaluation.records import GroupScores, ReaderMetrics, TrialRecord
+from coattend.config import BenchmarkParameters, EngineParameters, ReaderParameters
+from coattend.evaluation.records import GroupScores, ReaderMetrics, TrainedReader, TrialRecord
 from coattend.pipelines.annotations import Dataset, Table
 
 
 def predict(
-    model: dict[str, Any],
+    model: TrainedReader,
     questions: Dataset,
     passages: Dataset,
     tokens: Dataset,
     trials: Path,
     benchmark: BenchmarkParameters,
     reader: ReaderParameters,
-    encoder: EncoderParameters,
-    tokenizer: TokenizerParameters,
-    tagging: TaggingParameters,
-    engine: EngineParameters = LOCAL,
+    parameters: Mapping[str, Mapping[str, object]],
     tags: Dataset | None = None,
 ) -> tuple[Table, Table]:
     """Predict the answers of every trial of a model to the questions of every split but train.
@@ -37,30 +27,25 @@ def predict(
         The predictions, and the questions that the reader could not be given.
     """
     from coattend.inference.predict import predict_all
-    from coattend.trials.experiment import BenchmarkTables, Experiment
+    from coattend.trials.experiment import BenchmarkTables, Experiment, ReaderSetup
 
-    tables = BenchmarkTables(benchmark, questions, passages, tokens, tags)
-    experiment = Experiment.from_config(tables, reader, encoder, tokenizer, tagging)
-    return predict_all(experiment, model, trials, engine=engine)
+    tables = BenchmarkTables(questions, passages, tokens, tags, benchmark)
+    experiment = Experiment.from_config(tables, ReaderSetup.resolve(reader, parameters))
+    engine = EngineParameters.model_validate(parameters["engine"])
+    return predict_all(experiment, model["trials"], trials, engine=engine)
 
 
 def score(
     predictions: Dataset,
     questions: Dataset,
     passages: Dataset,
-    model: dict[str, Any],
+    model: TrainedReader,
     benchmark: BenchmarkParameters,
     rejected_questions: Dataset,
 ) -> ReaderMetrics:
     """Score a reader's predictions.
 
-    Args:
-        predictions: What its trials answered.
-        questions: The benchmark's questions.
-        passages: Its passages.
-        model: Reader, task and trials, as the training stage wrote them.
-        benchmark: The benchmark that is scored, whether or not the reader was trained on it.
-        rejected_questions: Questions that the reader could not be given.
+    The benchmark is the one that is scored, whether or not the reader was trained on it.
 
     Returns:
         Benchmark, reader and task; the metrics in percent by split and subset with their intervals; the calibration;
@@ -86,7 +71,7 @@ def score(
         predictions.to_table(columns=calibration.COLUMNS),
         questions.to_table(columns=groups.COLUMNS),
         task=model["task"],
-        head=runs.head_of(model),
+        head=runs.head_of(model["trials"], model["task"]),
         trials=finished,
     )
     for split, measures in calibration_by_split.items():

@@ -21,7 +21,7 @@ def create_nodes(benchmark: str, reader: str, profiles: TextProfiles, *, trained
     namespace = f"{benchmark}.{reader}"
     tables, model = tables_of(benchmark, profiles), f"{trained_on}.{reader}.model"
     predictions, rejected = f"{namespace}.predictions", f"{namespace}.rejected_questions"
-    parameters = model_parameters(benchmark, reader, profiles)
+    parameters = model_parameters(benchmark, reader)
     scored = [predictions, tables["questions"], tables["passages"], model, f"params:benchmarks.{benchmark}", rejected]
     return [
         node(

@@ -13,16 +13,7 @@ logger = logging.getLogger(__name__)
 def answer(
     prediction: PredictionParameters, trials: Path, mlflow_store: str, engine: EngineParameters = LOCAL
 ) -> dict[str, ShardPlan]:
-    """Plan the answers of a trained reader to a file of questions.
-
-    Args:
-        prediction: The reader and the file of questions.
-        trials: The folder of all trials.
-        mlflow_store: Address of the MLflow store.
-        engine: Where to predict.
-
-    Returns:
-        The plan for its answers, under the name of their folder.
+    """Plan the answers of a trained reader to a file of questions, under the name of their folder.
 
     Raises:
         CoattendError: If the model or the file is not named, or not there.

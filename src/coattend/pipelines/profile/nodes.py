@@ -14,11 +14,7 @@ def profile(
     tagging: TaggingParameters,
     tokenizer: TokenizerParameters,
 ) -> Table:
-    """Measure a benchmark.
-
-    Returns:
-        The profile table: section, split, subset, name, value, and the published value, if any.
-    """
+    """Measure a benchmark as a table of section, split, subset, name, value, and the published value, if any."""
     from coattend.data.profile import statistics
     from coattend.data.profile.baselines import baseline_scores
     from coattend.data.profile.statistics import BenchmarkRows, TextLengths

@@ -9,10 +9,7 @@ from coattend.pipelines.profile.nodes import draw_profile, profile
 def create_nodes(benchmark: str, tagging: str, tokenizer: str) -> list[Node]:
     """Measure a benchmark: nodes ``<benchmark>.profile`` and ``<benchmark>.draw_profile``.
 
-    Args:
-        benchmark: Name of the benchmark.
-        tagging: Tagging profile whose words and tags are counted.
-        tokenizer: Tokenizer profile whose tokens are counted.
+    Words and tags are counted in a tagging profile's table, tokens in a tokenizer profile's.
     """
     parameters, measured = f"params:benchmarks.{benchmark}", f"{benchmark}.profile"
     inputs = {

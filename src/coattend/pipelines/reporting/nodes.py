@@ -1,28 +1,26 @@
 """Nodes of the reporting pipeline."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 from coattend.config import BenchmarkParameters
 from coattend.pipelines.annotations import Dataset
 from coattend.reports.records import BenchmarkResults
 
+Part = TypeVar("Part")
+
 
 def compare(
     benchmark: BenchmarkParameters, questions: Dataset, rejected: Dataset, **readers: Any
 ) -> tuple[BenchmarkResults, str, str, Any]:
-    """Compare the readers of a benchmark.
+    """Compare the readers of a benchmark: as data, as Markdown, as an HTML page, and as a Plotly chart.
 
-    Args:
-        benchmark: The benchmark.
-        questions: Its questions.
-        rejected: The records that ingestion rejected.
-        readers: For each reader ``<reader>.metrics`` and ``<reader>.predictions``; None if it was not run.
-
-    Returns:
-        The comparison as data, as Markdown, as an HTML page, and its chart as a Plotly figure.
+    Each reader has ``<reader>.metrics`` and ``<reader>.predictions``; None if it was not run.
     """
-    from coattend.reports.benchmark import dot_plot, render_html, render_markdown
+    from coattend.reports.benchmark import benchmark_sections
     from coattend.reports.comparison import compare_readers
+    from coattend.reports.figures import dot_plot
+    from coattend.reports.render import html_page, markdown_page
 
     results = compare_readers(
         benchmark.name,
@@ -33,10 +31,11 @@ def compare(
         predictions=_select(readers, "predictions"),
     )
     results["scored"] = benchmark.scored
-    return results, render_markdown(results), render_html(results), dot_plot(results)
+    title, page = f"{results['title']}: readers compared", benchmark_sections(results)
+    return results, markdown_page(title, page), html_page(title, page), dot_plot(results)
 
 
-def _select(readers: dict[str, Any], part: str) -> dict[str, Any]:
+def _select(readers: Mapping[str, Part], part: str) -> dict[str, Part]:
     """Select one part of each reader, by the reader's name."""
     suffix = f".{part}"
     return {name.removesuffix(suffix): value for name, value in readers.items() if name.endswith(suffix)}

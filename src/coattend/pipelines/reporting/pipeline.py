@@ -9,12 +9,7 @@ from coattend.pipelines.reporting.nodes import compare
 
 
 def create_nodes(benchmark: str, readers: Sequence[str]) -> list[Node]:
-    """Compare readers: node ``<benchmark>.compare``.
-
-    Args:
-        benchmark: Name of the benchmark.
-        readers: Names of all its readers; those that were not run are shown as such.
-    """
+    """Compare all readers of a benchmark: node ``<benchmark>.compare``. Those that were not run are shown as such."""
     shared = {"benchmark": f"params:benchmarks.{benchmark}"} | {
         name: f"{benchmark}.{name}" for name in ("questions", "rejected")
     }

@@ -1,9 +1,8 @@
 """Nodes of the re-ranking pipeline."""
 
-from typing import Any
-
 from coattend.config import BenchmarkParameters
 from coattend.errors import CoattendError
+from coattend.evaluation.records import RerankedReader, TrainedReader
 from coattend.pipelines.annotations import Dataset, Table
 
 
@@ -12,18 +11,10 @@ def rerank(
     questions: Dataset,
     passages: Dataset,
     tags: Dataset,
-    model: dict[str, Any],
+    model: TrainedReader,
     benchmark: BenchmarkParameters,
-) -> tuple[Table, dict[str, Any]]:
+) -> tuple[Table, RerankedReader]:
     """Rank a cloze reader's best candidates again, with language models of the training passages.
-
-    Args:
-        predictions: Predictions of its trials.
-        questions: The benchmark's questions.
-        passages: Its passages.
-        tags: The tags of its texts.
-        model: Reader, task and trials, as the training stage wrote them.
-        benchmark: The benchmark's parameters, with those of ranking.
 
     Returns:
         The new predictions, and the changes in metrics.
@@ -54,8 +45,8 @@ def rerank(
         cloze_questions,
         passages,
         tags,
-        head=runs.head_of(model),
+        head=runs.head_of(model["trials"], model["task"]),
         trials=trials,
         parameters=benchmark.reranking,
     )
-    return table, {"benchmark": benchmark.name, "reader": model["reader"]} | changes
+    return table, {"benchmark": benchmark.name, "reader": model["reader"], **changes}

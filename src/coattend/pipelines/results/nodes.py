@@ -4,16 +4,9 @@ from coattend.reports.records import StudyFindings
 
 
 def collect(**findings: StudyFindings | None) -> tuple[str, str]:
-    """Put all studies on one page.
-
-    Args:
-        findings: Study to its findings; None if it was not run.
-
-    Returns:
-        The page in HTML and in Markdown.
-    """
-    from coattend.reports.overview import sections
+    """Put the findings of all studies on one page, in HTML and in Markdown; a study that was not run has None."""
     from coattend.reports.render import html_page, markdown_page
+    from coattend.reports.study.page import overview_sections
 
-    page = sections(findings)
+    page = overview_sections(findings)
     return html_page("Results", page, contents=True), markdown_page("Results", page)

@@ -21,17 +21,6 @@ def write(
 ) -> SharedReader:
     """Write a trained reader as a folder that others can load.
 
-    Args:
-        share: The reader, and its name on the Hugging Face Hub.
-        benchmarks: Every benchmark's parameters.
-        trials: The folder of all trials.
-        mlflow_store: Address of the MLflow store.
-        stored_tables: The tables of all benchmarks.
-        shared: The folder of shared readers.
-
-    Returns:
-        A record of the folder; see `coattend.serving.hub.write_folder`.
-
     Raises:
         CoattendError: If there is no such reader, or its trial is not here.
     """
@@ -42,9 +31,8 @@ def write(
     from coattend.trials.store import find_trial
 
     if not share.model:
-        cure = (
-            f"Say which: --params share.model=<model>,share.to=<user>/<name>. {describe_choices(trials, mlflow_store)}"
-        )
+        parameters = "--params share.model=<model>,share.to=<user>/<name>"
+        cure = f"Say which: {parameters}. {describe_choices(trials, mlflow_store)}"
         raise CoattendError("names no trained reader", where="share.model", cure=cure)
     folder = resolve_model(share.model, trials, mlflow_store, where="share.model")
     spec = run_spec.read_servable(folder)
@@ -59,11 +47,6 @@ def write(
 
 def upload(sharing: SharedReader, share: ShareParameters, shared: Path) -> None:
     """Upload the folder to the Hugging Face Hub, if a name there is given.
-
-    Args:
-        sharing: Record of the folder.
-        share: Its name on the Hub.
-        shared: The folder of shared readers.
 
     Raises:
         CoattendError: If the Hub is out of reach, or refuses.

@@ -1,112 +1,81 @@
 """Nodes of a study's pipeline."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from coattend.config import (
-    LOCAL,
     BenchmarkParameters,
-    EncoderParameters,
     EngineParameters,
     ReaderParameters,
     StudyParameters,
     StudySettings,
     TaggingParameters,
-    TokenizerParameters,
 )
+from coattend.config.entries import TextProfiles
 from coattend.errors import CoattendError
-from coattend.pipelines.annotations import Dataset, Table
+from coattend.evaluation.records import Analyses, StudyCosts, VariantOutcome
+from coattend.pipelines.annotations import Dataset, Table, Variant
+from coattend.pipelines.training.pipeline import tables_of
+from coattend.readers import encoder_of
 from coattend.reports.records import StudyFindings
 
-FRESH_READERS: dict[str, Any] = {"trials": []}
+FRESH_READERS: VariantOutcome = {"variant": "", "task": "", "trials": []}
 """Stands for the outcome of the variant that a variant starts from, if it starts from fresh readers."""
 
 
 def prepare(
     study: StudyParameters,
     settings: StudySettings,
-    variants: dict[str, object],
-    encoders: dict[str, object],
-    tokenizers: dict[str, object],
-    taggings: dict[str, object],
+    variants: Mapping[str, object],
+    parameters: Mapping[str, Mapping[str, object]],
     trials: Path,
     **tables: Any,
-) -> dict[str, Any]:
+) -> StudyCosts:
     """Estimate the cost of a study and the smallest difference that it can show, and keep within its budget.
 
     Args:
         study: The study.
         settings: Settings that all studies share.
         variants: Its variants as readers' entries.
-        encoders: All encoders.
-        tokenizers: All tokenizer profiles.
-        taggings: All tagging profiles.
+        parameters: The project's parameters, with the profiles that the entries name.
         trials: The folder of all trials.
-        tables: Tables and parameters of its benchmarks, as ``<benchmark>.<table>``.
-
-    Returns:
-        The costs by benchmark and variant, and the variants that are left out for the budget.
+        tables: Tables of its benchmarks by their names in the catalog, and parameters as ``<benchmark>.benchmark``.
     """
-    from coattend.readers import encoder_of
     from coattend.training.study_cost import estimate
-    from coattend.training.study_variant import VariantSetup
-    from coattend.trials.experiment import BenchmarkTables
-
-    def tables_of(benchmark: str, variant: ReaderParameters) -> BenchmarkTables:
-        profile = EncoderParameters.model_validate(encoders[variant.encoder]).tokenizer
-        reads_words = encoder_of(variant.reader) == "recurrent"
-        return BenchmarkTables(
-            BenchmarkParameters.model_validate(tables[f"{benchmark}.benchmark"]),
-            tables[f"{benchmark}.questions"],
-            tables[f"{benchmark}.passages"],
-            tables[f"{benchmark}.{variant.tagging}.{profile}.tokens"],
-            tables[f"{benchmark}.{variant.tagging}.tags"] if reads_words else None,
-        )
 
     experiments = {}
     for name in study.variants:
-        variant = ReaderParameters.model_validate(variants[name]).with_seeds(settings.seeds)
-        encoder = EncoderParameters.model_validate(encoders[variant.encoder])
-        tokenizer = TokenizerParameters.model_validate(tokenizers[encoder.tokenizer])
-        tagging = TaggingParameters.model_validate(taggings[variant.tagging])
+        entry = ReaderParameters.model_validate(variants[name])
         for benchmark in study.benchmarks_of(name):
-            others = [other for other in variant.training.get("train_on", {}) if other != benchmark]
-            additional = [tables_of(other, variant) for other in others]
-            setup = VariantSetup(tables_of(benchmark, variant), additional, variant, encoder, tokenizer, tagging)
-            experiments[benchmark, name] = setup.experiments()
+            variant = _variant(entry, benchmark, settings, parameters, tables)
+            experiments[benchmark, name] = variant.experiments()
     return estimate(study, experiments, trials, hours=study.budget_hours or settings.budget_hours)
 
 
 def run_variant(
-    benchmark: BenchmarkParameters,
     variant: ReaderParameters,
-    encoder: EncoderParameters,
-    tokenizer: TokenizerParameters,
-    tagging: TaggingParameters,
+    benchmark: BenchmarkParameters,
     study: StudyParameters,
     settings: StudySettings,
-    costs: dict[str, Any],
+    parameters: Mapping[str, Mapping[str, object]],
+    costs: StudyCosts,
     trials: Path,
-    engine: EngineParameters = LOCAL,
-    start: dict[str, Any] | None = FRESH_READERS,
+    start: VariantOutcome | None = FRESH_READERS,
     **tables: Any,
-) -> tuple[dict[str, Any], Table]:
+) -> tuple[VariantOutcome, Table]:
     """Train a variant's trials, or load their outcomes, and predict the answers to every split but train.
 
     Args:
-        benchmark: The benchmark's parameters.
         variant: The variant as a reader's entry.
-        encoder: Its pretrained encoder.
-        tokenizer: The tokenizer of the tables' subwords.
-        tagging: The tagging profile of the tables' words.
+        benchmark: The benchmark that it is evaluated on.
         study: The study; if it has a search, the variant's training is tuned first.
         settings: Settings that all studies share.
+        parameters: The project's parameters, with the profiles that the entry names.
         costs: The result of `prepare`; a variant that it left out is not trained.
         trials: The folder of all trials.
-        engine: Where to train and to predict.
         start: The outcome of the variant that this one starts from; None if that was not run.
-        tables: The benchmark's ``questions``, ``passages``, ``tokens`` and, for readers of words, ``tags``; tables and
-            parameters of other benchmarks that it is trained on, as ``<benchmark>.<table>``.
+        tables: Tables of the benchmark and of others that it is trained on, as for `prepare`.
 
     Returns:
         The outcome of each trial, failures included, with the record of the search if there is one; and the predictions
@@ -116,39 +85,54 @@ def run_variant(
         CoattendError: If it starts from a variant that was not run, or a search would choose on dev.
     """
     from coattend.schemas import PREDICTIONS
-    from coattend.training.study_variant import VariantSetup, record_of, train_variant
-    from coattend.trials.experiment import BenchmarkTables
+    from coattend.training.study_variant import train_variant, untrained_outcome
 
     if variant.name in costs["left_out"]:
-        record = record_of(variant, benchmark.name, reads_words="tags" in tables)
-        return record | {"task": None, "trials": []}, PREDICTIONS.empty_table()
-    # Names of the benchmark's own tables have no prefix.
-    benchmark_tables = {name: table for name, table in tables.items() if "." not in name}
-    additional = BenchmarkTables.gather({name: table for name, table in tables.items() if "." in name})
-    setup = VariantSetup(
-        BenchmarkTables(benchmark, **benchmark_tables),
-        additional,
-        variant.with_seeds(settings.seeds),
-        encoder,
-        tokenizer,
-        tagging,
-    )
-    parents = None if start is FRESH_READERS else (start or FRESH_READERS)["trials"]
+        return untrained_outcome(variant, benchmark.name), PREDICTIONS.empty_table()
     return train_variant(
-        setup, trials, parents=parents, search=study.search, processes=settings.processes, engine=engine
+        _variant(variant, benchmark.name, settings, parameters, tables | {f"{benchmark.name}.benchmark": benchmark}),
+        trials,
+        parents=None if start is FRESH_READERS else (start or FRESH_READERS)["trials"],
+        search=study.search,
+        processes=settings.processes,
+        engine=EngineParameters.model_validate(parameters["engine"]),
     )
+
+
+def _variant(
+    entry: ReaderParameters,
+    benchmark: str,
+    settings: StudySettings,
+    parameters: Mapping[str, Mapping[str, object]],
+    tables: Mapping[str, Any],
+) -> Variant:
+    """Gather a variant's profiles, and its tables of a benchmark and of others that it is trained on."""
+    from coattend.training.study_variant import Variant
+    from coattend.trials.experiment import BenchmarkTables, ReaderSetup
+
+    setup = ReaderSetup.resolve(entry.with_seeds(settings.seeds), parameters)
+    reads_words = encoder_of(entry.reader) == "recurrent"
+    profiles = TextProfiles(entry.tagging, entry.encoder, setup.encoder.tokenizer, reads_words)
+
+    def tables_on(name: str) -> BenchmarkTables:
+        texts = {argument: tables[table] for argument, table in tables_of(name, profiles).items()}
+        texts["benchmark"] = BenchmarkParameters.model_validate(tables[f"{name}.benchmark"])
+        return BenchmarkTables(**{"tags": None} | texts)
+
+    additional = [tables_on(name) for name in entry.training.get("train_on", {}) if name != benchmark]
+    return Variant(setup, tables_on(benchmark), additional)
 
 
 def analyse(
     study: StudyParameters,
-    variants: dict[str, object],
-    taggings: dict[str, object],
+    variants: Mapping[str, object],
+    taggings: Mapping[str, object],
     settings: StudySettings,
     benchmark: BenchmarkParameters,
     questions: Dataset,
     passages: Dataset,
     **parts: Any,
-) -> tuple[Table, dict[str, Any]]:
+) -> tuple[Table, Analyses]:
     """Analyse a benchmark's answers: scores of groups of questions, and the study's further analyses.
 
     Args:
@@ -183,7 +167,7 @@ def analyse(
 
 
 def tabulate(
-    study: StudyParameters, costs: dict[str, Any], **parts: Any
+    study: StudyParameters, costs: StudyCosts, **parts: Any
 ) -> tuple[StudyFindings, Table, str, str, str, str, Any, dict[str, Any]]:
     """Put a study's variants side by side, and beside what the paper printed.
 

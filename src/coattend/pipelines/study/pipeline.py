@@ -1,7 +1,7 @@
 """Nodes of one study, which stand behind the data stages of its benchmarks."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from kedro.pipeline import node
@@ -39,13 +39,11 @@ Variants = Mapping[tuple[str, str], VariantTables]
 
 
 def create_nodes(study: str, variants: Variants, *, attention: bool = False) -> list[Node]:
-    """Train, look closer, tabulate and end: ``study.<study>.<benchmark>.<variant>``, ``....analyse``, ``study.<study>.
-    tabulate`` and ``finish``.
+    """Create a study's nodes, below ``study.<study>``.
 
-    Args:
-        study: Name of the study.
-        variants: Benchmark and variant to the tables that it reads.
-        attention: True if pages of attention are drawn of its trials.
+    They train and evaluate each variant (``<benchmark>.<variant>``), analyse its answers (``<benchmark>.analyse``), put
+    the variants side by side (``tabulate``) and fail the run if a trial failed (``finish``). With attention, they also
+    draw attention pages of the study's trials.
     """
     namespace = f"study.{study}"
     benchmarks = list(dict.fromkeys(benchmark for benchmark, _ in variants))
@@ -62,13 +60,16 @@ def create_nodes(study: str, variants: Variants, *, attention: bool = False) -> 
     pages = {f"{benchmark}.attention": f"{namespace}.{benchmark}.attention_page" for benchmark in drawn}
     costs, findings = f"{namespace}.costs", f"{namespace}.findings"
     parameters = {"study": f"params:studies.{study}.about"}
+    prepared = _shared(study) | {"variants": f"params:studies.{study}.variants"}
+    for (benchmark, _), tables in variants.items():
+        prepared |= _inputs(study, benchmark, tables)
 
-    def study_node(function, inputs, outputs) -> Node:  # type: ignore[no-untyped-def]
+    def study_node(function: Callable[..., object], inputs: dict[str, str], outputs: str | list[str] | None) -> Node:
         return node(function, inputs, outputs, name=function.__name__, namespace=namespace, tags=STUDY)
 
     return [
-        study_node(prepare, parameters | _prepared(study, variants), costs),
-        *(_variant(study, benchmark, variant, tables) for (benchmark, variant), tables in variants.items()),
+        study_node(prepare, prepared, costs),
+        *(_variant_node(study, benchmark, variant, tables) for (benchmark, variant), tables in variants.items()),
         *(_analysis(study, benchmark, variants) for benchmark in benchmarks),
         *(look for benchmark in drawn for look in study_nodes(study, benchmark)),
         study_node(
@@ -80,25 +81,12 @@ def create_nodes(study: str, variants: Variants, *, attention: bool = False) -> 
     ]
 
 
-def _benchmark_parameters(study: str, benchmark: str) -> str:
-    """A benchmark's parameters with the study's changes to its training."""
-    return f"params:studies.{study}.benchmarks.{benchmark}"
-
-
-def _prepared(study: str, variants: Variants) -> dict[str, str]:
-    """The inputs of the node that estimates costs: parameters, and every table that a variant reads."""
-    inputs = {
-        "settings": "params:study",
-        "variants": f"params:studies.{study}.variants",
-        "encoders": "params:encoders",
-        "tokenizers": "params:tokenizers",
-        "taggings": "params:taggings",
-        "trials": "trials",
-    }
-    for (benchmark, _), tables in variants.items():
-        for name in (benchmark, *tables.also):
-            inputs |= {table: table for table in tables_of(name, tables.profiles).values()}
-            inputs[f"{name}.benchmark"] = _benchmark_parameters(study, name)
+def _inputs(study: str, benchmark: str, tables: VariantTables) -> dict[str, str]:
+    """The tables that a variant reads on a benchmark, and the parameters with the study's changes to training."""
+    inputs: dict[str, str] = {}
+    for name in (benchmark, *tables.also):
+        inputs |= {table: table for table in tables_of(name, tables.profiles).values()}
+        inputs[f"{name}.benchmark"] = f"params:studies.{study}.benchmarks.{name}"
     return inputs
 
 
@@ -120,24 +108,25 @@ def _analysis(study: str, benchmark: str, variants: Variants) -> Node:
     return node(analyse, inputs, outputs, name="analyse", namespace=namespace, tags=STUDY)
 
 
-def _variant(study: str, benchmark: str, variant: str, tables: VariantTables) -> Node:
-    namespace, profiles = f"study.{study}.{benchmark}", tables.profiles
-    inputs = tables_of(benchmark, profiles) | {
-        "trials": "trials",
-        "benchmark": _benchmark_parameters(study, benchmark),
+def _variant_node(study: str, benchmark: str, variant: str, tables: VariantTables) -> Node:
+    namespace = f"study.{study}.{benchmark}"
+    inputs = _inputs(study, benchmark, tables)
+    inputs |= _shared(study) | {
+        "benchmark": inputs.pop(f"{benchmark}.benchmark"),
         "variant": f"params:studies.{study}.variants.{variant}",
-        "encoder": f"params:encoders.{profiles.encoder}",
-        "tokenizer": f"params:tokenizers.{profiles.tokenizer}",
-        "tagging": f"params:taggings.{profiles.tagging}",
-        "study": f"params:studies.{study}.about",
-        "settings": "params:study",
-        "engine": "params:engine",
         "costs": f"study.{study}.costs",
     }
-    for source in tables.also:
-        inputs |= {f"{source}.{name}": table for name, table in tables_of(source, profiles).items()}
-        inputs[f"{source}.benchmark"] = _benchmark_parameters(study, source)
     if tables.starts_from is not None:
         inputs["start"] = f"{namespace}.{tables.starts_from}.outcome"
     outputs = [f"{namespace}.{variant}.{table}" for table in ("outcome", "answers")]
     return node(run_variant, inputs, outputs, name=variant, namespace=namespace, tags=[TRAINS, STUDY])
+
+
+def _shared(study: str) -> dict[str, str]:
+    """The inputs shared by the nodes that configure variants."""
+    return {
+        "study": f"params:studies.{study}.about",
+        "settings": "params:study",
+        "parameters": "parameters",
+        "trials": "trials",
+    }

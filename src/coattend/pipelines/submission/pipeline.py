@@ -7,12 +7,7 @@ from coattend.pipelines.submission.nodes import submit
 
 
 def create_nodes(benchmark: str, reader: str) -> list[Node]:
-    """Write the file that the benchmark's scorer reads: node ``<benchmark>.<reader>.submit``.
-
-    Args:
-        benchmark: Name of the benchmark.
-        reader: Name of the reader's entry.
-    """
+    """Write the file that the benchmark's scorer reads: node ``<benchmark>.<reader>.submit``."""
     namespace = f"{benchmark}.{reader}"
     inputs = [
         f"{namespace}.predictions",

@@ -1,18 +1,11 @@
 """Nodes of the training pipeline."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from coattend.config import (
-    LOCAL,
-    BenchmarkParameters,
-    EncoderParameters,
-    EngineParameters,
-    ReaderParameters,
-    TaggingParameters,
-    TokenizerParameters,
-)
+from coattend.config import BenchmarkParameters, EngineParameters, ReaderParameters
 from coattend.errors import CoattendError
+from coattend.evaluation.records import TrainedReader
 from coattend.pipelines.annotations import Dataset
 
 
@@ -23,36 +16,44 @@ def train(
     trials: Path,
     benchmark: BenchmarkParameters,
     reader: ReaderParameters,
-    encoder: EncoderParameters,
-    tokenizer: TokenizerParameters,
-    tagging: TaggingParameters,
-    engine: EngineParameters = LOCAL,
+    parameters: Mapping[str, Mapping[str, object]],
     tags: Dataset | None = None,
-) -> dict[str, Any]:
+) -> TrainedReader:
     """Train a reader's trials, or load their outcomes: one after the other, or on a cluster in parallel.
 
+    Args:
+        questions: The benchmark's questions.
+        passages: Its passages.
+        tokens: Its subwords.
+        trials: The folder of all trials.
+        benchmark: The benchmark.
+        reader: The reader's entry.
+        parameters: The project's parameters, with the profiles that the entry names.
+        tags: The benchmark's tagged words, for readers of words.
+
     Returns:
-        The model: benchmark, reader, task, and the outcome of each trial.
+        The outcome of each trial, failures included, with the names of benchmark and reader and the task.
 
     Raises:
         CoattendError: If every trial failed.
     """
     from coattend.training.launcher import train_seeds
-    from coattend.training.run_trial import train_all
-    from coattend.trials.experiment import BenchmarkTables, Experiment
+    from coattend.training.run_trial import TrialRunner, train_all
+    from coattend.trials.experiment import Experiment, ReaderSetup, Reading, question_source, read_questions, tasks_of
 
-    tables = BenchmarkTables(benchmark, questions, passages, tokens, tags)
-    experiment = Experiment.from_config(tables, reader, encoder, tokenizer, tagging)
+    # The tasks of the questions decide on the reader's head, and the head on the form of texts and questions.
+    setup = ReaderSetup.resolve(reader, parameters)
+    reading = Reading.resolve(setup, benchmark, tasks_of(questions, benchmark), tokens, tags)
+    source = question_source(questions, passages, benchmark, reading)
+    experiment = Experiment.from_reading(setup, benchmark, reading, source)
+    examples = read_questions(source, experiment.training)
+    engine = EngineParameters.model_validate(parameters["engine"])
     if engine.kind == "local":
-        outcomes = train_all(experiment, trials)
+        outcomes = train_all(examples, experiment, trials)
     else:
-        outcomes = train_seeds(experiment, trials, engine=engine)
-    if all(outcome["failure"] for outcome in outcomes):
-        where = f"{experiment.benchmark}.{experiment.name}"
-        raise CoattendError(f"every trial failed: {outcomes[0]['failure']}", where=where)
-    return {
-        "benchmark": experiment.benchmark,
-        "reader": experiment.name,
-        "task": experiment.source.task,
-        "trials": outcomes,
-    }
+        runner = TrialRunner(experiment, trials, examples)
+        outcomes = train_seeds(runner, engine=engine)
+        if all(outcome["failure"] for outcome in outcomes):
+            where = f"{experiment.benchmark}.{experiment.name}"
+            raise CoattendError(f"every trial failed: {outcomes[0]['failure']}", where=where)
+    return {"benchmark": benchmark.name, "reader": reader.name, "task": source.task, "trials": outcomes}

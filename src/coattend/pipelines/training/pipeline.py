@@ -16,17 +16,11 @@ warnings.filterwarnings("ignore", message="The 'preview_fn' feature is experimen
 
 
 def create_nodes(benchmark: str, reader: str, profiles: TextProfiles) -> list[Node]:
-    """Train a reader: node ``<benchmark>.<reader>.train``.
-
-    Args:
-        benchmark: Name of the benchmark.
-        reader: Name of the reader's entry.
-        profiles: The profiles that decide which tables it reads.
-    """
+    """Train a reader, whose profiles decide which tables it reads: node ``<benchmark>.<reader>.train``."""
     return [
         node(
             train,
-            tables_of(benchmark, profiles) | {"trials": "trials"} | model_parameters(benchmark, reader, profiles),
+            tables_of(benchmark, profiles) | {"trials": "trials"} | model_parameters(benchmark, reader),
             f"{benchmark}.{reader}.model",
             name="train",
             namespace=f"{benchmark}.{reader}",
@@ -46,13 +40,10 @@ def tables_of(benchmark: str, profiles: TextProfiles) -> dict[str, str]:
     return tables | ({"tags": f"{benchmark}.{profiles.tagging}.tags"} if profiles.reads_words else {})
 
 
-def model_parameters(benchmark: str, reader: str, profiles: TextProfiles) -> dict[str, str]:
+def model_parameters(benchmark: str, reader: str) -> dict[str, str]:
     """The parameters that training and prediction read, by the node's argument."""
     return {
         "benchmark": f"params:benchmarks.{benchmark}",
         "reader": f"params:readers.{reader}",
-        "encoder": f"params:encoders.{profiles.encoder}",
-        "tokenizer": f"params:tokenizers.{profiles.tokenizer}",
-        "tagging": f"params:taggings.{profiles.tagging}",
-        "engine": "params:engine",
+        "parameters": "parameters",
     }

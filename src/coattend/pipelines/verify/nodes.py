@@ -1,19 +1,21 @@
 """Nodes of the verification pipeline."""
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from coattend.config import BenchmarkParameters
 from coattend.errors import CoattendError
+from coattend.evaluation.records import Verification
 from coattend.pipelines.annotations import StoredTables
 
 logger = logging.getLogger(__name__)
 
 
 def verify(
-    run: Any, benchmarks: dict[str, Any], trials: Path, mlflow_store: str, stored_tables: StoredTables
-) -> dict[str, Any]:
+    run: Any, benchmarks: Mapping[str, object], trials: Path, mlflow_store: str, stored_tables: StoredTables
+) -> Verification:
     """Predict the answers of a finished run's trial again, from its weights and the current tables.
 
     Args:
@@ -22,9 +24,6 @@ def verify(
         trials: The folder of all trials.
         mlflow_store: Address of the MLflow store.
         stored_tables: The tables of all benchmarks.
-
-    Returns:
-        The comparison with the stored answers; see `coattend.training.verify.verify`.
 
     Raises:
         CoattendError: If there is no such run, or something that it needs is gone.
@@ -46,7 +45,7 @@ def verify(
     return verify(trial, stored_tables, benchmark, attached=attached, logged=logged)
 
 
-def judge(verified: dict[str, Any]) -> None:
+def judge(verified: Verification) -> None:
     """Log the result of a verification.
 
     Raises:

@@ -10,7 +10,8 @@ from coattend.readers.interfaces import STREAMS, EncoderConfig
 class TransformerConfig(EncoderConfig):
     """Options of the transformer encoder."""
 
-    reads_together: ClassVar[bool] = True
+    reads_together: ClassVar = True
+    output_fields: ClassVar = STREAMS | {"summary"}
 
     dropout: float | None = Field(
         None, ge=0, lt=1, description="Dropout of hidden states and attention; null: as the encoder has it."
@@ -26,15 +27,12 @@ class TransformerConfig(EncoderConfig):
     )
     tag_count: int = Field(39, ge=2, description="Tags with PAD, SPE and ERR: 39, or 48 with punctuation's own.")
 
-    def fills(self) -> frozenset[str]:
-        """Both streams and the summary."""
-        return STREAMS | {"summary"}
-
 
 class RecurrentConfig(EncoderConfig):
     """Options of the recurrent encoder."""
 
-    reads_together: ClassVar[bool] = False
+    reads_together: ClassVar = False
+    output_fields: ClassVar = STREAMS
 
     cell: Literal["gru", "lstm"] = Field("gru", description="gru or lstm.")
     hidden: int = Field(128, ge=1, description="Width of the state of each direction.")
@@ -60,10 +58,6 @@ class RecurrentConfig(EncoderConfig):
     context: bool = Field(False, description="Whether to add vectors from the pretrained encoder, frozen.")
     word_dropout: float = Field(0.0, ge=0, lt=1, description="Share of the passage's words that become zero.")
     dropout: float = Field(0.0, ge=0, lt=1, description="Dropout of what the layer reads.")
-
-    def fills(self) -> frozenset[str]:
-        """Both streams."""
-        return STREAMS
 
 
 CONFIGS: dict[str, type[EncoderConfig]] = {"transformer": TransformerConfig, "recurrent": RecurrentConfig}

@@ -72,15 +72,10 @@ def load_model(source: Any, *, dropout: float | None, pooler: bool) -> "PreTrain
 
 
 def load_tokenizer(source: str | Path) -> "PreTrainedTokenizerBase":
-    """Load the tokenizer of a pretrained encoder.
-
-    Raises:
-        CoattendError: If it is not available.
-    """
+    """Load the tokenizer of a pretrained encoder, without running code that comes with it."""
     from transformers import AutoTokenizer
 
     folder = encoder_folder(source)
-    # Code that comes with a tokenizer is never run.
     try:
         with _silence():
             return AutoTokenizer.from_pretrained(
@@ -105,11 +100,7 @@ def position_limit(model: nn.Module) -> int | None:
 
 
 def use_own_attention(model: "PreTrainedModel") -> None:
-    """Replace SDPA by `coattend.readers.layers.attention.attend` in an encoder that uses it.
-
-    Args:
-        model: An encoder of transformers.
-    """
+    """Replace SDPA by `coattend.readers.layers.attention.attend` in an encoder of transformers that uses it."""
     if model.config._attn_implementation != "sdpa":
         return
     from transformers import AttentionInterface, AttentionMaskInterface
@@ -125,11 +116,7 @@ def use_own_attention(model: "PreTrainedModel") -> None:
 
 
 def shared_by_queries(mask: Tensor) -> Tensor:
-    """Hold a mask once for all queries if it is the same for each, as it is if it hides padding only.
-
-    Args:
-        mask: True where a query may attend [S, 1, L, M].
-    """
+    """Hold a mask [S, 1, L, M] once for all queries if it is the same for each, as it is if it hides padding only."""
     shared = mask[:, :, :1].expand_as(mask)
     return shared if torch.equal(shared, mask) else mask
 

@@ -6,10 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from coattend.readers.batch import Batch
-from coattend.readers.encoders.char_ngrams import NGrams
 from coattend.readers.encoders.configs import RecurrentConfig
-from coattend.readers.encoders.contextual import PADDING, ContextVectors
 from coattend.readers.encoders.word_embeddings import MODEL_TYPE, Words, vector_table
+from coattend.readers.encoders.word_features import PADDING, ContextVectors, NGrams
 from coattend.readers.interfaces import Encoded, EncoderShape
 from coattend.readers.layers.recurrent import Recurrence, last_states
 
@@ -25,7 +24,6 @@ class RecurrentEncoder(nn.Module):
     of that encoder's subwords.
 
     Args:
-        config: Its options.
         source: `Words`; or a pretrained encoder or its configuration, whose subwords it then reads like words.
         summary: Always false, as it provides no summary.
     """
@@ -63,12 +61,7 @@ class RecurrentEncoder(nn.Module):
         self.dropout, self.word_dropout = nn.Dropout(config.dropout), config.word_dropout
         self.directions = config.directions
         hidden = config.directions * config.hidden
-        self.shape = EncoderShape(
-            hidden,
-            attention_heads=_head_count(hidden),
-            vocabulary=len(table.vectors),
-            word_width=width,
-        )
+        self.shape = EncoderShape(hidden, _head_count(hidden), vocabulary=len(table.vectors), word_width=width)
         self.max_length: int | None = None
 
     def describe(self) -> dict[str, Any]:
@@ -79,28 +72,11 @@ class RecurrentEncoder(nn.Module):
         return {"model_type": MODEL_TYPE, "words": words, "size": size, "width": width, "context": context}
 
     def forward(self, batch: Batch) -> Encoded:
-        """Encode passage and question.
-
-        Args:
-            batch: S sequences, of which P positions are the passage domain and Q the question domain.
-
-        Returns:
-            Passage [S, P, H], question [S, Q, H], the question's state [S, H] and its word vectors [S, Q, D].
-        """
-        length = batch.passage_mask.shape[1]
+        """Encode passage [S, P, H] and question [S, Q, H], its state [S, H] and its word vectors [S, Q, D]."""
         passage_mask, question_mask = _not_empty(batch.passage_mask), _not_empty(batch.question_mask)
         # Word vectors with their features [S, P, D] and [S, Q, D], zero at padding.
-        passage_words = self._embed(batch.input_ids[:, :length], batch.tag_ids[:, :length])
-        question_words = self._embed(
-            batch.input_ids.gather(1, batch.question_index), batch.tag_ids.gather(1, batch.question_index)
-        )
-        if self.context is not None:
-            passage_context = self._context_vectors(self.context, batch, "passage", passage_mask)
-            question_context = self._context_vectors(self.context, batch, "question", question_mask)
-            passage_words = torch.cat([passage_words, passage_context], -1)
-            question_words = torch.cat([question_words, question_context], -1)
-        passage_words = passage_words * batch.passage_mask.unsqueeze(-1)
-        question_words = question_words * batch.question_mask.unsqueeze(-1)
+        passage_words = self._embed(batch, "passage", passage_mask) * batch.passage_mask.unsqueeze(-1)
+        question_words = self._embed(batch, "question", question_mask) * batch.question_mask.unsqueeze(-1)
         # Word dropout hides whole words of the passage in training.
         if self.training and self.word_dropout:
             visible = torch.rand(passage_words.shape[:2], device=passage_words.device) >= self.word_dropout
@@ -119,27 +95,31 @@ class RecurrentEncoder(nn.Module):
             question_words=question_words,
         )
 
-    def _embed(self, ids: Tensor, tags: Tensor) -> Tensor:
-        """Embed words without their context, [S, L] to [S, L, D]."""
+    def _embed(self, batch: Batch, side: str, mask: Tensor) -> Tensor:
+        """Concatenate the vectors of a side's words with their features [S, L, D]."""
+        ids, tags = (
+            tokens[:, : mask.shape[1]] if side == "passage" else tokens.gather(1, batch.question_index)
+            for tokens in (batch.input_ids, batch.tag_ids)
+        )
         features = [self.vectors(ids)]
         if self.ngrams is not None:
             features.append(self.ngrams(ids))
         if self.tags is not None:
             features.append(self.tags(tags))
+        if self.context is not None:
+            vectors: Tensor | None = getattr(batch, f"{side}_context")
+            if vectors is None:
+                vectors = self._context_vectors(self.context, batch, side, ids, mask)
+            features.append(vectors.to(self.vectors.weight.dtype))
         return torch.cat(features, -1)
 
-    def _context_vectors(self, context: ContextVectors, batch: Batch, side: str, mask: Tensor) -> Tensor:
-        cached: Tensor | None = getattr(batch, f"{side}_context")
-        if cached is not None:
-            return cached.to(self.vectors.weight.dtype)
+    def _context_vectors(self, context: ContextVectors, batch: Batch, side: str, ids: Tensor, mask: Tensor) -> Tensor:
         subwords, words = getattr(batch, f"{side}_pieces"), getattr(batch, f"{side}_piece_words")
-        length = mask.shape[1]
         if subwords is None:  # The batch consists of the transformer's own subwords, each a word of its own.
-            ids = batch.input_ids
-            subwords = ids[:, :length] if side == "passage" else ids.gather(1, batch.question_index)
-            words = torch.arange(length, device=ids.device).expand(len(ids), -1).masked_fill(~mask, PADDING)
-        vectors: Tensor = context(subwords, words, length)
-        return vectors.to(self.vectors.weight.dtype)
+            subwords = ids
+            words = torch.arange(mask.shape[1], device=ids.device).expand(len(ids), -1).masked_fill(~mask, PADDING)
+        vectors: Tensor = context(subwords, words, mask.shape[1])
+        return vectors
 
 
 def _not_empty(mask: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from coattend.readers.encoders.configs import TransformerConfig
 from coattend.readers.encoders.pretrained import load_model, position_limit, word_table
 from coattend.readers.interfaces import Encoded, EncoderShape
 from coattend.readers.layers.initializers import linear
-from coattend.readers.layers.pooling import masked_mean
+from coattend.readers.layers.masked import masked_mean
 
 WITHOUT_PAIR_MASKS = ("deberta", "deberta-v2")
 """Families whose layers accept a mask of tokens, but not of pairs of tokens."""
@@ -35,7 +35,6 @@ class TransformerEncoder(nn.Module):
     The bias of a self-attention's keys adds the same to every score of a softmax: it cannot get a gradient.
 
     Args:
-        config: Its options.
         source: ``"embedded"``, a folder, a Hugging Face name, or a configuration for random weights.
         summary: Whether to provide a vector of the whole sequence: from the encoder's own pooler (its weights are
             random if the encoder was published without), or, for families without one, from a dense layer and tanh over
@@ -78,14 +77,9 @@ class TransformerEncoder(nn.Module):
         return self.model.config.to_dict()
 
     def forward(self, batch: Batch) -> Encoded:
-        """Encode sequences and split them into passage and question.
+        """Encode sequences and split them into passage [S, P, H] and question [S, Q, H].
 
-        Args:
-            batch: S sequences of N tokens, of which P positions are the passage domain and Q the question domain.
-
-        Returns:
-            Passage [S, P, H], question [S, Q, H], its mean as the question's state [S, H], and the summary [S, H] if
-            the head requires it.
+        The mean of the question is its state [S, H]; there is a summary [S, H] if the head requires it.
 
         Raises:
             CoattendError: If the sequences are longer than the encoder can read, or an id is out of range.
@@ -117,15 +111,12 @@ class TransformerEncoder(nn.Module):
                 cure="Lower training.max_length",
             )
         try:
-            hidden: Tensor = self.model(attention_mask=self._mask(batch), **self._inputs(batch)).last_hidden_state
+            mask = co_attention_mask(batch).unsqueeze(1) if self._co_attention else batch.attention_mask
+            hidden: Tensor = self.model(attention_mask=mask, **self._inputs(batch)).last_hidden_state
         except IndexError:
             self._refuse_unknown_ids(batch)
             raise
         return hidden
-
-    def _mask(self, batch: Batch) -> Tensor:
-        """Return the attention mask: [S, N], or with co-attention [S, 1, N, N]."""
-        return co_attention_mask(batch).unsqueeze(1) if self._co_attention else batch.attention_mask
 
     def _inputs(self, batch: Batch) -> dict[str, Tensor]:
         types = {"token_type_ids": batch.token_type_ids} if self._typed else {}
@@ -166,14 +157,10 @@ class TransformerEncoder(nn.Module):
 
 
 def co_attention_mask(batch: Batch) -> Tensor:
-    """Build the attention mask that turns every self-attention into co-attention (DUMA, section 6.8).
+    """Build the attention mask [S, N, N] that turns every self-attention into co-attention (DUMA, section 6.8).
 
-    Args:
-        batch: S sequences of N tokens.
-
-    Returns:
-        [S, N, N]: tokens of the passage domain attend to the question domain, and vice versa; padding attends to all
-        real tokens, so that no softmax is undefined.
+    Tokens of the passage domain attend to the question domain, and vice versa; padding attends to all real tokens, so
+    that no softmax is undefined.
     """
     # Tokens of the passage domain; all other real tokens belong to the question domain.
     real = batch.attention_mask

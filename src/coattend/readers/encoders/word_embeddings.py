@@ -91,9 +91,8 @@ def vector_table(source: Any, *, vectors: str, file: str | None, width: int, spr
     # Words: vectors from a file, at random, or from the pretrained encoder.
     if vectors == "file":
         if file is None:
-            raise CoattendError(
-                "is not given", where="option 'vectors_file'", cure="Name a file of vectors, as GloVe's are published"
-            )
+            cure = "Name a file of vectors, as GloVe's are published"
+            raise CoattendError("is not given", where="option 'vectors_file'", cure=cure)
         rows = read_vectors(Path(file), source.words)
     elif vectors == "random" or not isinstance(source.encoder, str | Path):
         drawn = torch.empty(len(source.words), width if vectors == "random" else source.width).uniform_(-1, 1)
@@ -128,14 +127,9 @@ def rescale(rows: Tensor, root_mean_square: float) -> Tensor:
 
 
 def read_vectors(path: Path, words: Iterable[str]) -> Tensor:
-    """Read vectors from a text file: a word and its numbers on each line, as GloVe is published.
+    """Read the vectors of words [W, D] from a text file: a word and its numbers on each line, as GloVe is published.
 
-    Args:
-        path: The file.
-        words: The words to look up: as they are, else in lower case.
-
-    Returns:
-        [W, D]; zero for a word that the file lacks.
+    A word is looked up as it is, else in lower case; one that the file lacks has a vector of zeros.
 
     Raises:
         CoattendError: If the file cannot be read or is empty, or a line does not hold as many numbers as the first.

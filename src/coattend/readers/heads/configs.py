@@ -37,6 +37,7 @@ class SpanConfig(HeadConfig):
     """Options of the span head."""
 
     task: ClassVar[Task] = "span"
+    input_fields: ClassVar = frozenset({"passage"})
 
     loss: Literal["sum", "mean"] = Field(
         "sum", description="sum: of both cross entropies, as the paper has it; mean: half of it, as Hugging Face."
@@ -45,15 +46,12 @@ class SpanConfig(HeadConfig):
         "logits", description="What spans are scored by: logits, or, as the paper has it, their softmax."
     )
 
-    def needs(self, provided: Set[str]) -> frozenset[str]:
-        """The passage."""
-        return frozenset({"passage"})
-
 
 class DynamicSpanConfig(HeadConfig):
     """Options of the dynamic span head."""
 
     task: ClassVar[Task] = "span"
+    input_fields: ClassVar = frozenset({"passage"})
 
     iterations: int = Field(4, ge=1, le=50, description="Most proposals.")
     decoder_hidden: int | None = Field(
@@ -68,10 +66,6 @@ class DynamicSpanConfig(HeadConfig):
         "sum", description="How the cross entropies of iterations become one; the paper sums."
     )
     sigma_floor: float = Field(0.5, gt=0, lt=1, description="Lowest learned uncertainty of the mixed objective.")
-
-    def needs(self, provided: Set[str]) -> frozenset[str]:
-        """The passage."""
-        return frozenset({"passage"})
 
 
 class WordConfig(HeadConfig):
@@ -95,12 +89,9 @@ class VocabularyConfig(HeadConfig):
     """Options of the vocabulary head."""
 
     task: ClassVar[Task] = "word"
+    input_fields: ClassVar = frozenset({"summary"})
 
     summary_dropout: float = Field(0.0, ge=0, lt=1, description="Dropout of the summary.")
-
-    def needs(self, provided: Set[str]) -> frozenset[str]:
-        """The summary."""
-        return frozenset({"summary"})
 
 
 CONFIGS: dict[str, type[HeadConfig]] = {

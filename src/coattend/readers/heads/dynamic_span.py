@@ -1,4 +1,4 @@
-"""DCN's dynamic pointing decoder: it proposes a span, reads it, and proposes again."""
+"""DCN's dynamic pointing decoder, which proposes spans one after another, and DCN+'s mixed objective."""
 
 import math
 from collections.abc import Callable, Set
@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import softplus
 
 from coattend.errors import CoattendError
 from coattend.readers.batch import Batch
 from coattend.readers.heads.configs import DynamicSpanConfig
-from coattend.readers.heads.mixed_objective import Uncertainty, self_critical
+from coattend.readers.heads.span import answerable, span_loss
 from coattend.readers.interfaces import Attended, EncoderShape, require
+from coattend.readers.layers.masked import at_least_float32
 from coattend.readers.layers.maxout import HighwayMaxout
-from coattend.readers.layers.precision import at_least_float32
 from coattend.readers.reader import ReaderOutput
 
 Choose = Callable[[Tensor], Tensor]
@@ -32,11 +32,6 @@ class DynamicSpanHead(nn.Module):
     a second trajectory is sampled, each position from its distribution given the positions sampled before (the paper
     prints p^start for both), and is rewarded by ``batch.reward`` against the greedy answer of the last iteration;
     ``policy`` is that loss alone. Nothing is sampled in evaluation, where the loss is the cross entropy.
-
-    Args:
-        config: Its options.
-        shape: The encoder's, with the width of the interaction's output.
-        provided: Fields of `Attended` that the interaction fills.
     """
 
     Config = DynamicSpanConfig
@@ -55,15 +50,7 @@ class DynamicSpanHead(nn.Module):
         self.share = 1.0 if config.over_iterations == "sum" else 1 / config.iterations
 
     def forward(self, attended: Attended, batch: Batch) -> ReaderOutput:
-        """Propose spans.
-
-        Args:
-            attended: Passage U [S, P, H].
-            batch: Tokens that an answer may contain, [S, P], and the answer's first and last, [S].
-
-        Returns:
-            Start and end [S, P] of the proposal at which it stopped, -inf at tokens that no answer may contain, and the
-            loss if the batch has answers.
+        """Propose spans of the passage U [S, P, H]; return the scores of the proposal at which it stopped.
 
         Raises:
             CoattendError: If a policy is trained and the batch has no reward.
@@ -106,8 +93,7 @@ class DynamicSpanHead(nn.Module):
     def _loss(self, constants: "_DecoderInput", greedy: "_Trajectory", batch: Batch) -> Tensor:
         start, end = require(batch.start, "batch.start"), require(batch.end, "batch.end")
         pairs = zip(greedy.starts, greedy.ends, strict=True)
-        losses = [cross_entropy(starts, start) + cross_entropy(ends, end) for starts, ends in pairs]
-        supervised = self.share * torch.stack(losses).sum()
+        supervised = self.share * torch.stack([span_loss(*scores, start, end) for scores in pairs]).sum()
         if self.objective == "cross_entropy" or not self.training:
             return supervised
         if batch.reward is None:
@@ -135,14 +121,12 @@ class _DecoderInput:
     @classmethod
     def of(cls, attended: Attended, batch: Batch, head: DynamicSpanHead) -> "_DecoderInput":
         tokens = at_least_float32(require(attended.passage, "attended.passage"))
-        allowed = require(batch.answer_mask, "batch.answer_mask").clone()
-        allowed[:, 0] = True  # "no answer"
         last = attended.passage_mask.sum(1) - 1
         return cls(
             tokens=tokens,
             start_prepared=head.start.prepare(tokens),
             end_prepared=head.end.prepare(tokens),
-            allowed=allowed,
+            allowed=answerable(batch),
             first=torch.zeros_like(last),
             last=last,
         )
@@ -162,10 +146,10 @@ class _Trajectory:
     last: list[Tensor] = field(default_factory=list)
 
     def add(self, starts: Tensor, ends: Tensor, first: Tensor, last: Tensor) -> None:
-        for values, value in zip(
-            (self.starts, self.ends, self.first, self.last), (starts, ends, first, last), strict=True
-        ):
-            values.append(value)
+        self.starts.append(starts)
+        self.ends.append(ends)
+        self.first.append(first)
+        self.last.append(last)
 
     @property
     def all_stopped(self) -> bool:
@@ -195,6 +179,49 @@ class _Trajectory:
 def _sample(scores: Tensor) -> Tensor:
     tokens: Tensor = torch.distributions.Categorical(logits=scores.detach()).sample()
     return tokens
+
+
+class Uncertainty(nn.Module):
+    """Two losses weighted by homoscedastic uncertainty (Kendall et al. 2017; DCN+, equation 17).
+
+    l = l_ce / (2 sigma_ce^2) + l_rl / (2 sigma_rl^2) + log sigma_ce^2 + log sigma_rl^2. The policy's loss can be
+    negative, and then the printed sum has no lower bound as sigma_rl goes to zero. So log sigma is the logarithm of a
+    floor plus a softplus: sigma never falls below the floor, and always has a gradient. It starts at 1.
+    """
+
+    def __init__(self, floor: float) -> None:
+        super().__init__()
+        self.floor = floor
+        # The softplus of this value is -log floor, so that sigma starts at 1.
+        self.excess = nn.Parameter(torch.full((2,), math.log(1 / floor - 1)))
+
+    @property
+    def sigma(self) -> Tensor:
+        """sigma_ce and sigma_rl [2]."""
+        return self._log_sigma().exp()
+
+    def forward(self, cross_entropy: Tensor, policy: Tensor) -> Tensor:
+        """Combine the two losses, scalars, into one."""
+        log_sigma = self._log_sigma()
+        losses = torch.stack([cross_entropy, policy])
+        return (losses * torch.exp(-2 * log_sigma) / 2 + 2 * log_sigma).sum()
+
+    def _log_sigma(self) -> Tensor:
+        return math.log(self.floor) + softplus(self.excess)
+
+
+def self_critical(log_probability: Tensor, sampled: Tensor, greedy: Tensor) -> Tensor:
+    """Compute the policy's loss (DCN+, equations 13 and 16): the mean of -R, with the gradient of -R log p.
+
+    Args:
+        log_probability: Log probability of each sampled trajectory [S].
+        sampled: Reward of its last span [S].
+        greedy: Reward of the greedy answer, the self-critic [S].
+    """
+    reward = (sampled - greedy).detach()
+    # The surrogate has the gradient; its value is replaced by the mean of -R.
+    surrogate = -(reward * log_probability).mean()
+    return surrogate + (-reward.mean() - surrogate).detach()
 
 
 PART = DynamicSpanHead

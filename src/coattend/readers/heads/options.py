@@ -12,8 +12,7 @@ from coattend.readers.batch import Batch
 from coattend.readers.heads.configs import OptionsConfig
 from coattend.readers.interfaces import STREAMS, Attended, EncoderShape, require
 from coattend.readers.layers.initializers import linear
-from coattend.readers.layers.pooling import masked_max, masked_mean
-from coattend.readers.layers.precision import full_precision
+from coattend.readers.layers.masked import full_precision, masked_max, masked_mean
 from coattend.readers.reader import ReaderOutput
 
 
@@ -22,11 +21,6 @@ class OptionsHead(nn.Module):
 
     O_i is the fused vector and W the linear layer of DUMA, section 4.3; ``joint`` with ``max`` is the output layer of
     POI-Net, section 2.4.1. The layer has no bias: it would add the same to every option.
-
-    Args:
-        config: Its options.
-        shape: The encoder's, with the width of the interaction's output.
-        provided: Fields of `Attended` that the interaction fills. A single stream is pooled alone.
     """
 
     Config = OptionsConfig
@@ -43,15 +37,7 @@ class OptionsHead(nn.Module):
         self.scorer = linear(width, 1, bias=False)
 
     def forward(self, attended: Attended, batch: Batch) -> ReaderOutput:
-        """Score options.
-
-        Args:
-            attended: Streams [S, P, H] and [S, Q, H], or summary [S, H].
-            batch: The sequence of each option, [B, C], and the correct options, [B].
-
-        Returns:
-            Scores [B, C], and the cross entropy if the batch has labels.
-        """
+        """Score options [B, C] by streams [S, P, H] and [S, Q, H], or by a summary [S, H]."""
         index = require(batch.option_index, "batch.option_index")
         with full_precision(self.scorer.weight):
             sequence_scores = self.scorer(self.before(self.dropout(self._fused(attended)))).squeeze(-1)  # [S]
@@ -74,15 +60,7 @@ class OptionsHead(nn.Module):
 
 
 def fuse(pooled: list[Tensor], operation: str) -> Tensor:
-    """Fuse pooled streams (Fuse of DUMA, equation 1).
-
-    Args:
-        pooled: One or two vectors [S, H].
-        operation: ``concatenate``, ``sum`` or ``multiply``.
-
-    Returns:
-        [S, H], or [S, 2H] for two that are concatenated.
-    """
+    """Concatenate, sum or multiply one or two pooled streams [S, H] (Fuse of DUMA, equation 1)."""
     if operation == "concatenate":
         return torch.cat(pooled, -1)
     return cast(Tensor, sum(pooled) if operation == "sum" else math.prod(pooled))

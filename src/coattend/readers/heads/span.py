@@ -12,7 +12,7 @@ from coattend.readers.batch import Batch
 from coattend.readers.heads.configs import SpanConfig
 from coattend.readers.interfaces import Attended, EncoderShape, require
 from coattend.readers.layers.initializers import linear
-from coattend.readers.layers.precision import full_precision
+from coattend.readers.layers.masked import full_precision
 from coattend.readers.reader import ReaderOutput
 
 
@@ -20,11 +20,6 @@ class SpanHead(nn.Module):
     """One linear layer gives each token of the passage domain a score as start and as end (POI-Net, section 2.4.2).
 
     CLS, position 0, stands for "no answer". The layer has no bias: it would add the same to every token.
-
-    Args:
-        config: Its options.
-        shape: The encoder's, with the width of the interaction's output.
-        provided: Fields of `Attended` that the interaction fills.
     """
 
     Config = SpanConfig
@@ -35,28 +30,31 @@ class SpanHead(nn.Module):
         self.share, self.softmax = {"sum": 1.0, "mean": 0.5}[config.loss], config.score == "softmax"
 
     def forward(self, attended: Attended, batch: Batch) -> ReaderOutput:
-        """Score each token as start and as end of the answer.
-
-        Args:
-            attended: Passage [S, P, H].
-            batch: Tokens that an answer may contain, [S, P], and the answer's first and last, [S].
-
-        Returns:
-            Start and end [S, P], -inf at tokens that no answer may contain, and the loss if the batch has answers.
-        """
+        """Score each token of the passage [S, P, H] as start and as end; -inf where no answer may lie."""
         passage = require(attended.passage, "attended.passage")
-        allowed = require(batch.answer_mask, "batch.answer_mask").clone()
-        allowed[:, 0] = True  # "no answer"
+        allowed = answerable(batch)
         with full_precision(self.scorer.weight):
             logits = self.scorer(passage.to(self.scorer.weight.dtype))  # [S, P, 2]
             start, end = logits.masked_fill(~allowed.unsqueeze(-1), -math.inf).unbind(-1)
             # Each cross entropy is over the tokens that an answer may contain.
             loss = None
             if batch.start is not None and batch.end is not None:
-                loss = self.share * (cross_entropy(start, batch.start) + cross_entropy(end, batch.end))
+                loss = self.share * span_loss(start, end, batch.start, batch.end)
             if self.softmax:
                 start, end = (logit.softmax(-1).masked_fill(~allowed, -math.inf) for logit in (start, end))
         return ReaderOutput(attended=attended, start=start, end=end, loss=loss)
+
+
+def answerable(batch: Batch) -> Tensor:
+    """Mark the tokens that an answer may contain [S, P], and CLS, which stands for "no answer"."""
+    allowed = require(batch.answer_mask, "batch.answer_mask").clone()
+    allowed[:, 0] = True
+    return allowed
+
+
+def span_loss(start_scores: Tensor, end_scores: Tensor, start: Tensor, end: Tensor) -> Tensor:
+    """Add the cross entropies of scores [S, P] with the answer's first and last token [S] (POI-Net, 2.4.2)."""
+    return cross_entropy(start_scores, start) + cross_entropy(end_scores, end)
 
 
 @dataclass(frozen=True)

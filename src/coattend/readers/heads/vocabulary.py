@@ -10,7 +10,7 @@ from torch.nn.functional import cross_entropy
 from coattend.readers.batch import Batch
 from coattend.readers.heads.configs import VocabularyConfig
 from coattend.readers.interfaces import Attended, EncoderShape, require
-from coattend.readers.layers.precision import full_precision
+from coattend.readers.layers.masked import full_precision
 from coattend.readers.reader import ReaderOutput
 
 
@@ -21,11 +21,6 @@ class VocabularyHead(nn.Module):
     is their mean. With anonymised names, candidates are the passage's entities. A candidate that the passage, as far
     as it is read, does not contain has the embedding of an unknown word. Answers differ only by what training taught
     about their names: the papers use it for anonymised entities; otherwise a word that was never an answer is a guess.
-
-    Args:
-        config: Its options.
-        shape: The encoder's, with the width of the interaction's output.
-        provided: Fields of `Attended` that the interaction fills.
     """
 
     Config = VocabularyConfig
@@ -37,15 +32,7 @@ class VocabularyHead(nn.Module):
         self.dropout = nn.Dropout(config.summary_dropout)
 
     def forward(self, attended: Attended, batch: Batch) -> ReaderOutput:
-        """Score the candidates.
-
-        Args:
-            attended: Summary [S, H].
-            batch: The tokens of candidates, [B, C, K], and the correct candidates, [B], with B = S.
-
-        Returns:
-            Scores [B, C], and the cross entropy if the batch has labels.
-        """
+        """Score candidates [B, C] of K tokens by the summary [S, H], with B = S."""
         ids = require(batch.candidate_ids, "batch.candidate_ids")
         missing = require(batch.candidates, "batch.candidates") == -2  # [B, C]
         summary = require(attended.summary, "attended.summary")

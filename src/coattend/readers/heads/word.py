@@ -10,7 +10,7 @@ from coattend.readers.batch import Batch
 from coattend.readers.heads.configs import WordConfig
 from coattend.readers.interfaces import Attended, EncoderShape, require
 from coattend.readers.layers.initializers import linear
-from coattend.readers.layers.precision import at_least_float32, full_precision
+from coattend.readers.layers.masked import at_least_float32, full_precision, masked_softmax
 from coattend.readers.reader import ReaderOutput
 
 
@@ -20,11 +20,6 @@ class WordHead(nn.Module):
     s is the interaction's token mass. If the interaction provides none, a linear layer without bias and a softmax over
     the passage compute it from the passage's vectors. A word of several tokens has the sum of their masses. Questions
     whose answer the passage does not contain take no part in the loss.
-
-    Args:
-        config: Its options.
-        shape: The encoder's, with the width of the interaction's output.
-        provided: Fields of `Attended` that the interaction fills.
     """
 
     Config = WordConfig
@@ -35,16 +30,7 @@ class WordHead(nn.Module):
         self.choose, self.normalise = config.choose, config.normalise
 
     def forward(self, attended: Attended, batch: Batch) -> ReaderOutput:
-        """Sum the token mass over the occurrences of each word.
-
-        Args:
-            attended: Token mass [S, P], or passage [S, P, H].
-            batch: The word of each token, [S, P], and the candidates, [B, C], with B = S.
-
-        Returns:
-            The mass of each distinct word of the passage [B, P]; with ``choose: candidates`` theirs as scores [B, C];
-            the loss if the batch has labels.
-        """
+        """Sum the token mass over each word's occurrences [B, P], and each candidate's [B, C], with B = S."""
         groups = require(batch.word_groups, "batch.word_groups")
         candidates = require(batch.candidates, "batch.candidates")
         token_mass = self._token_mass(attended, groups >= 0)
@@ -63,7 +49,7 @@ class WordHead(nn.Module):
         passage = require(attended.passage, "attended.passage")
         with full_precision(self.scorer.weight):
             scores: Tensor = self.scorer(passage.to(self.scorer.weight.dtype)).squeeze(-1)
-            return scores.masked_fill(~real, -math.inf).softmax(-1).masked_fill(~real, 0.0)
+            return masked_softmax(scores, real).masked_fill(~real, 0.0)
 
     def _loss(self, candidate_mass: Tensor, candidates: Tensor, label: Tensor) -> Tensor:
         gold = label.unsqueeze(1)

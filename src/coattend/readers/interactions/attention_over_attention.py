@@ -7,8 +7,7 @@ from torch import nn
 
 from coattend.readers.interactions.configs import AttentionOverAttentionConfig
 from coattend.readers.interfaces import Attended, Encoded, EncoderShape
-from coattend.readers.layers.matching import matching, over_passage, over_question, weighted_by_mass
-from coattend.readers.layers.precision import full_precision
+from coattend.readers.layers.masked import full_precision, matching, over_passage, over_question, weighted_by_mass
 from coattend.readers.layers.recurrent import Recurrence
 
 
@@ -26,9 +25,8 @@ class AttentionOverAttention(nn.Module):
     With ``modelling`` a recurrent layer reads the passage once more, from these three parts and the product of the
     first two, as span readers do behind their attention.
 
-    Args:
-        config: Its options.
-        shape: The encoder's.
+    With ``keep_maps`` the maps are ``matching`` M [S, P, Q], which is no probability, and ``question_worth`` beta
+    [S, Q].
     """
 
     Config = AttentionOverAttentionConfig
@@ -42,36 +40,27 @@ class AttentionOverAttention(nn.Module):
         self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:
-        """Let passage and question attend to each other.
-
-        Args:
-            encoded: Passage [S, P, H] and question [S, Q, H].
-
-        Returns:
-            The token mass s [S, P]; passage [S, P, 3H] and question [S, Q, 3H]; or the passage alone, read once more.
-            Maps: ``matching`` M [S, P, Q], which is no probability, and ``question_worth`` beta [S, Q].
-        """
-        match = matching(encoded) * self.scale
-        alpha, beta = over_passage(match, encoded), over_question(match, encoded)  # [S, P, Q] each
+        """Compute the token mass s [S, P] and both streams, [S, P, 3H] and [S, Q, 3H]; or the passage, read again."""
+        match = matching(encoded.passage, encoded.question) * self.scale
+        alpha, beta = over_passage(match, encoded.passage_mask), over_question(match, encoded.question_mask)
         real = encoded.passage_mask.unsqueeze(-1)
         question_worth = (beta * real).sum(1) / real.sum(1)  # beta, averaged [S, Q]
         with full_precision(match):  # Rounded masses tie, and a tie is no answer.
             mass = (alpha @ question_worth.unsqueeze(-1)).squeeze(-1)  # s [S, P]
         # Each side attends to the other.
-        passage, question = (stream.to(match.dtype) for stream in (encoded.passage, encoded.question))
+        passage, question = encoded.passage.to(match.dtype), encoded.question.to(match.dtype)
         passage_context, question_context = beta @ question, alpha.transpose(1, 2) @ passage
-        maps = {"matching": match, "question_worth": question_worth} if self.keep_maps else {}
-        masks = {"passage_mask": encoded.passage_mask, "question_mask": encoded.question_mask}
         passage_parts = [passage, passage_context, weighted_by_mass(passage, mass, encoded.passage_mask)]
+        maps = {"matching": match, "question_worth": question_worth} if self.keep_maps else {}
         if self.model is not None:
             states = self.model(torch.cat([*passage_parts, passage * passage_context], -1), encoded.passage_mask)
-            return Attended(passage=states, question=None, **masks, maps=maps)
+            return Attended.of(encoded, passage=states, maps=maps)
         question_parts = [question, question_context, weighted_by_mass(question, question_worth, encoded.question_mask)]
-        return Attended(
+        return Attended.of(
+            encoded,
             passage=torch.cat(passage_parts, -1),
             question=torch.cat(question_parts, -1),
             token_mass=mass,
-            **masks,
             maps=maps,
         )
 

@@ -4,7 +4,7 @@ from torch import nn
 
 from coattend.readers.interactions.configs import AttentionSumConfig
 from coattend.readers.interfaces import Attended, Encoded, EncoderShape, require
-from coattend.readers.layers.matching import pointer_softmax, weighted_by_mass
+from coattend.readers.layers.masked import pointer_softmax, weighted_by_mass
 
 
 class AttentionSum(nn.Module):
@@ -13,9 +13,7 @@ class AttentionSum(nn.Module):
     f_i(d) is the passage's token i, g(q) the question's state. The head sums over the occurrences of a word. Heads that
     read streams receive the passage with each token weighted by its probability.
 
-    Args:
-        config: No options.
-        shape: The encoder's.
+    With ``keep_maps`` the map is ``attention`` s [S, P].
     """
 
     Config = AttentionSumConfig
@@ -25,24 +23,12 @@ class AttentionSum(nn.Module):
         self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:
-        """Let passage and question attend to each other.
-
-        Args:
-            encoded: Passage [S, P, H] and the question's state [S, H].
-
-        Returns:
-            The token mass [S, P], and the passage [S, P, H] times it. Map: ``attention`` s [S, P], the token mass.
-        """
+        """Compute the token mass s [S, P], and the passage [S, P, H] weighted by it."""
         query = require(encoded.question_state, "encoded.question_state")
         mass = pointer_softmax(encoded.passage, query, encoded.passage_mask)
-        return Attended(
-            passage=weighted_by_mass(encoded.passage.to(mass.dtype), mass, encoded.passage_mask),
-            question=None,
-            passage_mask=encoded.passage_mask,
-            question_mask=encoded.question_mask,
-            token_mass=mass,
-            maps={"attention": mass} if self.keep_maps else {},
-        )
+        passage = weighted_by_mass(encoded.passage, mass, encoded.passage_mask)
+        maps = {"attention": mass} if self.keep_maps else {}
+        return Attended.of(encoded, passage=passage, token_mass=mass, maps=maps)
 
 
 PART = AttentionSum

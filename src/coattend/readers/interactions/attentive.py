@@ -6,7 +6,7 @@ from torch import nn
 from coattend.readers.interactions.configs import AttentiveConfig
 from coattend.readers.interfaces import Attended, Encoded, EncoderShape
 from coattend.readers.layers.initializers import glorot
-from coattend.readers.layers.precision import at_least_float32, full_precision
+from coattend.readers.layers.masked import at_least_float32, expectation, full_precision, masked_softmax
 
 STEEPNESS, WEIGHT = 8, 3
 """Initial steepness and height of a comparison's bump: for states as small as those of an untrained LSTM."""
@@ -22,9 +22,7 @@ class Attentive(nn.Module):
     and from a few thousand articles nothing is learned. With ``compares`` W_ym has a bias, and the attention starts as
     a comparison: m(t) = tanh(8 (y_d(t) - u) ± 1), from which w_ms forms a bump where y_d(t) is u, and g = tanh(r).
 
-    Args:
-        config: Its options.
-        shape: The encoder's.
+    With ``keep_maps`` the map is ``attention`` s [S, P].
     """
 
     Config = AttentiveConfig
@@ -32,11 +30,11 @@ class Attentive(nn.Module):
     def __init__(self, config: AttentiveConfig, shape: EncoderShape) -> None:
         super().__init__()
         width = shape.hidden_size
-        self.of_token = glorot(width, width, bias=config.compares)
-        self.of_question = glorot(width, width, bias=False)
-        self.score = glorot(width, 1, bias=False)
-        self.of_read = glorot(width, width, bias=False)
-        self.of_asked = glorot(width, width, bias=False)
+        self.of_token = glorot(width, width, bias=config.compares)  # W_ym
+        self.of_question = glorot(width, width, bias=False)  # W_um
+        self.score = glorot(width, 1, bias=False)  # w_ms
+        self.of_read = glorot(width, width, bias=False)  # W_rg
+        self.of_asked = glorot(width, width, bias=False)  # W_ug
         if config.compares:
             self._start_as_comparison()
         self.keep_maps = False
@@ -56,29 +54,16 @@ class Attentive(nn.Module):
         self.of_asked.weight.zero_()
 
     def forward(self, encoded: Encoded) -> Attended:
-        """Let passage and question attend to each other.
-
-        Args:
-            encoded: Passage [S, P, H] and the question's state [S, H].
-
-        Returns:
-            The summary g [S, H]. Map: ``attention`` s [S, P].
-        """
+        """Summarise the passage [S, P, H] as the question's state [S, H] attends to it: g [S, H]."""
         state = encoded.question_state
         mixed = torch.tanh(self.of_token(encoded.passage) + self.of_question(state).unsqueeze(1))  # m [S, P, H]
         # s and r are computed in float32 at least, whatever the encoder's precision.
         with full_precision(encoded.passage):
             scores = at_least_float32(self.score(mixed.to(self.score.weight.dtype))).squeeze(-1)
-            mass = scores.masked_fill(~encoded.passage_mask, -torch.inf).softmax(-1)  # s [S, P]
-            passage_vector = (mass.unsqueeze(1) @ at_least_float32(encoded.passage)).squeeze(1)  # r [S, H]
-        return Attended(
-            passage=None,
-            question=None,
-            passage_mask=encoded.passage_mask,
-            question_mask=encoded.question_mask,
-            summary=torch.tanh(self.of_read(passage_vector) + self.of_asked(state)),
-            maps={"attention": mass} if self.keep_maps else {},
-        )
+            mass = masked_softmax(scores, encoded.passage_mask)  # s [S, P]
+            passage_vector = expectation(mass, encoded.passage)  # r [S, H]
+        summary = torch.tanh(self.of_read(passage_vector) + self.of_asked(state))  # g
+        return Attended.of(encoded, summary=summary, maps={"attention": mass} if self.keep_maps else {})
 
 
 PART = Attentive

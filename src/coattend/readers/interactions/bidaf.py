@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from coattend.readers.interactions.configs import BidafConfig
 from coattend.readers.interfaces import Attended, Encoded, EncoderShape
 from coattend.readers.layers.initializers import linear
+from coattend.readers.layers.masked import masked_softmax
 
 
 class BidirectionalAttentionFlow(nn.Module):
@@ -20,10 +21,6 @@ class BidirectionalAttentionFlow(nn.Module):
 
     With ``keep_maps`` the maps are ``passage_attention`` [S, P, Q], softmax_j(S_ij), and ``question_attention``
     [S, 1, P], softmax_i(max_j S_ij).
-
-    Args:
-        config: Its options.
-        shape: The encoder's.
     """
 
     Config = BidafConfig
@@ -38,14 +35,7 @@ class BidirectionalAttentionFlow(nn.Module):
         self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:
-        """Attend in both directions, into the passage.
-
-        Args:
-            encoded: Passage [S, P, H] and question [S, Q, H].
-
-        Returns:
-            The question-aware passage [S, P, ``width``].
-        """
+        """Attend in both directions, into the question-aware passage [S, P, ``narrow`` or 4H]."""
         passage, question = encoded.passage, encoded.question
         similarity = self._similarity(passage, question)
         similarity = similarity.masked_fill(~encoded.question_mask.unsqueeze(1), -torch.inf)  # S [S, P, Q]
@@ -53,18 +43,12 @@ class BidirectionalAttentionFlow(nn.Module):
         passage_to_question = similarity.softmax(-1)
         question_vectors = passage_to_question @ question  # u [S, P, H]
         # Question to passage: one attention, to the tokens that match any question token.
-        maxima = similarity.amax(-1).masked_fill(~encoded.passage_mask, -torch.inf)  # [S, P]
-        question_to_passage = maxima.softmax(-1).unsqueeze(1)
+        question_to_passage = masked_softmax(similarity.amax(-1), encoded.passage_mask).unsqueeze(1)
         passage_vector = question_to_passage @ passage  # h [S, 1, H]
         parts = [passage, question_vectors, passage * question_vectors, passage * passage_vector]
         maps = {"passage_attention": passage_to_question, "question_attention": question_to_passage}
-        return Attended(
-            passage=self.map(torch.cat(parts, -1)),  # G [S, P, 4H]
-            question=None,
-            passage_mask=encoded.passage_mask,
-            question_mask=encoded.question_mask,
-            maps=maps if self.keep_maps else {},
-        )
+        attended_passage = self.map(torch.cat(parts, -1))  # G [S, P, 4H]
+        return Attended.of(encoded, passage=attended_passage, maps=maps if self.keep_maps else {})
 
     def _similarity(self, passage: Tensor, question: Tensor) -> Tensor:
         product = (passage * self.of_both) @ question.transpose(1, 2)

@@ -5,8 +5,7 @@ from torch import nn
 from coattend.readers.interactions.configs import BilinearConfig
 from coattend.readers.interfaces import Attended, Encoded, EncoderShape
 from coattend.readers.layers.initializers import identity
-from coattend.readers.layers.matching import pointer_softmax
-from coattend.readers.layers.precision import full_precision
+from coattend.readers.layers.masked import expectation, pointer_softmax
 
 
 class Bilinear(nn.Module):
@@ -14,9 +13,7 @@ class Bilinear(nn.Module):
 
     q is the question's state, p_i the passage's token i. There is no layer behind o: it scores the answers directly.
 
-    Args:
-        config: No options.
-        shape: The encoder's.
+    With ``keep_maps`` the map is ``attention`` alpha [S, P].
     """
 
     Config = BilinearConfig
@@ -27,26 +24,11 @@ class Bilinear(nn.Module):
         self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:
-        """Let passage and question attend to each other.
-
-        Args:
-            encoded: Passage [S, P, H] and the question's state [S, H].
-
-        Returns:
-            The summary o [S, H] and the token mass alpha [S, P]. Map: ``attention`` alpha [S, P].
-        """
+        """Compute the token mass alpha [S, P] and the summary o [S, H]."""
         mass = pointer_softmax(encoded.passage, self.match(encoded.question_state), encoded.passage_mask)  # W_s^T q
-        with full_precision(encoded.passage):
-            summary = (mass.unsqueeze(1) @ encoded.passage.to(mass.dtype)).squeeze(1)
-        return Attended(
-            passage=None,
-            question=None,
-            passage_mask=encoded.passage_mask,
-            question_mask=encoded.question_mask,
-            token_mass=mass,
-            summary=summary,
-            maps={"attention": mass} if self.keep_maps else {},
-        )
+        summary = expectation(mass, encoded.passage)
+        maps = {"attention": mass} if self.keep_maps else {}
+        return Attended.of(encoded, token_mass=mass, summary=summary, maps=maps)
 
 
 PART = Bilinear

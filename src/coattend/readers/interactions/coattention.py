@@ -1,6 +1,6 @@
 """Coattention of passage and question with sentinels (DCN)."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from coattend.readers.interactions.configs import CoattentionConfig
 from coattend.readers.interfaces import Attended, Encoded, EncoderShape
 from coattend.readers.layers.initializers import identity
-from coattend.readers.layers.precision import at_least_float32, full_precision
+from coattend.readers.layers.masked import at_least_float32, full_precision, over_passage, over_question
 from coattend.readers.layers.recurrent import Recurrence
 
 
@@ -23,10 +23,6 @@ class Coattention(nn.Module):
     With ``keep_maps`` the maps are ``sees_question`` [S, P, Q], the attention of each passage token to the question
     (A^D), and ``sees_passage`` [S, P, Q], that of each question token to the passage (A^Q). They exclude the sentinels:
     their share of a token's attention is the difference between its sum over the other side and one.
-
-    Args:
-        config: No options.
-        shape: The encoder's.
     """
 
     Config = CoattentionConfig
@@ -40,43 +36,24 @@ class Coattention(nn.Module):
         self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:
-        """Let passage and question attend to each other.
-
-        Args:
-            encoded: Passage [S, P, H] and question [S, Q, H].
-
-        Returns:
-            The passage U [S, P, 2H].
-        """
+        """Compute the question-aware passage U [S, P, 2H] from passage [S, P, H] and question [S, Q, H]."""
         with full_precision(encoded.passage):
             passage, question = with_sentinels(encoded, self.sentinels, self.project)
             layer = coattend(passage, question)
             context = layer.sees_question @ torch.cat([question.stream, layer.of_question], -1)  # C^D [S, P + 1, 2H]
             without_sentinel = torch.cat([passage.stream[:, :-1], context[:, :-1]], -1)  # [D; C^D] [S, P, 3H]
-        return Attended(
-            passage=self.fuse(without_sentinel, encoded.passage_mask),
-            question=None,
-            passage_mask=encoded.passage_mask,
-            question_mask=encoded.question_mask,
-            maps={name: attention[:, :-1, :-1] for name, attention in layer.maps.items()} if self.keep_maps else {},
-        )
+        maps = {name: attention[:, :-1, :-1] for name, attention in layer.maps.items()} if self.keep_maps else {}
+        return Attended.of(encoded, passage=self.fuse(without_sentinel, encoded.passage_mask), maps=maps)
 
 
-@dataclass(frozen=True)
-class Side:
-    """One side of a coattention.
-
-    Attributes:
-        stream: [S, L, H].
-        mask: True at real tokens [S, L].
-    """
+class Side(NamedTuple):
+    """One side of a coattention: its vectors [S, L, H], and a mask that is true at real tokens [S, L]."""
 
     stream: Tensor
     mask: Tensor
 
 
-@dataclass(frozen=True)
-class CoattentionLayer:
+class CoattentionLayer(NamedTuple):
     """Attention and summaries of one layer of coattention.
 
     Attributes:
@@ -98,15 +75,9 @@ class CoattentionLayer:
 
 
 def coattend(passage: Side, question: Side) -> CoattentionLayer:
-    """Let two sides attend to each other (DCN+, equations 3 and 4).
-
-    Args:
-        passage: [S, P, H].
-        question: [S, Q, H].
-    """
+    """Let two sides, [S, P, H] and [S, Q, H], attend to each other (DCN+, equations 3 and 4)."""
     affinity = passage.stream @ question.stream.transpose(1, 2)  # A [S, P, Q]
-    sees_question = affinity.masked_fill(~question.mask.unsqueeze(1), -torch.inf).softmax(2)
-    sees_passage = affinity.masked_fill(~passage.mask.unsqueeze(2), -torch.inf).softmax(1)
+    sees_question, sees_passage = over_question(affinity, question.mask), over_passage(affinity, passage.mask)
     return CoattentionLayer(
         sees_question=sees_question,
         sees_passage=sees_passage,
@@ -116,12 +87,9 @@ def coattend(passage: Side, question: Side) -> CoattentionLayer:
 
 
 def with_sentinels(encoded: Encoded, sentinels: Tensor, project: nn.Module) -> tuple[Side, Side]:
-    """Append a sentinel to both sides, and pass the question through a tanh layer (DCN+, equations 1 and 2).
+    """Append the sentinels [2, H] of passage and question, and pass the question through a tanh layer.
 
-    Args:
-        encoded: Passage [S, P, H] and question [S, Q, H].
-        sentinels: The passage's and the question's [2, H].
-        project: The layer before the tanh.
+    These are DCN+'s equations 1 and 2; ``project`` is the layer before the tanh.
     """
     passage, question = at_least_float32(encoded.passage), at_least_float32(encoded.question)
     rows = len(passage)

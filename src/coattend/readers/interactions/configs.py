@@ -1,11 +1,13 @@
 """Options of the interactions. Nothing here imports torch."""
 
 from collections.abc import Set
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from coattend.readers.interfaces import EncoderShape, InteractionConfig
+
+Strategy = Literal["average", "weighted", "forgetting", "intuition", "gate"]
 
 
 class NoInteractionConfig(InteractionConfig):
@@ -27,9 +29,7 @@ class IterativeCoAttentionConfig(InteractionConfig):
     """Options of iterative co-attention."""
 
     turns: int = Field(3, ge=0, le=100, description="How often passage and question look at each other.")
-    strategy: Literal["average", "weighted", "forgetting", "intuition", "gate"] = Field(
-        "forgetting", description="How the scores of the turns become one attention."
-    )
+    strategy: Strategy = Field("forgetting", description="How the scores of the turns become one attention.")
     compared: Literal["original", "attended"] = Field(
         "original", description="What is compared with the other side: E, or what the turn before made of it."
     )
@@ -61,7 +61,7 @@ class DualMultiHeadConfig(InteractionConfig):
     def fills(self, provided: Set[str]) -> frozenset[str]:
         """Both streams, or the stream that the direction keeps."""
         streams = {"both": {"passage", "question"}, "passage_to_question": {"passage"}}
-        return frozenset(streams.get(self.direction, {"question"})) & provided
+        return frozenset(streams.get(self.direction, {"question"}))
 
 
 class SequentialMultiHeadConfig(InteractionConfig):
@@ -88,21 +88,18 @@ class MultiHeadBlockConfig(InteractionConfig):
 class SoftAttentionConfig(InteractionConfig):
     """Options of soft attention."""
 
-    comparison: Literal["product", "additive"] = Field("product", description="How two tokens are compared.")
+    # As many vectors as the question has tokens, computed from the passage.
+    output_fields: ClassVar = frozenset({"question"})
 
-    def fills(self, provided: Set[str]) -> frozenset[str]:
-        """The question's stream: as many vectors as it has tokens, computed from the passage."""
-        return frozenset({"question"}) & provided
+    comparison: Literal["product", "additive"] = Field("product", description="How two tokens are compared.")
 
 
 class BidafConfig(InteractionConfig):
     """Options of bidirectional attention flow."""
 
-    narrow: int = Field(96, ge=0, description="Width that the 4H values are mapped to; 0: they are not mapped.")
+    output_fields: ClassVar = frozenset({"passage"})
 
-    def fills(self, provided: Set[str]) -> frozenset[str]:
-        """The passage, question-aware."""
-        return frozenset({"passage"}) & provided
+    narrow: int = Field(96, ge=0, description="Width that the 4H values are mapped to; 0: they are not mapped.")
 
     def width(self, shape: EncoderShape) -> int:
         """4H, or the width that they are mapped to."""
@@ -112,13 +109,11 @@ class BidafConfig(InteractionConfig):
 class DcmnConfig(InteractionConfig):
     """Options of dual co-matching."""
 
+    output_fields: ClassVar = frozenset({"summary"})
+
     variant: Literal["paper", "released"] = Field(
         "paper", description="paper: own maps for each pair of streams; released: one map and one gate for all."
     )
-
-    def fills(self, provided: Set[str]) -> frozenset[str]:
-        """One vector of the three matches."""
-        return frozenset({"summary"})
 
     def width(self, shape: EncoderShape) -> int:
         """Three matches of the encoder's width."""
@@ -131,39 +126,31 @@ class DcmnConfig(InteractionConfig):
 class AttentionSumConfig(InteractionConfig):
     """No options."""
 
-    def fills(self, provided: Set[str]) -> frozenset[str]:
-        """The passage, weighted, and the token mass."""
-        return frozenset({"passage", "token_mass"})
+    output_fields: ClassVar = frozenset({"passage", "token_mass"})
 
 
 class AttentiveConfig(InteractionConfig):
     """Options of the Attentive Reader's attention."""
 
+    output_fields: ClassVar = frozenset({"summary"})
+
     compares: bool = Field(
         True, description="Whether it begins by comparing tokens with the question; false: as printed, drawn."
     )
-
-    def fills(self, provided: Set[str]) -> frozenset[str]:
-        """The summary g."""
-        return frozenset({"summary"})
 
 
 class BilinearConfig(InteractionConfig):
     """No options."""
 
-    def fills(self, provided: Set[str]) -> frozenset[str]:
-        """The summary o and the token mass alpha."""
-        return frozenset({"summary", "token_mass"})
+    output_fields: ClassVar = frozenset({"summary", "token_mass"})
 
 
 class ConsensusAttentionConfig(InteractionConfig):
     """Options of consensus attention."""
 
-    merge: Literal["max", "sum", "average"] = Field("sum", description="How the question's tokens agree.")
+    output_fields: ClassVar = frozenset({"passage", "token_mass"})
 
-    def fills(self, provided: Set[str]) -> frozenset[str]:
-        """The passage, weighted, and the token mass."""
-        return frozenset({"passage", "token_mass"})
+    merge: Literal["max", "sum", "average"] = Field("sum", description="How the question's tokens agree.")
 
 
 class AttentionOverAttentionConfig(InteractionConfig):
@@ -172,7 +159,6 @@ class AttentionOverAttentionConfig(InteractionConfig):
     scaled: bool = Field(
         False, description="Whether M is divided by sqrt(H): wide vectors of a transformer saturate its softmaxes."
     )
-
     modelling: int = Field(
         0, ge=0, description="Width of each direction of a GRU over the attended passage; 0: there is none."
     )
@@ -189,12 +175,10 @@ class AttentionOverAttentionConfig(InteractionConfig):
 class GatedConfig(InteractionConfig):
     """Options of gated attention."""
 
+    output_fields: ClassVar = frozenset({"passage", "token_mass"})
+
     hops: int = Field(3, ge=1, le=10, description="Readings of the passage, the encoder's among them.")
     hop_dropout: float = Field(0.0, ge=0, lt=1, description="Dropout of what each further hop reads.")
-
-    def fills(self, provided: Set[str]) -> frozenset[str]:
-        """The passage, gated, and the token mass."""
-        return frozenset({"passage", "token_mass"})
 
     def width(self, shape: EncoderShape) -> int:
         """The encoder's; rounded up to an even number if there are further hops."""
@@ -207,9 +191,7 @@ class GatedConfig(InteractionConfig):
 class CoattentionConfig(InteractionConfig):
     """No options."""
 
-    def fills(self, provided: Set[str]) -> frozenset[str]:
-        """The passage, question-aware: U."""
-        return frozenset({"passage"})
+    output_fields: ClassVar = frozenset({"passage"})
 
     def width(self, shape: EncoderShape) -> int:
         """2H: U's two directions."""
@@ -219,9 +201,7 @@ class CoattentionConfig(InteractionConfig):
 class DeepResidualCoattentionConfig(InteractionConfig):
     """No options."""
 
-    def fills(self, provided: Set[str]) -> frozenset[str]:
-        """The passage, question-aware: U."""
-        return frozenset({"passage"})
+    output_fields: ClassVar = frozenset({"passage"})
 
     def width(self, shape: EncoderShape) -> int:
         """H, rounded up to an even number."""

@@ -1,11 +1,10 @@
 """The attention of the CAS Reader: the question's tokens attend to the passage one by one and come to a consensus."""
 
-import torch
 from torch import nn
 
 from coattend.readers.interactions.configs import ConsensusAttentionConfig
 from coattend.readers.interfaces import Attended, Encoded, EncoderShape
-from coattend.readers.layers.matching import matching, over_passage, weighted_by_mass
+from coattend.readers.layers.masked import masked_softmax, matching, over_passage, weighted_by_mass
 
 
 class ConsensusAttention(nn.Module):
@@ -14,9 +13,7 @@ class ConsensusAttention(nn.Module):
     alpha(t) is the softmax over the passage for question token t; f is over the question's real tokens. It has no
     parameter. Heads that read streams receive the passage, weighted by s.
 
-    Args:
-        config: Its options.
-        shape: The encoder's.
+    With ``keep_maps`` the map is ``attention`` alpha [S, P, Q].
     """
 
     Config = ConsensusAttentionConfig
@@ -26,30 +23,18 @@ class ConsensusAttention(nn.Module):
         self.merge, self.keep_maps = config.merge, False
 
     def forward(self, encoded: Encoded) -> Attended:
-        """Let passage and question attend to each other.
-
-        Args:
-            encoded: Passage [S, P, H] and question [S, Q, H].
-
-        Returns:
-            The token mass [S, P], and the passage [S, P, H] times it. Map: ``attention`` alpha [S, P, Q].
-        """
-        alpha = over_passage(matching(encoded), encoded)  # [S, P, Q]
+        """Compute the token mass s [S, P], and the passage [S, P, H] weighted by it."""
+        alpha = over_passage(matching(encoded.passage, encoded.question), encoded.passage_mask)
         # f over the question's real tokens.
         real = encoded.question_mask.unsqueeze(1)
         if self.merge == "max":
             merged = alpha.masked_fill(~real, 0.0).amax(-1)
         else:
             merged = (alpha * real).sum(-1) / (real.sum(-1) if self.merge == "average" else 1)
-        mass = merged.masked_fill(~encoded.passage_mask, -torch.inf).softmax(-1)
-        return Attended(
-            passage=weighted_by_mass(encoded.passage.to(mass.dtype), mass, encoded.passage_mask),
-            question=None,
-            passage_mask=encoded.passage_mask,
-            question_mask=encoded.question_mask,
-            token_mass=mass,
-            maps={"attention": alpha} if self.keep_maps else {},
-        )
+        mass = masked_softmax(merged, encoded.passage_mask)
+        passage = weighted_by_mass(encoded.passage, mass, encoded.passage_mask)
+        maps = {"attention": alpha} if self.keep_maps else {}
+        return Attended.of(encoded, passage=passage, token_mass=mass, maps=maps)
 
 
 PART = ConsensusAttention

@@ -9,7 +9,7 @@ from torch.nn.functional import relu
 from coattend.readers.interactions.configs import DcmnConfig
 from coattend.readers.interfaces import Attended, Encoded, EncoderShape
 from coattend.readers.layers.initializers import linear
-from coattend.readers.layers.pooling import masked_maximum
+from coattend.readers.layers.masked import masked_maximum, masked_softmax
 
 
 class DualCoMatching(nn.Module):
@@ -27,10 +27,6 @@ class DualCoMatching(nn.Module):
 
     With ``keep_maps`` there is a map for each direction: ``passage_option_attention`` [S, P, Q] is G_po, the attention
     of passage tokens to the option, and so on with ``question``, whose tokens share the Q positions with the option's.
-
-    Args:
-        config: Its options.
-        shape: The encoder's.
     """
 
     Config = DcmnConfig
@@ -44,14 +40,7 @@ class DualCoMatching(nn.Module):
         self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:
-        """Match the three streams.
-
-        Args:
-            encoded: Passage [S, P, H], question [S, Q, H] and which of its tokens are the option [S, Q].
-
-        Returns:
-            The three matches as the summary [S, 3H].
-        """
+        """Match passage [S, P, H], question [S, Q, H] and option two by two: three matches, the summary [S, 3H]."""
         question_only, option = _split_question(encoded)
         # Question and option share the question domain's vectors and differ by their masks.
         streams = {
@@ -68,14 +57,7 @@ class DualCoMatching(nn.Module):
             if self.keep_maps:
                 maps[f"{first}_{second}_attention"] = first_to_second
                 maps[f"{second}_{first}_attention"] = second_to_first
-        return Attended(
-            passage=None,
-            question=None,
-            passage_mask=encoded.passage_mask,
-            question_mask=encoded.question_mask,
-            summary=torch.cat(matches, -1),
-            maps=maps,
-        )
+        return Attended.of(encoded, summary=torch.cat(matches, -1), maps=maps)
 
 
 def _split_question(encoded: Encoded) -> tuple[Tensor, Tensor]:
@@ -89,13 +71,9 @@ def _split_question(encoded: Encoded) -> tuple[Tensor, Tensor]:
 
 
 class Match(nn.Module):
-    """The match of two streams.
+    """The match of two streams, with the maps W, W_1 and W_2, and W_3 and W_4.
 
-    Args:
-        compare: W.
-        project: W_1 and W_2.
-        gate: W_3 and W_4.
-        bias: b; None if the maps have biases, and each direction is compared separately.
+    Without the gate's bias b the maps have biases, and each direction is compared separately.
     """
 
     def __init__(
@@ -126,21 +104,11 @@ class Match(nn.Module):
     def forward(
         self, first: Tensor, first_mask: Tensor, second: Tensor, second_mask: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Match two streams.
-
-        Args:
-            first: [S, L, H].
-            first_mask: True at its real tokens [S, L].
-            second: [S, M, H].
-            second_mask: True at its real tokens [S, M].
-
-        Returns:
-            The match [S, H], and the attention of the first stream to the second [S, L, M] and back [S, M, L].
-        """
+        """Match streams [S, L, H] and [S, M, H]: the match [S, H], and their attention [S, L, M] and back [S, M, L]."""
         scores = self.compare(first) @ second.transpose(1, 2)  # [S, L, M]
         reverse = self.compare(second) @ first.transpose(1, 2) if self.bias is None else scores.transpose(1, 2)
-        first_to_second = scores.masked_fill(~second_mask.unsqueeze(1), -torch.inf).softmax(-1)  # G_po [S, L, M]
-        second_to_first = reverse.masked_fill(~first_mask.unsqueeze(1), -torch.inf).softmax(-1)  # G_op [S, M, L]
+        first_to_second = masked_softmax(scores, second_mask.unsqueeze(1))  # G_po [S, L, M]
+        second_to_first = masked_softmax(reverse, first_mask.unsqueeze(1))  # G_op [S, M, L]
         first_pooled = masked_maximum(relu(self.project_one(first_to_second @ second)), first_mask)  # M_p [S, H]
         second_pooled = masked_maximum(relu(self.project_other(second_to_first @ first)), second_mask)  # M_o [S, H]
         logits = self.gate_one(first_pooled) + self.gate_other(second_pooled)

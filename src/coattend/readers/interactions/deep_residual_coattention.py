@@ -1,13 +1,13 @@
 """Two layers of coattention whose parts all reach the last recurrent layer (DCN+)."""
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from coattend.readers.interactions.coattention import CoattentionLayer, Side, coattend, with_sentinels
+from coattend.readers.interactions.coattention import Side, coattend, with_sentinels
 from coattend.readers.interactions.configs import DeepResidualCoattentionConfig
 from coattend.readers.interfaces import Attended, Encoded, EncoderShape
 from coattend.readers.layers.initializers import identity
-from coattend.readers.layers.precision import full_precision
+from coattend.readers.layers.masked import full_precision
 from coattend.readers.layers.recurrent import Recurrence
 
 
@@ -24,10 +24,6 @@ class DeepResidualCoattention(nn.Module):
     With ``keep_maps`` the maps are ``sees_question`` [S, 2, P, Q], softmax(A^T) of both layers, and ``sees_passage``
     [S, 2, P, Q], their softmax(A). They exclude the sentinels, so that those of the first layer may sum to less than
     one.
-
-    Args:
-        config: No options.
-        shape: The encoder's.
     """
 
     Config = DeepResidualCoattentionConfig
@@ -42,39 +38,26 @@ class DeepResidualCoattention(nn.Module):
         self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:
-        """Let passage and question attend to each other twice.
-
-        Args:
-            encoded: Passage [S, P, H] and question [S, Q, H].
-
-        Returns:
-            The passage U [S, P, H].
-        """
+        """Compute the question-aware passage U [S, P, H] from passage [S, P, H] and question [S, Q, H]."""
+        passage_mask, question_mask = encoded.passage_mask, encoded.question_mask
         with full_precision(encoded.passage):
             passage, question = with_sentinels(encoded, self.sentinels, self.project)
             first = coattend(passage, question)
             first_context = (first.sees_question @ first.of_question)[:, :-1]  # C_1^D [S, P, H]
             # The second layer reads the first one's summaries, without the sentinels.
             passage_summary, question_summary = first.of_passage[:, :-1], first.of_question[:, :-1]  # S_1^D, S_1^Q
-            second_passage = Side(self.second(passage_summary, encoded.passage_mask), encoded.passage_mask)  # E_2^D
-            second_question = Side(self.second(question_summary, encoded.question_mask), encoded.question_mask)  # E_2^Q
+            second_passage = Side(self.second(passage_summary, passage_mask), passage_mask)  # E_2^D
+            second_question = Side(self.second(question_summary, question_mask), question_mask)  # E_2^Q
             second = coattend(second_passage, second_question)
             second_context = second.sees_question @ second.of_question  # C_2^D
             # Residual connections: the parts of both layers reach the last recurrent layer.
             encodings = [passage.stream[:, :-1], second_passage.stream]
             parts = [*encodings, passage_summary, second.of_passage, first_context, second_context]
-        return Attended(
-            passage=self.fuse(torch.cat(parts, -1), encoded.passage_mask),
-            question=None,
-            passage_mask=encoded.passage_mask,
-            question_mask=encoded.question_mask,
-            maps=_stacked(first, second) if self.keep_maps else {},
-        )
-
-
-def _stacked(first: CoattentionLayer, second: CoattentionLayer) -> dict[str, Tensor]:
-    """Stack the maps of both layers [S, 2, P, Q], the first without its sentinels."""
-    return {name: torch.stack([first.maps[name][:, :-1, :-1], attention], 1) for name, attention in second.maps.items()}
+        maps = {}
+        if self.keep_maps:
+            pairs = {name: (first.maps[name][:, :-1, :-1], attention) for name, attention in second.maps.items()}
+            maps = {name: torch.stack(layers, 1) for name, layers in pairs.items()}
+        return Attended.of(encoded, passage=self.fuse(torch.cat(parts, -1), passage_mask), maps=maps)
 
 
 PART = DeepResidualCoattention

@@ -23,10 +23,6 @@ class DualMultiHead(nn.Module):
     With ``keep_maps`` the maps ``passage_attention`` [S, heads, P, Q] and ``question_attention`` [S, heads, Q, P] are
     the attention of each stream to the other in the last layer.
 
-    Args:
-        config: Its options.
-        shape: The encoder's.
-
     Raises:
         CoattendError: If the heads do not divide the encoder's width.
     """
@@ -49,14 +45,7 @@ class DualMultiHead(nn.Module):
         self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:
-        """Let passage and question attend to each other.
-
-        Args:
-            encoded: Passage [S, P, H] and question [S, Q, H].
-
-        Returns:
-            MHA_1 [S, P, H] as the passage and MHA_2 [S, Q, H] as the question, unless the direction excludes them.
-        """
+        """Compute MHA_1, the passage [S, P, H], and MHA_2, the question [S, Q, H], if the direction keeps them."""
         passage, question, maps = encoded.passage, encoded.question, {}
         passage_attends = self.direction != "question_to_passage"
         question_attends = self.direction != "passage_to_question"
@@ -70,11 +59,10 @@ class DualMultiHead(nn.Module):
                 self.attend(passage, question, encoded.question_mask) if passage_attends else passage,
                 self.attend(question, passage, encoded.passage_mask) if question_attends else question,
             )
-        return Attended(
+        return Attended.of(
+            encoded,
             passage=passage if passage_attends else None,
             question=question if question_attends else None,
-            passage_mask=encoded.passage_mask,
-            question_mask=encoded.question_mask,
             maps=maps,
         )
 

@@ -5,8 +5,7 @@ from torch import Tensor, nn
 
 from coattend.readers.interactions.configs import GatedConfig
 from coattend.readers.interfaces import Attended, Encoded, EncoderShape
-from coattend.readers.layers.matching import over_question, pointer_softmax
-from coattend.readers.layers.precision import at_least_float32, full_precision
+from coattend.readers.layers.masked import at_least_float32, full_precision, matching, over_question, pointer_softmax
 from coattend.readers.layers.recurrent import Recurrence
 
 
@@ -23,10 +22,6 @@ class Gated(nn.Module):
 
     With ``keep_maps`` the map is ``attention`` [S, K, P, Q]: softmax(Q^T d_i) of each of the K hops, the last of which
     gates the output.
-
-    Args:
-        config: Its options.
-        shape: The encoder's.
     """
 
     Config = GatedConfig
@@ -43,14 +38,7 @@ class Gated(nn.Module):
         self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:
-        """Read passage and question in hops.
-
-        Args:
-            encoded: Passage [S, P, H], question [S, Q, H] and, from a recurrent encoder, its word vectors [S, Q, D].
-
-        Returns:
-            The token mass [S, P] and the gated passage [S, P, H].
-        """
+        """Read passage and question in hops, into the token mass [S, P] and the gated passage [S, P, H]."""
         passage, question, maps = encoded.passage, encoded.question, []
         words = question if encoded.question_words is None else encoded.question_words  # Y [S, Q, D]
         for passage_layer, question_layer in zip(self.passage_layers, self.question_layers, strict=True):
@@ -61,11 +49,9 @@ class Gated(nn.Module):
             question = question_layer(self.dropout(words), encoded.question_mask)
         blank_state = question[torch.arange(len(question), device=question.device), blank(encoded)]  # q [S, H]
         gated, attention = gate(passage, question, encoded)
-        return Attended(
+        return Attended.of(
+            encoded,
             passage=gated,
-            question=None,
-            passage_mask=encoded.passage_mask,
-            question_mask=encoded.question_mask,
             token_mass=pointer_softmax(passage, blank_state, encoded.passage_mask),
             maps={"attention": torch.stack([*maps, attention], 1)} if self.keep_maps else {},
         )
@@ -74,9 +60,8 @@ class Gated(nn.Module):
 def gate(passage: Tensor, question: Tensor, encoded: Encoded) -> tuple[Tensor, Tensor]:
     """Compute GA(d_i, Q) [S, P, H] of passage [S, P, H] and question [S, Q, H], and softmax(Q^T d_i) [S, P, Q]."""
     with full_precision(passage):
-        passage, question = at_least_float32(passage), at_least_float32(question)
-        attention = over_question(passage @ question.transpose(1, 2), encoded)
-        return passage * (attention @ question), attention
+        attention = over_question(matching(passage, question), encoded.question_mask)
+        return at_least_float32(passage) * (attention @ at_least_float32(question)), attention
 
 
 def blank(encoded: Encoded) -> Tensor:

@@ -5,11 +5,9 @@ import math
 import torch
 from torch import Tensor, nn
 
-from coattend.readers.interactions.configs import IterativeCoAttentionConfig
+from coattend.readers.interactions.configs import IterativeCoAttentionConfig, Strategy
 from coattend.readers.interfaces import Attended, Encoded, EncoderShape
-from coattend.readers.layers.pooling import masked_maximum
-from coattend.readers.layers.precision import at_least_float32, full_precision
-from coattend.readers.layers.turn_strategies import Gate, integrate
+from coattend.readers.layers.masked import at_least_float32, full_precision, masked_maximum
 
 
 class IterativeCoAttention(nn.Module):
@@ -28,10 +26,6 @@ class IterativeCoAttention(nn.Module):
     With ``keep_maps`` the maps are the scores of each turn, ``passage_scores`` [S, T, P] and ``question_scores``
     [S, T, Q], and the attention into which they are integrated, ``passage_attention`` [S, P] and ``question_attention``
     [S, Q].
-
-    Args:
-        config: Its options.
-        shape: The encoder's.
     """
 
     Config = IterativeCoAttentionConfig
@@ -47,29 +41,24 @@ class IterativeCoAttention(nn.Module):
         self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:
-        """Weight every token by its attention.
+        """Weight every token by its attention: R_P [S, P, H] and R_Q [S, Q, H]."""
+        if not self.turns:
+            return Attended.of(encoded, passage=encoded.passage, question=encoded.question)
+        with full_precision(encoded.passage):
+            passage, question = self._compare(encoded)
+            streams: dict[str, Tensor] = {}
+            maps: dict[str, Tensor] = {}
+            for name, domain in (("passage", passage), ("question", question)):
+                attention = self._integrate(domain.scores, domain.betas)
+                streams[name] = domain.embedding * attention.unsqueeze(-1)
+                if self.keep_maps:
+                    maps |= {f"{name}_scores": torch.stack(domain.scores, 1), f"{name}_attention": attention}
+        return Attended.of(encoded, passage=streams["passage"], question=streams["question"], maps=maps)
 
-        Args:
-            encoded: Passage [S, P, H] and question [S, Q, H].
-
-        Returns:
-            Passage [S, P, H] and question [S, Q, H]: R_P and R_Q.
-        """
-        attended = Attended(
-            passage=encoded.passage,
-            question=encoded.question,
-            passage_mask=encoded.passage_mask,
-            question_mask=encoded.question_mask,
-        )
-        if self.turns:
-            with full_precision(encoded.passage):
-                self._attend(attended, encoded)
-        return attended
-
-    def _attend(self, attended: Attended, encoded: Encoded) -> None:
-        attended_is_compared = self.compared == "attended"
-        passage = _Domain(encoded.passage, encoded.passage_mask, attended_is_compared)
-        question = _Domain(encoded.question, encoded.question_mask, attended_is_compared)
+    def _compare(self, encoded: Encoded) -> "tuple[_Domain, _Domain]":
+        """Score both domains in all turns."""
+        passage = _Domain(encoded.passage, encoded.passage_mask, self.compared == "attended")
+        question = _Domain(encoded.question, encoded.question_mask, self.compared == "attended")
         for turn in range(self.turns):
             # CE_P and CE_Q come from the previous turn, so both are taken before either domain moves on.
             passage_summary, question_summary = passage.concentrate(), question.concentrate()
@@ -80,23 +69,16 @@ class IterativeCoAttention(nn.Module):
                 )
             passage.compare_with(question_summary, question_beta)
             question.compare_with(passage_summary, passage_beta)
-        for name, domain in (("passage", passage), ("question", question)):
-            attention = self._integrate(domain.scores, domain.betas)
-            setattr(attended, name, domain.embedding * attention.unsqueeze(-1))
-            if self.keep_maps:
-                attended.maps |= {f"{name}_scores": torch.stack(domain.scores, 1), f"{name}_attention": attention}
+        return passage, question
 
     def _integrate(self, scores: list[Tensor], betas: list[Tensor]) -> Tensor:
         return integrate(scores, betas, self.strategy) if self.gate is None else self.gate(scores, betas)
 
 
 class _Domain:
-    """The tokens of one side, with their scores in all turns so far.
+    """The tokens E [S, L, H] of one side, with their scores in all turns so far.
 
-    Args:
-        embedding: E [S, L, H].
-        mask: True at real tokens [S, L].
-        attended_is_compared: Whether E^(t-1), E scaled by the scores of all previous turns, takes the place of E.
+    With ``attended_is_compared`` E^(t-1), E scaled by the scores of all previous turns, takes the place of E.
     """
 
     def __init__(self, embedding: Tensor, mask: Tensor, attended_is_compared: bool) -> None:
@@ -147,6 +129,57 @@ def _norm(vectors: Tensor) -> Tensor:
     """Return the lengths of vectors, at least 1e-8, so that a cosine is always a number."""
     lengths: Tensor = torch.linalg.vector_norm(vectors, dim=-1)
     return lengths.clamp_min(1e-8)
+
+
+def integrate(scores: list[Tensor], betas: list[Tensor], strategy: Strategy) -> Tensor:
+    """Integrate the scores of all turns into one attention [S, L], without parameters (POI-Net, 2.3).
+
+    Args:
+        scores: s-hat of each turn, [S, L] each.
+        betas: Confidence of each turn, [S, 1] each.
+        strategy: The strategy; ``gate`` only with a single turn, which every strategy leaves unchanged.
+    """
+    if len(scores) == 1:
+        return scores[0]
+    if strategy == "forgetting":
+        attention = scores[0]
+        for score, beta in zip(scores[1:], betas[1:], strict=True):
+            attention = (attention + beta * score) / (1 + beta)
+        return attention
+    # The other strategies are weighted averages over turns.
+    turn_weights = torch.stack(betas)  # [T, S, 1]
+    if strategy == "average":
+        turn_weights = torch.ones_like(turn_weights)
+    elif strategy == "intuition":
+        turn_weights = turn_weights.cumprod(0)
+    return (turn_weights * torch.stack(scores)).sum(0) / turn_weights.sum(0)
+
+
+class Gate(nn.Module):
+    """Gates instead of the forgetting strategy (POI-Net, footnote 3).
+
+    The footnote names the "method of activation functions in LSTM", which "may filter out information completely in one
+    single-turn calculation", and prints no equation. The form here is the cell of an LSTM with one number for each
+    token: a^1 = s-hat^1; then f^t = sigmoid(w_f . x^t + b_f), i^t = sigmoid(w_i . x^t + b_i) and
+    a^t = f^t a^(t-1) + i^t s-hat^t, where x^t = [a^(t-1), s-hat^t, beta^t]. Eight parameters serve all tokens of both
+    domains in all turns. They start near a^t = (a^(t-1) + s-hat^t) / 2; unlike an average, a^t may exceed one.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(2, 3).normal_(std=0.02))  # w_f, w_i
+        self.bias = nn.Parameter(torch.zeros(2))  # b_f, b_i
+
+    def forward(self, scores: list[Tensor], betas: list[Tensor]) -> Tensor:
+        """Integrate the scores [S, L] and betas [S, 1] of all turns into one attention [S, L]."""
+        attention = scores[0]
+        for score, beta in zip(scores[1:], betas[1:], strict=True):
+            forget, take = (
+                torch.sigmoid(attention_weight * attention + score_weight * score + beta_weight * beta + bias)
+                for (attention_weight, score_weight, beta_weight), bias in zip(self.weight, self.bias, strict=True)
+            )
+            attention = forget * attention + take * score
+        return attention
 
 
 PART = IterativeCoAttention

@@ -2,7 +2,7 @@
 
 from torch import nn
 
-from coattend.readers.interactions.configs import MultiHeadBlockConfig
+from coattend.readers.interactions.configs import DualMultiHeadConfig, MultiHeadBlockConfig
 from coattend.readers.interactions.dual_multi_head import DualMultiHead
 from coattend.readers.interfaces import Attended, Encoded, EncoderShape
 
@@ -14,10 +14,6 @@ class MultiHeadBlock(nn.Module):
     attention of one stream to the other, norms and a feed-forward layer. Every turn applies it again to the previous
     turn's output, so that its parameters are the same at every number of turns, as a single row of table 7 suggests.
     With ``keep_maps`` the maps are those of `DualMultiHead`, of the last turn.
-
-    Args:
-        config: Its options.
-        shape: The encoder's.
     """
 
     Config = MultiHeadBlockConfig
@@ -27,23 +23,18 @@ class MultiHeadBlock(nn.Module):
         self.keep_maps = False
         self.block: DualMultiHead | None = None
         if config.turns:
-            block_config = DualMultiHead.Config(
+            block_config = DualMultiHeadConfig(
                 block="transformer", layers=config.turns, attention_dropout=config.attention_dropout
             )
             self.block = DualMultiHead(block_config, shape)
 
     def forward(self, encoded: Encoded) -> Attended:
         """Return both streams after all turns, [S, P, H] and [S, Q, H]."""
-        if self.block is not None:
-            self.block.keep_maps = self.keep_maps
-            attended: Attended = self.block(encoded)
-            return attended
-        return Attended(
-            passage=encoded.passage,
-            question=encoded.question,
-            passage_mask=encoded.passage_mask,
-            question_mask=encoded.question_mask,
-        )
+        if self.block is None:
+            return Attended.of(encoded, passage=encoded.passage, question=encoded.question)
+        self.block.keep_maps = self.keep_maps
+        attended: Attended = self.block(encoded)
+        return attended
 
 
 PART = MultiHeadBlock

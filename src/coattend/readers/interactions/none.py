@@ -7,12 +7,7 @@ from coattend.readers.interfaces import Attended, Encoded, EncoderShape
 
 
 class NoInteraction(nn.Module):
-    """Passes on the encoder's output, including its summary: the papers' baseline.
-
-    Args:
-        config: No options.
-        shape: The encoder's.
-    """
+    """Passes on passage, question and summary of the encoder: the papers' baseline."""
 
     Config = NoInteractionConfig
 
@@ -21,13 +16,7 @@ class NoInteraction(nn.Module):
 
     def forward(self, encoded: Encoded) -> Attended:
         """Pass on passage [S, P, H], question [S, Q, H] and summary [S, H], unchanged."""
-        return Attended(
-            passage=encoded.passage,
-            question=encoded.question,
-            passage_mask=encoded.passage_mask,
-            question_mask=encoded.question_mask,
-            summary=encoded.summary,
-        )
+        return Attended.of(encoded, passage=encoded.passage, question=encoded.question, summary=encoded.summary)
 
 
 PART = NoInteraction

@@ -18,10 +18,6 @@ class SequentialMultiHead(nn.Module):
 
     With ``keep_maps`` the maps ``passage_attention`` [S, heads, P, Q] and ``question_attention`` [S, heads, Q, P] are
     the attention of each stream to the other in the last layer.
-
-    Args:
-        config: Its options.
-        shape: The encoder's.
     """
 
     Config = SequentialMultiHeadConfig
@@ -38,14 +34,7 @@ class SequentialMultiHead(nn.Module):
         self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:
-        """Let one stream attend to the other, and then the other to it.
-
-        Args:
-            encoded: Passage [S, P, H] and question [S, Q, H].
-
-        Returns:
-            Both streams, attended [S, P, H] and [S, Q, H].
-        """
+        """Let one stream attend to the other, and then the other to it: P' [S, P, H] and Q' [S, Q, H]."""
         # Dropout and norm come before the attention, for both streams alike.
         streams = {name: self.norm(self.dropout(getattr(encoded, name))) for name in ("passage", "question")}
         masks = {"passage": encoded.passage_mask, "question": encoded.question_mask}
@@ -58,22 +47,11 @@ class SequentialMultiHead(nn.Module):
                 if self.keep_maps:
                     maps[f"{query}_attention"] = attend.attention.weights(*inputs)
                 streams[query] = attend(*inputs)
-        return Attended(
-            passage=streams["passage"],
-            question=streams["question"],
-            passage_mask=encoded.passage_mask,
-            question_mask=encoded.question_mask,
-            maps=maps,
-        )
+        return Attended.of(encoded, passage=streams["passage"], question=streams["question"], maps=maps)
 
 
 class Attend(nn.Module):
-    """Attention, dropout, residual and norm.
-
-    Args:
-        config: Heads and dropout.
-        width: H.
-    """
+    """Attention, dropout, residual and norm."""
 
     def __init__(self, config: SequentialMultiHeadConfig, width: int) -> None:
         super().__init__()

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from coattend.readers.interactions.configs import SoftAttentionConfig
 from coattend.readers.interfaces import Attended, Encoded, EncoderShape
 from coattend.readers.layers.initializers import linear
+from coattend.readers.layers.masked import masked_softmax
 
 
 class SoftAttention(nn.Module):
@@ -20,10 +21,6 @@ class SoftAttention(nn.Module):
     scaled product.
 
     With ``keep_maps`` the map ``question_attention`` [S, Q, P] is the attention of the question's tokens.
-
-    Args:
-        config: Its options.
-        shape: The encoder's.
     """
 
     Config = SoftAttentionConfig
@@ -36,25 +33,11 @@ class SoftAttention(nn.Module):
         self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:
-        """Attend from the question to the passage.
-
-        Args:
-            encoded: Passage [S, P, H] and question [S, Q, H].
-
-        Returns:
-            The passage as the question's tokens attend to it, as the question's stream [S, Q, H].
-        """
-        # e_ij of each question token i over the passage tokens j.
-        query, key = self.query(encoded.question), self.key(encoded.passage)
-        scores = self._scores(query, key).masked_fill(~encoded.passage_mask.unsqueeze(1), -torch.inf)  # [S, Q, P]
-        attention = scores.softmax(-1)
-        return Attended(
-            passage=None,
-            question=attention @ self.value(encoded.passage),
-            passage_mask=encoded.passage_mask,
-            question_mask=encoded.question_mask,
-            maps={"question_attention": attention} if self.keep_maps else {},
-        )
+        """Return the passage as the question's tokens attend to it: R, as the question's stream [S, Q, H]."""
+        scores = self._scores(self.query(encoded.question), self.key(encoded.passage))  # e [S, Q, P]
+        attention = masked_softmax(scores, encoded.passage_mask.unsqueeze(1))
+        maps = {"question_attention": attention} if self.keep_maps else {}
+        return Attended.of(encoded, question=attention @ self.value(encoded.passage), maps=maps)
 
     def _scores(self, query: Tensor, key: Tensor) -> Tensor:
         if self.score is None:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import gelu, scaled_dot_product_attention
 
 from coattend.readers.layers.initializers import linear
-from coattend.readers.layers.precision import at_least_float32, full_precision
+from coattend.readers.layers.masked import at_least_float32, full_precision, masked_softmax
 
 BLOCK_ELEMENTS = 2**21
 """Attention weights per block of the backward pass: few enough for the processor's cache, enough to amortise a call."""
@@ -27,9 +27,6 @@ def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, dr
         value: Values [S, heads, M, d].
         mask: True where a query may attend [S, 1, 1 or L, M]; None: everywhere.
         dropout: Dropout of the attention weights.
-
-    Returns:
-        The attended values [S, heads, L, d].
     """
     with full_precision(query):
         if query.device.type != "cpu":
@@ -90,8 +87,6 @@ class MultiHeadAttention(nn.Module):
         heads: Number of heads.
         head_width: Width d_k of a head; None: H / heads.
         projected: Whether W^O follows; required unless all heads together are H wide.
-        bias: Whether the maps have biases.
-        dropout: Dropout of the attention weights.
     """
 
     def __init__(
@@ -111,40 +106,18 @@ class MultiHeadAttention(nn.Module):
         self.heads, self.dropout = heads, dropout
 
     def forward(self, queries: Tensor, keys: Tensor, mask: Tensor) -> Tensor:
-        """Attend from one stream to another.
-
-        Args:
-            queries: The stream that attends [S, L, H].
-            keys: The stream that is attended to, for keys and values [S, M, H].
-            mask: True at its real tokens [S, M].
-
-        Returns:
-            The attended stream [S, L, H].
-        """
-        query, key, value = (
-            self._split(self.query(queries)),
-            self._split(self.key(keys)),
-            self._split(self.value(keys)),
-        )
+        """Attend from a stream [S, L, H] to another [S, M, H], whose real tokens the mask [S, M] marks: [S, L, H]."""
+        query, key, value = map(self._split, (self.query(queries), self.key(keys), self.value(keys)))
         dropout = self.dropout if self.training else 0.0
         heads = attend(query, key, value, mask[:, None, None], dropout=dropout)  # [S, heads, L, H / heads]
         attended: Tensor = self.output(heads.transpose(1, 2).flatten(2))
         return attended
 
     def weights(self, queries: Tensor, keys: Tensor, mask: Tensor) -> Tensor:
-        """Compute the attention weights of `forward`, whose own kernel never holds them as a whole.
-
-        Args:
-            queries: The stream that attends [S, L, H].
-            keys: The stream that is attended to [S, M, H].
-            mask: True at its real tokens [S, M].
-
-        Returns:
-            softmax(Q K^T / sqrt(d_k)), without dropout [S, heads, L, M].
-        """
+        """Compute softmax(Q K^T / sqrt(d_k)), without dropout [S, heads, L, M]; `attend` never holds it as a whole."""
         query, key = self._split(self.query(queries)), self._split(self.key(keys))
         scores = query @ key.transpose(2, 3) / math.sqrt(query.shape[-1])
-        return scores.masked_fill(~mask[:, None, None], -math.inf).softmax(-1)
+        return masked_softmax(scores, mask[:, None, None])
 
     def _split(self, stream: Tensor) -> Tensor:
         heads: Tensor = stream.unflatten(-1, (self.heads, -1))
@@ -154,9 +127,7 @@ class MultiHeadAttention(nn.Module):
 class TransformerBlock(nn.Module):
     """Attention, add & norm, feed-forward, add & norm (DUMA, section 6.1); the residual is the attending stream.
 
-    Args:
-        attention: Its attention.
-        width: H; the feed-forward layer is four times as wide, with GELU between, as in BERT.
+    The feed-forward layer is four times as wide, with GELU between, as in BERT.
     """
 
     def __init__(self, attention: MultiHeadAttention, width: int) -> None:

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from coattend.readers.layers.initializers import glorot
-from coattend.readers.layers.precision import at_least_float32, full_precision
+from coattend.readers.layers.masked import at_least_float32, full_precision
 
 EXPERTS_PER_TOKEN = 2
 """Experts that a token is routed to (DCN+, section 3: k = 2)."""
@@ -40,17 +40,9 @@ class HighwayMaxout(nn.Module):
         return prepared
 
     def forward(self, tokens: Tensor, prepared: Tensor, state: Tensor, start: Tensor, end: Tensor) -> Tensor:
-        """Score every token.
+        """Score every token [S, P], in float32 at least, from U and what `prepare` made of it.
 
-        Args:
-            tokens: U [S, P, width].
-            prepared: The result of `prepare` for U.
-            state: h [S, hidden].
-            start: u_s [S, width].
-            end: u_e [S, width].
-
-        Returns:
-            [S, P], in float32 at least.
+        The state is h [S, hidden], ``start`` and ``end`` are u_s and u_e [S, width].
         """
         proposal = torch.tanh(self.state(torch.cat([state, start, end], -1)))  # r [S, hidden]
         # Both summands of W1 [u_t; r] + b1, with the values of each maxout in their own dimension.
@@ -73,11 +65,6 @@ class Experts(nn.Module):
 
     DCN+ does not say how many experts there are; here as many as the maxout that they replace has values. Noise is
     added in training only. Shazeer's balancing losses are not named by DCN+ and are left out.
-
-    Args:
-        width: Width of u.
-        hidden: Width of r.
-        count: Number of experts.
     """
 
     def __init__(self, width: int, hidden: int, count: int) -> None:

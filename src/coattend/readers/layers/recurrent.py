@@ -5,7 +5,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from coattend.readers.layers.precision import at_least_float32, full_precision
+from coattend.readers.layers.masked import at_least_float32, full_precision
 
 Cell = Literal["gru", "lstm"]
 
@@ -17,13 +17,7 @@ class Recurrence(nn.Module):
     sequences, whose backward pass takes three to four times as long on a processor.
 
     Matrices from state to state start orthogonal, gate by gate, those from input to state as Glorot proposes, biases
-    at zero. It computes in float32 even under autocast.
-
-    Args:
-        inputs: Width of its input.
-        hidden: Width of a direction's state.
-        cell: ``gru`` or ``lstm``.
-        directions: 2 reads from both ends.
+    at zero. It computes in float32 even under autocast. ``hidden`` is the width of one direction's state.
     """
 
     def __init__(self, inputs: int, hidden: int, *, cell: Cell = "lstm", directions: int = 2) -> None:
@@ -36,14 +30,9 @@ class Recurrence(nn.Module):
                 _initialize(name, parameter, hidden)
 
     def forward(self, stream: Tensor, mask: Tensor) -> Tensor:
-        """Read a stream.
+        """Read a stream [S, L, inputs] into the states of all directions [S, L, ``width``], zero at padding.
 
-        Args:
-            stream: [S, L, inputs].
-            mask: True at real tokens [S, L], at least one in each sequence, all in front of the padding.
-
-        Returns:
-            The states of all directions, concatenated [S, L, ``width``]; zero at padding.
+        The mask [S, L] is true at real tokens: at least one in each sequence, all in front of the padding.
         """
         with full_precision(stream):
             stream = at_least_float32(stream)
@@ -67,15 +56,9 @@ def _reorder(stream: Tensor, positions: Tensor) -> Tensor:
 
 
 def last_states(states: Tensor, mask: Tensor, directions: int) -> Tensor:
-    """Select the state of each direction after its last token.
+    """Select the state of each direction after its last token, [S, L, H] to [S, H].
 
-    Args:
-        states: States of all directions [S, L, H].
-        mask: True at real tokens [S, L].
-        directions: 1 or 2.
-
-    Returns:
-        [S, H]: the first direction's state at the last token, and the second's at the first.
+    The first direction ends at the last real token, the second at the first.
     """
     rows = torch.arange(len(states), device=states.device)
     last = states[rows, mask.sum(1) - 1]

@@ -1,30 +1,20 @@
-"""A study's page, and its exports: tables in LaTeX and figures by name."""
+"""A study's page, its exports as LaTeX and as figures by name, and the page of all studies."""
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import chain, starmap
 
+from plotly.graph_objects import Figure
+
+from coattend.reports import tables
 from coattend.reports.records import StudyFindings, StudyRow
 from coattend.reports.render import Section
 from coattend.reports.sections import partial_scoring, training_warnings, unmonitored_trials
 from coattend.reports.study import analyses, sections
 from coattend.reports.study.paper_numbers import encoder_label, printed_cell
-from coattend.reports.study.table import ALPHA, rows_in_question
-from coattend.reports.tables import (
-    METRIC_TITLES,
-    NO_VALUE,
-    Cell,
-    Row,
-    Table,
-    estimate_cell,
-    format_questions,
-    heads,
-    to_latex,
-)
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
-
+from coattend.reports.study.table import ALPHA, rows_in_question, title_of
+from coattend.reports.tables import METRIC_TITLES, NO_VALUE, Cell, Row, Table, TableRow, estimate_cell, noted_cell
 
 PROTOCOLS = {
     "finetuned": "Protocol: finetuned, every weight is trained.",
@@ -42,7 +32,7 @@ def study_sections(findings: StudyFindings) -> list[Section]:
         *(sections.line_sections(findings) if "lines" in shows else ()),
         sections.cost_section(findings),
         *(sections.training_sections(findings) if "curve" in shows else ()),
-        *analyses.requested_breakdowns(findings),
+        *analyses.breakdown_sections(findings, (name for name in shows if name in analyses.BREAKDOWN_TITLES)),
         analyses.boundary_section(findings),
         analyses.ensemble_section(findings),
         analyses.example_section(findings),
@@ -60,15 +50,15 @@ def study_sections(findings: StudyFindings) -> list[Section]:
 
 def score_tables(findings: StudyFindings) -> Iterator[Table]:
     """List the variants' scores, a table for each benchmark, split, group of questions and metric."""
-    tables: dict[tuple[str, str, str, str], list[StudyRow]] = {}
+    rows_by_table: dict[tuple[str, str, str, str], list[StudyRow]] = {}
     for row in findings["rows"]:
-        tables.setdefault((row["benchmark"], row["split"], row["group"], row["metric"]), []).append(row)
-    for (benchmark, split, group, metric), rows in tables.items():
+        rows_by_table.setdefault((row["benchmark"], row["split"], row["group"], row["metric"]), []).append(row)
+    for (benchmark, split, group, metric), rows in rows_by_table.items():
         encoders = list(dict.fromkeys(encoder_label(score) for row in rows for score in row["printed"]))
         questions = f"{rows[0]['questions']:,} questions"
-        caption = f"{benchmark}, {format_questions(split, group)}: {METRIC_TITLES[metric]}, {questions}"
+        caption = f"{benchmark}, {tables.format_questions(split, group)}: {METRIC_TITLES[metric]}, {questions}"
         printed = (f"Printed, {encoder}" for encoder in encoders)
-        columns = heads("Variant", METRIC_TITLES[metric], "Beside its baseline", *printed)
+        columns = tables.cells("Variant", METRIC_TITLES[metric], "Beside its baseline", *printed)
         yield Table(caption, columns, tuple(_score_row(row, encoders) for row in rows))
 
 
@@ -76,17 +66,13 @@ def _score_row(row: StudyRow, encoders: Iterable[str]) -> Row:
     std = "" if row["spread"] is None else f"± {row['spread']:.1f} over {row['trials']} seeds"
     # Each encoder of the paper has a column.
     printed = {encoder_label(score): printed_cell(score) for score in row["printed"]}
-    return (
-        Cell(row["title"]),
-        estimate_cell(row, std),
-        _difference_cell(row),
-        *(printed.get(encoder, Cell(NO_VALUE)) for encoder in encoders),
-    )
+    columns = (printed.get(encoder, NO_VALUE) for encoder in encoders)
+    return tables.cells(row["title"], estimate_cell(row, std), _difference_cell(row), *columns)
 
 
 def _difference_cell(row: StudyRow) -> Cell:
     if row["difference"] is None:
-        return Cell(NO_VALUE, ("the baseline",) if row["baseline"] is None else ())
+        return noted_cell(NO_VALUE, "the baseline" if row["baseline"] is None else "")
     p_corrected = row.get("p_corrected")
     return estimate_cell(
         {"mean": row["difference"], "low": row["difference_low"], "high": row["difference_high"]},
@@ -98,19 +84,19 @@ def _difference_cell(row: StudyRow) -> Cell:
 
 def _seed_tables(findings: StudyFindings) -> tuple[Table, ...]:
     """List the differences from the baseline seed by seed, if there are any."""
-    rows = tuple(
-        (
-            Cell(row["title"]),
-            Cell(f"{row['benchmark']}, {format_questions(row['split'], row['group'])}, {METRIC_TITLES[row['metric']]}"),
-            Cell(str(difference["seed"])),
-            estimate_cell(difference, sign="+"),
-            Cell(NO_VALUE if difference["mcnemar_p"] is None else f"{difference['mcnemar_p']:.3f}"),
-        )
+    rows: list[TableRow] = [
+        {
+            "Variant": row["title"],
+            "Where": f"{row['benchmark']}, {tables.format_questions(row['split'], row['group'])}, "
+            f"{METRIC_TITLES[row['metric']]}",
+            "Seed": str(difference["seed"]),
+            "Beside its baseline": estimate_cell(difference, sign="+"),
+            "McNemar's p": NO_VALUE if difference["mcnemar_p"] is None else f"{difference['mcnemar_p']:.3f}",
+        }
         for row in rows_in_question(findings)
         for difference in row["by_seed"]
-    )
-    columns = heads("Variant", "Where", "Seed", "Beside its baseline", "McNemar's p")
-    return (Table("Seed by seed", columns, rows),) if rows else ()
+    ]
+    return (Table.of("Seed by seed", rows),) if rows else ()
 
 
 def _summary(findings: StudyFindings) -> Iterator[str]:
@@ -152,22 +138,23 @@ def _encoders(findings: StudyFindings) -> str:
 
 
 def _left_out(findings: StudyFindings) -> Section | None:
-    left_out = findings.get("left_out")
-    if not left_out:
-        return None
-    titles = ", ".join(findings["variants"][name]["title"] for name in left_out)
-    return Section("Left out", (f"To keep within its budget, the study did not train: {titles}.",))
+    titles = ", ".join(title_of(findings, name) for name in findings.get("left_out", ()))
+    text = f"To keep within its budget, the study did not train: {titles}."
+    return Section("Left out", (text,)) if titles else None
 
 
 def _failures(findings: StudyFindings) -> Section | None:
-    if not findings["failures"]:
-        return None
-    rows = tuple(
-        heads(failure["variant"], failure["benchmark"], str(failure["seed"]), failure["failure"])
+    rows = [
+        {
+            "Variant": failure["variant"],
+            "Benchmark": failure["benchmark"],
+            "Seed": str(failure["seed"]),
+            "Why": failure["failure"],
+        }
         for failure in findings["failures"]
-    )
-    table = Table("", heads("Variant", "Benchmark", "Seed", "Why"), rows, aligned=False)
-    return Section("Failed", ("Another run trains these alone.",), (table,))
+    ]
+    table = Table.of("", rows, aligned=False)
+    return Section("Failed", ("Another run trains these alone.",), (table,)) if rows else None
 
 
 def _warnings(findings: StudyFindings) -> Iterator[str]:
@@ -175,8 +162,7 @@ def _warnings(findings: StudyFindings) -> Iterator[str]:
     # A trial that is scored on several benchmarks is named once, by the one it was trained on.
     other_benchmarks = findings.get("trained_on", {})
     trials_by_name = {
-        f"{findings['variants'][variant]['title']} on "
-        f"{other_benchmarks.get(benchmark, {}).get(variant, benchmark)}": trials
+        f"{title_of(findings, variant)} on {other_benchmarks.get(benchmark, {}).get(variant, benchmark)}": trials
         for benchmark, by_variant in findings["trials"].items()
         for variant, trials in by_variant.items()
     }
@@ -189,20 +175,55 @@ def _warnings(findings: StudyFindings) -> Iterator[str]:
 def latex_tables(findings: StudyFindings) -> str:
     """Write a study's tables as LaTeX for the package booktabs."""
     unmeasured = sections.unmeasured_table(findings)
-    tables = [*score_tables(findings), *([unmeasured] if unmeasured else [])]
-    return "\n".join(map(to_latex, tables))
+    return "\n".join(map(tables.to_latex, (*score_tables(findings), *([unmeasured] if unmeasured else []))))
 
 
-def named_figures(findings: StudyFindings, page: Iterable[Section]) -> "dict[str, Figure]":
-    """Collect the page's figures and those of all other breakdowns, by names for their files.
+def named_figures(findings: StudyFindings, page: Iterable[Section]) -> dict[str, Figure]:
+    """Collect the figures of a page's sections and of all other breakdowns, by names for their files.
 
     A figure is named after the first sentence of its caption.
-
-    Args:
-        findings: The study's findings.
-        page: The sections of its page.
     """
     # Breakdowns that the page does not show have figures as well.
-    all_sections = [*analyses.unrequested_breakdowns(findings), *page]
+    unrequested = [name for name in analyses.BREAKDOWN_TITLES if name not in findings["shows"]]
+    all_sections = [*analyses.breakdown_sections(findings, unrequested), *page]
     drawn = ((caption.partition(". ")[0], figure) for section in all_sections for caption, figure in section.figures)
     return {re.sub(r"\W+", "_", title.lower()).strip("_"): figure for title, figure in drawn}
+
+
+def overview_sections(findings: Mapping[str, StudyFindings | None]) -> list[Section]:
+    """Write the sections of all studies, an overview first; a study without findings was not run."""
+    by_study = {name: study for name, study in findings.items() if study is not None}
+    not_run = [name for name, study in findings.items() if study is None]
+    text = [f"{len(by_study)} of {len(findings)} studies were run."]
+    if not_run:
+        text.append(f"Each is a pipeline: kedro run --pipelines study_{not_run[0]}.")
+    # Studies that were not run are folded away, with the command that runs them.
+    missing = Table.of("Not run", [{"Studies": ", ".join(not_run)}] if not_run else [])
+    tables = (Table.of("", starmap(_overview_row, by_study.items())),) if by_study else ()
+    overview = Section("In short", tuple(text), tables, (missing,))
+    return [overview, *chain.from_iterable(map(_part_of_overview, by_study.values()))]
+
+
+def _overview_row(name: str, study: StudyFindings) -> TableRow:
+    clear, tested = clear_differences(study)
+    return {
+        "Study": Cell(study["title"], (name,)),
+        "Source": study["source"],
+        "Benchmarks": ", ".join(study["benchmarks"]),
+        "Protocol": study["protocol"],
+        "Encoders": ", ".join(dict.fromkeys(row["encoder"] for row in study["rows"] if row["encoder"])) or NO_VALUE,
+        "Seeds": str(len(study["seeds"])),
+        "Variants": str(len(study["variants"])),
+        "Clear differences": f"{clear} of {tested}" if tested else NO_VALUE,
+        "Trials failed": str(len(study["failures"])),
+    }
+
+
+def _part_of_overview(study: StudyFindings) -> Iterator[Section]:
+    """Title a study's first section with the study's name, and tell in the others which study they belong to."""
+    first, *following = study_sections(study)
+    yield replace(first, title=study["title"], text=(f"{study['source']} ({study['name']}).", *first.text))
+    # Links are relative to the folder of the page of all studies.
+    for section in following:
+        links = tuple((description, f"studies/{study['name']}/{address}") for description, address in section.links)
+        yield replace(section, title=f"{section.title} ({study['source']})", links=links)

@@ -1,11 +1,12 @@
 """The numbers that a paper prints for a study's variants, by what they are of."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, TypedDict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+from typing import NamedTuple, TypedDict
 
 from coattend.evaluation.groups import EVERYTHING
-from coattend.reports.records import PrintedBlock, PrintedScore
-from coattend.reports.tables import Cell
+from coattend.reports.records import Numbers, PrintedBlock, PrintedScore
+from coattend.reports.tables import Cell, noted_cell
 
 SCORES = {"exact": "exact_match", "f1": "f1", "accuracy": "accuracy"}
 """Metric to its name in study files; the last one that a task has decides which checkpoint is best."""
@@ -40,51 +41,59 @@ class PrintedColumns(TypedDict):
     printed_all: str | None
 
 
-def printed_scores(blocks: Iterable[PrintedBlock], benchmarks: Sequence[str]) -> dict[ScoreKey, list[PrintedScore]]:
-    """Collect all printed scores.
+def printed_numbers(block: PrintedBlock, variant: str, benchmark: str = "") -> Mapping[str, Numbers]:
+    """Return the numbers of a variant, or those on a benchmark by split or quantity; empty if there are none."""
+    numbers = block["numbers"].get(variant, {})
+    return as_mapping(numbers.get(benchmark, {})) if benchmark else numbers
 
-    Args:
-        blocks: The study's printed numbers.
-        benchmarks: The study's benchmarks.
-    """
+
+def printed_scores(blocks: Iterable[PrintedBlock], benchmarks: Sequence[str]) -> dict[ScoreKey, list[PrintedScore]]:
+    """Collect all printed scores on a study's benchmarks."""
     scores: dict[ScoreKey, list[PrintedScore]] = {}
     for block in blocks:
-        for variant, numbers in block["numbers"].items():
-            for benchmark in benchmarks:
-                for name, number in numbers.get(benchmark, {}).items():
-                    if name in QUANTITIES:
-                        continue
-                    # A name such as test/middle is of a subset.
-                    split, _, group = name.partition("/")
-                    by_metric, checkpoints = _best_checkpoint(number)
-                    for metric, value in by_metric.items():
-                        key = ScoreKey(variant, benchmark, split, group or EVERYTHING, metric)
-                        score: PrintedScore = {
-                            "encoder": block["encoder"],
-                            "ensemble": block["ensemble"],
-                            "value": value,
-                        }
-                        if checkpoints is not None:
-                            score["checkpoints"] = checkpoints
-                        scores.setdefault(key, []).append(score)
+        for variant, benchmark in product(block["numbers"], benchmarks):
+            for name, number in printed_numbers(block, variant, benchmark).items():
+                if name in QUANTITIES:
+                    continue
+                # A name such as test/middle is of a subset.
+                split, _, group = name.partition("/")
+                by_metric, checkpoints = _best_checkpoint(number)
+                for metric, value in by_metric.items():
+                    key = ScoreKey(variant, benchmark, split, group or EVERYTHING, metric)
+                    score: PrintedScore = {"encoder": block["encoder"], "ensemble": block["ensemble"], "value": value}
+                    if checkpoints is not None:
+                        score["checkpoints"] = checkpoints
+                    scores.setdefault(key, []).append(score)
     return scores
 
 
-def _best_checkpoint(number: Any) -> tuple[dict[str, float], int | None]:
+def numbers_by_step(number: Numbers) -> dict[int, Numbers]:
+    """Read scores that are printed step by step; empty if they are printed once."""
+    by_step = as_mapping(number)
+    return {int(step): by_step[step] for step in by_step} if all(str(step).isdigit() for step in by_step) else {}
+
+
+def as_mapping(number: Numbers) -> Mapping[str, Numbers]:
+    """Return nested numbers, or nothing for a single one."""
+    return number if isinstance(number, Mapping) else {}
+
+
+def _best_checkpoint(number: Numbers) -> tuple[dict[str, float], int | None]:
     """Read scores that are printed once, or step by step: then the best step's, and the number of steps."""
-    by_step = isinstance(number, dict) and bool(number) and all(str(name).isdigit() for name in number)
+    by_step = numbers_by_step(number)
     if not by_step:
         return _scores(number), None
     # Papers keep the checkpoint that is best by the last metric.
-    best = max(map(_scores, number.values()), key=lambda scores: list(scores.values())[-1:])
-    return best, len(number)
+    best = max(map(_scores, by_step.values()), key=lambda scores: list(scores.values())[-1:])
+    return best, len(by_step)
 
 
-def _scores(number: Any) -> dict[str, float]:
+def _scores(number: Numbers) -> dict[str, float]:
     """Read scores by metric; a bare number is an accuracy."""
-    if not isinstance(number, dict):
+    if not isinstance(number, Mapping):
         return {"accuracy": float(number)}
-    return {metric: float(number[name]) for metric, name in SCORES.items() if number.get(name) is not None}
+    scores = {metric: number.get(name) for metric, name in SCORES.items()}
+    return {metric: float(score) for metric, score in scores.items() if isinstance(score, int | float | str)}
 
 
 def encoder_label(printed: PrintedScore | PrintedBlock) -> str:
@@ -94,20 +103,17 @@ def encoder_label(printed: PrintedScore | PrintedBlock) -> str:
 
 def printed_cell(score: PrintedScore) -> Cell:
     """Make a cell of a printed score."""
-    return Cell(f"{score['value']:g}", _checkpoint_note(score))
-
-
-def _checkpoint_note(score: PrintedScore) -> tuple[str, ...]:
-    return (f"best of {score['checkpoints']} printed checkpoints",) if "checkpoints" in score else ()
+    note = f"best of {score['checkpoints']} printed checkpoints" if "checkpoints" in score else ""
+    return noted_cell(f"{score['value']:g}", note)
 
 
 def printed_columns(scores: Sequence[PrintedScore]) -> PrintedColumns:
     """Write the printed scores of a row as columns."""
     # An ensemble's score is never taken for a single reader's.
     single = next((score for score in scores if not score["ensemble"]), None)
-    described = [
-        f"{score['value']:g} ({', '.join((encoder_label(score), *_checkpoint_note(score)))})" for score in scores
-    ]
+    described = (
+        f"{score['value']:g} ({', '.join((encoder_label(score), *printed_cell(score).notes))})" for score in scores
+    )
     return {
         "printed": None if single is None else single["value"],
         "printed_encoder": None if single is None else single["encoder"],

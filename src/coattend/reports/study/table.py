@@ -12,12 +12,22 @@ from coattend.evaluation import alignment, comparison, groups, summary
 from coattend.evaluation.records import Score, TrialRecord, VariantOutcome, score_of
 from coattend.evaluation.runs import Run, asked_groups, home_of
 from coattend.evaluation.summary import METRICS
-from coattend.reports.records import PrintedScore, StudyFindings, StudyRow, TrialFailure
+from coattend.reports.comparison import tested_estimate
+from coattend.reports.records import BaselineDifference, PrintedScore, StudyFindings, StudyRow, TrialFailure
 from coattend.reports.study.paper_numbers import ScoreKey, printed_columns, printed_scores
 from coattend.schemas import STUDY_ROWS
 
 ALPHA = 0.05
 """A difference with a smaller p value is clear."""
+
+_NOT_COMPARED: BaselineDifference = {
+    "difference": None,
+    "difference_low": None,
+    "difference_high": None,
+    "p": None,
+    "resolves": None,
+    "over_seeds": None,
+}
 
 
 class VariantRun(NamedTuple):
@@ -59,7 +69,14 @@ def study_findings(study: StudyParameters, parts: Mapping[str, Any]) -> StudyFin
     measured = {
         "rows": rows,
         "trials": trials,
-        "trained_on": {benchmark: _other_training_benchmarks(benchmark, by) for benchmark, by in runs.items()},
+        "trained_on": {
+            benchmark: {
+                variant: training_benchmark
+                for variant, run in by_variant.items()
+                if (training_benchmark := run.outcome.get("trained_on", benchmark)) != benchmark
+            }
+            for benchmark, by_variant in runs.items()
+        },
         "searches": {
             benchmark: {name: run.outcome["search"] for name, run in by_variant.items() if "search" in run.outcome}
             for benchmark, by_variant in runs.items()
@@ -76,6 +93,11 @@ def study_findings(study: StudyParameters, parts: Mapping[str, Any]) -> StudyFin
     return findings
 
 
+def title_of(findings: StudyFindings, variant: str) -> str:
+    """Return the title of a variant."""
+    return findings["variants"][variant]["title"]
+
+
 def arrow_table(findings: StudyFindings) -> pa.Table:
     """Write the rows as a table of the schema `STUDY_ROWS`."""
     flat = [{**row, **printed_columns(row["printed"])} for row in findings["rows"]]
@@ -88,13 +110,13 @@ def rows_in_question(findings: StudyFindings) -> list[StudyRow]:
     return select_rows(findings["rows"], findings.get("asks", {}), findings["homes"])
 
 
-def select_rows(rows: Sequence[StudyRow], asks: Any, homes: Any) -> list[StudyRow]:
+def select_rows(
+    rows: Sequence[StudyRow], asks: Mapping[str, Sequence[str]], homes: Mapping[str, Sequence[str]]
+) -> list[StudyRow]:
     """Select the rows of the groups of questions that a study asks about.
 
-    Args:
-        rows: All rows.
-        asks: Benchmark to the subsets that the study names.
-        homes: Benchmark to the subsets that all variants were trained on.
+    Both mappings are from a benchmark to subsets: those that the study names, and those that all variants were trained
+    on.
     """
     return [
         row for row in rows if row["group"] in asked_groups(asks.get(row["benchmark"], ()), homes[row["benchmark"]])
@@ -123,11 +145,6 @@ def _runs(study: StudyParameters, parts: Mapping[str, Any], benchmark: str) -> d
     return runs
 
 
-def _other_training_benchmarks(benchmark: str, runs: Mapping[str, VariantRun]) -> dict[str, str]:
-    trained_on = {variant: run.outcome.get("trained_on", benchmark) for variant, run in runs.items()}
-    return {variant: other for variant, other in trained_on.items() if other != benchmark}
-
-
 def _score_rows(
     study: StudyParameters, benchmark: str, questions: pads.Dataset, variant_runs: Mapping[str, VariantRun]
 ) -> list[StudyRow]:
@@ -140,13 +157,11 @@ def _score_rows(
     rows: list[StudyRow] = []
     for variant, run in runs.items():
         scores = summary.summarise(run.predictions, table, task=run.task, trials=run.seed_of)
-        splits = groups.members(run.questions["split"])
+        splits, encoder = groups.members(run.questions["split"]), variant_runs[variant].outcome.get("encoder")
         for split, by_group in scores["splits"].items():
             for group, inside in groups.within(splits[split], groups.subsets(run.questions)):
                 for metric in METRICS[run.task]:
-                    key = ScoreKey(variant, benchmark, split, group, metric)
-                    score = score_of(by_group[group], metric)
-                    encoder = variant_runs[variant].outcome.get("encoder")
+                    key, score = ScoreKey(variant, benchmark, split, group, metric), score_of(by_group[group], metric)
                     rows.append(_row(study, key, run, encoder, int(inside.sum()), score, printed.get(key, [])))
     _add_differences(rows, runs)
     return rows
@@ -174,19 +189,12 @@ def _row(
         "baseline": None if key.variant == baseline else baseline,
         "questions": questions,
         "trials": len(run.trials),
-        "mean": score["mean"],
-        "low": score["low"],
-        "high": score["high"],
-        "spread": score["spread"],
-        "seeds": score["seeds"],
-        "difference": None,
-        "difference_low": None,
-        "difference_high": None,
-        "p": None,
-        "resolves": None,
-        "over_seeds": None,
+        **score,
+        **_NOT_COMPARED,
         "by_seed": [],
         "printed": printed,
+        "p_corrected": None,
+        "verdict": None,
     }
 
 
@@ -211,18 +219,12 @@ def _add_differences(rows: Sequence[StudyRow], runs: Mapping[str, Run]) -> None:
         ]
         compared = comparison.compare(pairs, groups.passage_numbers(questions)[inside])
         for row, result in zip(comparable, compared, strict=True):
-            row["difference"], row["p"] = result.difference.mean, result.difference.p
-            row["difference_low"], row["difference_high"] = result.difference.low, result.difference.high
+            difference = result.difference
+            row["difference"], row["p"] = difference.mean, difference.p
+            row["difference_low"], row["difference_high"] = difference.low, difference.high
             row["resolves"], row["over_seeds"] = result.resolves, result.over_seeds
             row["by_seed"] = [
-                {
-                    "seed": seed.seed,
-                    "mean": seed.difference.mean,
-                    "low": seed.difference.low,
-                    "high": seed.difference.high,
-                    "p": seed.difference.p,
-                    "mcnemar_p": seed.mcnemar_p,
-                }
+                {"seed": seed.seed, **tested_estimate(seed.difference), "mcnemar_p": seed.mcnemar_p}
                 for seed in result.by_seed
             ]
 
@@ -236,24 +238,20 @@ def _add_verdicts(rows: list[StudyRow], in_question: Sequence[StudyRow], metric:
 
     A study asks one question of each variant, benchmark, split and group of questions that it names, by its own metric
     where the benchmark is scored by it, else by the task's. Other rows are reported without a corrected p value.
-
-    Args:
-        rows: All rows; the fields ``p_corrected`` and ``verdict`` are added.
-        in_question: Those of the groups of questions that the study asks about.
-        metric: The study's own metric.
     """
     # The study's own metric takes the place of the task's.
-    metrics = {row["benchmark"]: ("accuracy", "f1") for row in rows}
-    if metric is not None:
-        metrics |= {row["benchmark"]: (metric,) for row in rows if row["metric"] == metric}  # type: ignore[misc]
-    tested = [row for row in in_question if row["metric"] in metrics[row["benchmark"]]]
-    for row in rows:
-        row["p_corrected"] = None
+    scored_by_metric = {row["benchmark"] for row in rows if row["metric"] == metric}
+    tested = [
+        row
+        for row in in_question
+        if row["metric"] in ((metric,) if row["benchmark"] in scored_by_metric else ("accuracy", "f1"))
+    ]
     for row, p in zip(tested, comparison.corrected([row["p"] for row in tested]), strict=True):
         row["p_corrected"] = p
     comparisons = sum(row["p"] is not None for row in tested)
     for row in rows:
-        row["verdict"] = None if row["difference"] is None else _verdict(row, comparisons)
+        if row["difference"] is not None:
+            row["verdict"] = _verdict(row, comparisons)
 
 
 def _verdict(row: StudyRow, comparisons: int) -> str:

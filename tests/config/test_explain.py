@@ -1,0 +1,68 @@
+"""Where the parameters of readers and variants come from."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+
+from coattend import pipeline_registry, readers, studies
+from coattend.cli import explained
+from coattend.config import BenchmarkParameters, ReaderParameters, entries, source, training_of
+from coattend.settings import CONFIG_LOADER_ARGS, ProjectConfigLoader
+
+PLACE = re.compile(r"(.+\.yml):(\d+)")
+
+
+@pytest.fixture(params=["small", "paper"])
+def loader(request):
+    yield ProjectConfigLoader("conf", env=request.param, **CONFIG_LOADER_ARGS)
+    source.enter("conf", "test")
+
+
+def check(settings, benchmark, reader):
+    """Compare settings with what a run trains, and each source with the line that it names."""
+    benchmark, reader = BenchmarkParameters.model_validate(benchmark), ReaderParameters.model_validate(reader)
+    training = training_of(benchmark, reader, recurrent=readers.encoder_of(reader.reader) == "recurrent")
+    values = {setting.field.removeprefix("training."): setting.value for setting in settings}
+    # Where a variant starts from, a run looks up.
+    assert training.model_dump(mode="json", exclude={"start_from"}).items() <= values.items()
+    for setting in settings:
+        if (place := PLACE.fullmatch(setting.source)) is None:
+            # A default: what the model has where nothing is said.
+            assert setting.source.startswith("default of "), setting
+            assert not setting.overrides
+            continue
+        line = lines(place[1])[int(place[2]) - 1]
+        field = setting.field.rpartition(".")[2]
+        if "protocol: frozen" in line and field == "frozen":
+            continue
+        text = re.search(rf"\b{field}: ([^#]*?)(?:, \w+: |[ }}]*(?:#|$))", line)
+        assert text, (setting, line)
+        if not set("*[{") & set(text[1]):
+            assert yaml.safe_load(text[1].rstrip(" }")) == setting.value, (setting, line)
+
+
+@cache
+def lines(file):
+    return Path(file).read_text(encoding="utf-8").splitlines()
+
+
+def test_every_reader_is_explained_by_the_lines_that_a_run_resolves(loader, monkeypatch):
+    parameters = loader["parameters"]
+    monkeypatch.setattr(type(loader), "__getitem__", lambda self, key: parameters)
+    for benchmark in entries.benchmark_names():
+        for reader in pipeline_registry.readers_of(benchmark):
+            ((_, settings),) = explained(f"{benchmark}.{reader}", loader)
+            check(settings, parameters["benchmarks"][benchmark], parameters["readers"][reader])
+
+
+def test_every_variant_of_a_study_is_explained(loader, monkeypatch):
+    parameters = loader["parameters"]
+    monkeypatch.setattr(type(loader), "__getitem__", lambda self, key: parameters)
+    for study in studies.study_names():
+        content = parameters["studies"][study]
+        for title, settings in explained(f"study_{study}", loader):
+            variant, _, benchmark = title.partition(".")[2].partition(" on ")
+            check(settings, content["benchmarks"][benchmark], content["variants"][variant])

@@ -1,0 +1,94 @@
+"""The store of tracked runs holds no credential, and says of a run what its trials were trained on."""
+
+import json
+
+from kedro.io import DataCatalog, MemoryDataset
+from kedro.pipeline import Pipeline, node
+
+from coattend.masking import MASK
+from coattend.tracking import runs
+from coattend.tracking.hooks import Tracking
+from coattend.tracking.store import open_client
+
+
+def trial(**fields):
+    content = {"benchmark": "sample", "name": "plain", "reader": "plain", "seed": 0, "trial_id": "1", "data": "d"}
+    options = {"turns": 5, "hub_token": "hf_secret", "vectors": "https://me:word@host/glove.txt"}
+    return content | {"head": "options", "encoder": "https://me:word@host/e", "options": options, "training": fields}
+
+
+def test_a_store_never_sees_a_credential(tmp_path, quick_store):
+    from mlflow import MlflowClient
+
+    client = MlflowClient(f"sqlite:///{tmp_path / 'mlflow.db'}")
+    experiment = client.create_experiment("sample", artifact_location=(tmp_path / "artifacts").as_uri())
+    parent = client.create_run(experiment).info.run_id
+    run = runs.create(runs.ParentRun(client, tmp_path, "sample", parent), trial(api_key="k-1", epochs=2))
+    open_run = runs.TrialRun(client, run)
+    open_run.end({"failure": "https://me:word@host said no to password=open"})
+    tracked_run = client.get_run(run)
+    assert tracked_run.data.params["turns"] == "5"
+    assert tracked_run.data.params["training.epochs"] == "2"
+    assert tracked_run.data.params["hub_token"] == tracked_run.data.params["training.api_key"] == MASK
+    stored = (tmp_path / "mlflow.db").read_bytes()
+    for secret in (b"hf_secret", b"me:word", b"k-1", b"password=open"):
+        assert secret not in stored
+
+
+def test_the_parameters_of_a_run_are_masked_in_its_store(tmp_path, monkeypatch, quick_store):
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.setattr("kedro.framework.project.PACKAGE_NAME", "coattend")  # Hooks act in this project only.
+    from mlflow import MlflowClient
+
+    hooks = Tracking()
+    parameters = {"benchmarks.sample.hub_token": "hf_secret", "nested": {"password": "open"}, "turns": 5}
+    run_params = {
+        "project_path": str(tmp_path),
+        "run_id": "2026-01-01",
+        "pipeline_names": ["training"],
+        "namespaces": [],
+    }
+    pipeline = Pipeline([node(len, "a", "model", name="train")], namespace="sample.plain", inputs={"a"})
+    hooks.before_pipeline_run(run_params | {"env": "test", "runtime_params": parameters}, pipeline)
+    try:
+        client = MlflowClient(f"sqlite:///{tmp_path / 'mlflow.db'}")
+        experiment = client.get_experiment_by_name("sample").experiment_id
+        (run,) = client.search_runs([experiment])
+        logged = json.loads(run.data.params["runtime_params"])
+    finally:
+        hooks.after_pipeline_run(pipeline, DataCatalog())
+    assert logged == {"benchmarks.sample.hub_token": MASK, "nested": {"password": MASK}, "turns": 5}
+
+
+def catalog_of(outcomes):
+    """A pipeline that trains readers, and a catalog with the hashes of the questions of their trials."""
+    pipeline = Pipeline([node(len, "sample.questions", f"{name}.model", namespace=name) for name in outcomes])
+    trials = {name: {"trials": [{"data": digest}, {"failure": "cut off"}]} for name, digest in outcomes.items()}
+    return pipeline, DataCatalog({f"{name}.model": MemoryDataset(outcome) for name, outcome in trials.items()})
+
+
+def hash_of(*hashes):
+    pipeline, catalog = catalog_of({f"sample.reader_{number}": digest for number, digest in enumerate(hashes)})
+    return runs.data_hash(pipeline.nodes, catalog)
+
+
+def test_hashes_of_training_questions_are_combined_whatever_their_order():
+    assert hash_of("a1") == hash_of("a1", "a1") == "a1"
+    assert hash_of("a1", "b2") == hash_of("b2", "a1") not in ("a1", "b2")
+    assert len(hash_of("a1", "b2")) == 2
+    pipeline, _ = catalog_of({"sample.reader": "a1"})
+    assert runs.data_hash(pipeline.nodes, DataCatalog({"sample.reader.model": MemoryDataset({"trials": []})})) is None
+
+
+def test_the_run_of_a_command_says_what_its_trials_were_trained_on(tmp_path, monkeypatch, quick_store):
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.setattr("kedro.framework.project.PACKAGE_NAME", "coattend")
+    pipeline, catalog = catalog_of({"sample.plain": "a1", "dream.plain": "b2"})
+    tracking = Tracking()
+    run = {"run_id": "now", "pipeline_names": [], "namespaces": [], "env": "test", "runtime_params": {}}
+    tracking.before_pipeline_run(run | {"project_path": str(tmp_path)}, pipeline)
+    tracking.after_pipeline_run(pipeline, catalog)
+    client = open_client(tmp_path)
+    for benchmark, data in (("sample", "a1"), ("dream", "b2")):
+        (run,) = client.search_runs([client.get_experiment_by_name(benchmark).experiment_id])
+        assert (run.data.tags["data_hash"], run.info.status) == (data, "FINISHED")

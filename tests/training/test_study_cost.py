@@ -1,0 +1,197 @@
+"""Cost estimates of trials: from earlier trials, for readers that cannot be timed, and under a budget.
+
+No reader can be built with the length that these experiments ask for, so that nothing is timed here but in one test:
+what is known comes from an earlier trial.
+"""
+
+import logging
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
+import pytest
+
+from coattend.config import StudyParameters
+from coattend.evaluation.comparison import expected_resolution
+from coattend.training.run_trial import TrialRunner
+from coattend.training.study_cost import INFERENCE_SPEEDUP, cost_of, estimate
+from coattend.trials.device import device_and_precision, device_name
+
+TOO_LONG = 100_000
+CANNOT = "cannot be timed: CoattendError: training.max_length: is 100000, and the encoder reads at most 512 tokens"
+
+
+@pytest.fixture
+def experiment(experiment_for):
+    return experiment_for("poi_net", max_length=TOO_LONG)
+
+
+def finish(experiment, store, seed=99, rate=2.0, device=None):
+    """A trial of an experiment that has come to its end, with so many questions a second."""
+    trial = TrialRunner.of(experiment, store).trial(seed)
+    trial.model.mkdir(parents=True)
+    with trial.locked():
+        trial.finish({"questions_per_second": rate, "device": device or device_name("cpu")})
+
+
+def test_an_earlier_trial_of_the_same_reader_tells_how_fast_it_is(experiment, tmp_path):
+    finish(experiment, tmp_path, rate=2.0)
+    learns_faster = replace(
+        experiment, training=experiment.training.model_copy(update={"learning_rate": 0.1, "epochs": 3.0})
+    )
+    cost = cost_of(learns_faster, tmp_path)
+    work = TrialRunner.of(learns_faster, tmp_path)
+    learned, marked = 3 * len(work.questions.train.examples), len(work.questions.held_out.examples)
+    scored = len(experiment.source.evaluation(experiment.training).examples)
+    assert (cost["trials"], cost["known_from"]) == (2, "earlier trials")
+    assert cost["seconds"] == pytest.approx(2 * (learned + (marked + scored) / INFERENCE_SPEEDUP) / 2.0)
+    asked_alone = cost_of(learns_faster, tmp_path, counted=True)
+    assert (asked_alone["trials"], asked_alone["seconds"]) == (0, pytest.approx(2 * scored / INFERENCE_SPEEDUP / 2.0))
+
+
+def copy_of_the_encoder(experiment, folder):
+    """The encoder's files, and one more."""
+    folder.mkdir()
+    for file in Path(experiment.encoder.source).iterdir():
+        folder.joinpath(file.name).symlink_to(file)
+    folder.joinpath("note.txt").write_text("another one")
+    return str(folder)
+
+
+@pytest.mark.parametrize("differs", ["options", "encoder", "dropout", "head", "tokens_per_batch", "precision"])
+def test_a_trial_of_other_sizes_or_another_encoder_tells_nothing(experiment, tmp_path, differs):
+    changes = {
+        "options": lambda: {"options": experiment.options | {"turns": experiment.options["turns"] + 1}},
+        "encoder": lambda: _encoder(experiment, source=copy_of_the_encoder(experiment, tmp_path / "encoder")),
+        "dropout": lambda: _encoder(experiment, dropout=0.3),
+        "head": lambda: {"head": "word"},
+        "tokens_per_batch": lambda: _training(experiment, tokens_per_batch=1024),
+        "precision": lambda: _training(
+            experiment, precision="fp32" if device_and_precision(experiment.training)[1] else "bf16"
+        ),
+    }
+    store = tmp_path / "trials"
+    finish(replace(experiment, **changes[differs]()), store)
+    assert cost_of(experiment, store)["known_from"] == f"{CANNOT}. Set it to 512 or less"
+
+
+def _encoder(experiment, **changed):
+    return {"encoder": experiment.encoder.model_copy(update=changed)}
+
+
+def _training(experiment, **changed):
+    return {"training": experiment.training.model_copy(update=changed)}
+
+
+@pytest.mark.parametrize(("threads", "comparable"), [("{}, 64 threads", True), ("another than {}", False)])
+def test_a_trial_of_another_machine_tells_nothing(experiment, tmp_path, threads, comparable):
+    finish(experiment, tmp_path, device=threads.format(device_name("cpu").partition(",")[0]))
+    assert (cost_of(experiment, tmp_path)["known_from"] == "earlier trials") == comparable
+
+
+def test_of_several_trials_the_last_one_tells(experiment, tmp_path):
+    for age, (seed, rate) in enumerate(((8, 5.0), (9, 1.0))):
+        finish(experiment, tmp_path, seed, rate)
+        file = tmp_path / TrialRunner.of(experiment, tmp_path).trial(seed).id / "outcome.json"
+        os.utime(file, (1_000_000 - age, 1_000_000 - age))
+    fast = cost_of(experiment, tmp_path)["seconds"]
+    finish(experiment, tmp_path, 10, 2.5)
+    assert cost_of(experiment, tmp_path)["seconds"] == pytest.approx(2 * fast)
+
+
+def test_what_cannot_be_timed_costs_nothing_and_is_told(experiment, tmp_path, caplog):
+    cost = cost_of(experiment, tmp_path)
+    assert (cost["trials"], cost["seconds"]) == (2, 0.0)
+    assert cost["known_from"].startswith(CANNOT)
+    assert f"poi_net on sample {CANNOT}" in caplog.text
+    assert cost_of(experiment, tmp_path, counted=True)["trials"] == 0
+
+
+def test_without_an_earlier_trial_a_few_batches_are_timed(experiment_for, tmp_path):
+    cost = cost_of(experiment_for(), tmp_path)
+    assert (cost["trials"], cost["known_from"]) == (2, "3 batches")
+    assert cost["seconds"] > 0
+
+
+STUDY = StudyParameters(
+    name="mine", title="Mine", source="Mine, table 1", benchmarks=("sample",), base={"reader": "poi_net"},
+    baseline="plain", variants={name: {"title": name} for name in ("plain", "poi_net", "broken")},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("share", "warned"), [(0.99, True), (1.01, False)])
+def test_a_budget_that_the_baselines_alone_exceed_is_told(experiment_for, tmp_path, caplog, share, warned):
+    experiments = {name: experiment_for(name, max_length=TOO_LONG) for name in ("plain", "poi_net")}
+    experiments["broken"] = replace(experiments["poi_net"], options=experiments["poi_net"].options | {"turns": 9})
+    finish(experiments["plain"], tmp_path, rate=1.0)
+    finish(experiments["poi_net"], tmp_path, rate=1.0)
+    needed = cost_of(experiments["plain"], tmp_path)["seconds"] / 3600
+    pairs = {("sample", name): (experiment, experiment) for name, experiment in experiments.items()}
+    with caplog.at_level(logging.WARNING, "coattend"):
+        estimated = estimate(STUDY, pairs, tmp_path, hours=share * needed)
+    assert estimated["costs"]["sample"]["broken"]["seconds"] == 0.0
+    assert estimated["left_out"] == ["broken", "poi_net"]
+    assert ("mine: baselines alone take about" in caplog.text) == warned
+
+
+@pytest.fixture
+def experiments_on(experiment_for):
+    """Make the experiments of variants that are trained on subsets of the sample, with questions of every split."""
+    sample_questions = experiment_for("plain").source.questions.to_table()
+    split = sample_questions["split"].cast(pa.string())
+    train, dev = (sample_questions.filter(pc.equal(split, name)) for name in ("train", "dev"))
+    questions = pa.concat_tables([train, dev.slice(0, 9)])
+    columns = {
+        "split": ["train"] * len(train) + ["dev"] * 6 + ["test"] * 3,
+        "subset": [("CN", "NE")[number % 2] for number in range(len(train))] + ["CN", "NE", "NE"] * 3,
+    }
+    for name, values in columns.items():
+        index = questions.column_names.index(name)
+        questions = questions.set_column(index, name, pa.array(values).cast(questions.schema.field(name).type))
+
+    def make(subsets):
+        pairs = {}
+        for name, trained_on in subsets.items():
+            experiment = experiment_for(name, max_length=TOO_LONG)
+            training = experiment.training.model_copy(update={"train_on": {"sample": trained_on}})
+            source = replace(experiment.source, questions=pads.dataset(questions))
+            experiment = replace(experiment, training=training, source=source)
+            pairs["sample", name] = experiment, experiment
+        return pairs
+
+    return make
+
+
+TWO_VARIANTS = STUDY.model_copy(update={"variants": {name: STUDY.variants[name] for name in ("plain", "poi_net")}})
+
+
+@pytest.mark.parametrize(
+    ("subsets", "counted"),
+    [
+        ({"plain": (), "poi_net": ()}, [6, 3]),
+        ({"plain": "CN", "poi_net": ("CN",)}, [2, 1]),
+        ({"plain": "CN", "poi_net": "NE"}, [6, 3]),
+        ({"plain": ("NE", "CN"), "poi_net": ("NE", "CN")}, [6, 3]),
+    ],
+)
+def test_questions_are_counted_by_split_and_where_all_are_trained_on_one_subset_in_that(
+    experiments_on, tmp_path, caplog, subsets, counted
+):
+    with caplog.at_level(logging.INFO, "coattend"):
+        estimated = estimate(TWO_VARIANTS, experiments_on(subsets), tmp_path, hours=None)
+    assert estimated["questions"] == {"sample": dict(zip(("dev", "test"), counted, strict=True))}
+    assert estimated["resolves"]["sample"] == expected_resolution(min(counted))
+    assert f"sample, dev: {counted[0]} questions to score; they can show differences of" in caplog.text
+
+
+def test_questions_of_the_subsets_that_a_study_asks_about_are_counted_apart(experiments_on, tmp_path):
+    pairs = experiments_on({"plain": "CN", "poi_net": ()})
+    one_subset, two_subsets = (
+        estimate(TWO_VARIANTS.model_copy(update={"asks": {"sample": asked}}), pairs, tmp_path, hours=None)
+        for asked in (("NE",), ("CN", "NE"))
+    )
+    assert one_subset["questions"] == {"sample": {"dev": 4, "test": 2}}
+    assert two_subsets["questions"] == {"sample": {"dev, CN": 2, "dev, NE": 4, "test, CN": 1, "test, NE": 2}}
