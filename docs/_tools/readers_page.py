@@ -10,12 +10,11 @@ from docs._tools.reader_facts import format_options
 
 from coattend import readers
 from coattend.readers import registry
-from coattend.readers.compatibility import Capability
+from coattend.readers.composition import Capability
 
 FILE = Path("docs", "readers.md")
 
 _PARTS = {"encoders": registry.encoders, "interactions": registry.interactions, "heads": registry.heads}
-_PACKAGE = Path(readers.__file__).parent
 
 _INTRODUCTION = """\
 # Readers
@@ -34,7 +33,7 @@ A reader that has no name is called by its encoder and its interaction with a `+
 Studies name it so, as `conf/base/studies/grid.yml` does; with an entry it stands in the pipelines of benchmarks:
 
 ```yaml
-# conf/base/parameters/readers/mine.yml
+# conf/base/parameters_mine.yml
 readers:
   mine: { reader: transformer+attention_over_attention, head: word }
 ```
@@ -88,7 +87,7 @@ def _named_readers() -> Iterator[tuple[str, ...]]:
     """List the readers of this package; those of other packages are documented there."""
     for name in readers.names():
         reader = registry.find(name)
-        if registry.file_of(name).is_relative_to(_PACKAGE):
+        if registry.module_of(name).startswith(f"{readers.__name__}."):
             heads = ", ".join(f"`{head}`" for head in reader.heads)
             parts = (f"`{reader.encoder}`", f"`{reader.interaction}`", heads)
             yield f"`{name}`", reader.title, reader.paper, *parts, format_options(name)
