@@ -176,6 +176,6 @@ def released_tools() -> tuple[Any, Any, Any, dict[str, int]]:
 
     nltk.data.path += [str(nltk_data.find_package(package)) for package in nltk_data.PACKAGES]
     nltk.pos_tag(nltk.word_tokenize("Load the data now."))
-    tokenizer = AutoTokenizer.from_pretrained(str(find_tokenizer_files("embedded").folder))
+    tokenizer = AutoTokenizer.from_pretrained(str(find_tokenizer_files("embedded")))
     tag_ids = {name: number for number, name in enumerate(tagset("penn").names)}
     return nltk.pos_tag, nltk.word_tokenize, tokenizer, tag_ids

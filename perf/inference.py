@@ -96,7 +96,7 @@ def pipeline_rate(name: str, pairs: list[tuple[str, str]], questions: int, batch
 
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
-    folder = str(find_tokenizer_files("embedded").folder)
+    folder = str(find_tokenizer_files("embedded"))
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder, model_max_length=512)
     # A head has two labels by default.
     pipeline = transformers.pipeline(name, model=folder, tokenizer=tokenizer, device=-1, batch_size=batch_size)

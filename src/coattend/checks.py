@@ -21,16 +21,7 @@ DATA_STAGES = ("ingestion", "tagging", "tokenization")
 def check_runtime_params(
     runtime_params: Mapping[str, object], parameters: Mapping[str, object], path: tuple[str, ...] = ()
 ) -> None:
-    """Check that every block that ``--params`` names exists; the fields of a block are checked by its model.
-
-    Args:
-        runtime_params: The parameters of the command.
-        parameters: Those of the configuration files.
-        path: Where they stand among all parameters.
-
-    Raises:
-        CoattendError: If there is no such parameter.
-    """
+    """Check that every block that ``--params`` names exists; the fields of a block are checked by its model."""
     for key, value in runtime_params.items():
         if key not in parameters:
             cure = did_you_mean(key, list(parameters))
@@ -45,17 +36,7 @@ def check_runtime_params(
 
 
 def check_wiring(key: NodeKey, reader: ReaderParameters, catalog: Any, *, reads_words: bool) -> None:
-    """Check that a reader's parameters agree with the tables that its node was built for.
-
-    Args:
-        key: A node that trains or predicts.
-        reader: The reader's parameters in this run.
-        catalog: The run's catalog.
-        reads_words: True if the reader reads words in this run.
-
-    Raises:
-        CoattendError: If they ask for other tables, which a run cannot change.
-    """
+    """Check that a reader's parameters agree with the tables that its node was built for, which a run cannot change."""
     built = _built_profiles(key)
     tokenizer = EncoderParameters.model_validate(catalog.load(f"params:encoders.{built.encoder}")).tokenizer
     readings = ("a reader of subwords", "a reader of words")
@@ -82,15 +63,7 @@ def _built_profiles(key: NodeKey) -> TextProfiles:
 
 
 def check_trained_on(node: Node, benchmarks: Iterable[str]) -> None:
-    """Check that a node reads the questions that it shall train on.
-
-    Args:
-        node: A node that trains.
-        benchmarks: The benchmarks of its ``train_on``.
-
-    Raises:
-        CoattendError: If it does not read one of them, which a run cannot change.
-    """
+    """Check that a node reads the questions of the benchmarks that it shall train on, which a run cannot change."""
     for name in benchmarks:
         if f"{name}.questions" in node.inputs:
             continue
@@ -103,22 +76,13 @@ def check_trained_on(node: Node, benchmarks: Iterable[str]) -> None:
 
 
 def check_tables(pipeline: Pipeline, catalog: Any) -> None:
-    """Check that the tables exist that a run reads and does not write.
-
-    Args:
-        pipeline: What is run.
-        catalog: The run's catalog.
-
-    Raises:
-        CoattendError: If a table is missing, with the command that writes it.
-    """
+    """Check that the tables exist that a run reads and does not write, else name the command that writes them."""
     from coattend.io.checked import JSONDataset, TableDataset
     from coattend.io.sharded import ShardedTableDataset
 
     for name in sorted(pipeline.inputs()):
         dataset = None if name.startswith("params:") else catalog.get(name)
-        is_table = isinstance(dataset, JSONDataset | ShardedTableDataset | TableDataset)
-        if dataset is None or not is_table:
+        if not isinstance(dataset, JSONDataset | ShardedTableDataset | TableDataset):
             continue
         if not getattr(dataset, "optional", False) and not dataset.exists():
             command = writing_command(name, pipelines)
@@ -126,12 +90,8 @@ def check_tables(pipeline: Pipeline, catalog: Any) -> None:
 
 
 def writing_command(table: str, registry: Mapping[str, Pipeline]) -> str | None:
-    """The command that writes a table; None where no pipeline does.
-
-    Args:
-        table: Its name in the catalog.
-        registry: All pipelines by name, stages before those that contain stages.
-    """
+    """The command that writes a table, found among all pipelines by name, stages before those that contain stages; None
+    where no pipeline does."""
     for name, pipeline in registry.items():
         for node in pipeline.nodes:
             if table in node.outputs:

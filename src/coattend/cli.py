@@ -21,9 +21,8 @@ from coattend.config import StudyParameters, entries, source
 from coattend.config.explain import Setting, Sources, explain, table
 from coattend.config.reader import Layer, merge
 from coattend.errors import CoattendError, did_you_mean
+from coattend.pipelines.keys import STUDY
 
-STUDY = "study"
-"""First part of the namespaces of studies."""
 CUTS = ("from_nodes", "to_nodes", "from_inputs", "to_outputs")
 """Options that cut a path out of a pipeline, which may go through several stages."""
 LOG_FORMAT = "%(asctime)s %(levelname)-7s %(message)s"
@@ -88,11 +87,7 @@ def explain_entry(name: str, env: str | None, conf_source: str | None, params: d
 
 
 def explained(name: str, loader: Any) -> Iterator[tuple[str, list[Setting]]]:
-    """The settings of an entry, or of each variant of a study on each of its benchmarks.
-
-    Raises:
-        CoattendError: If there is no such benchmark, reader, study or variant.
-    """
+    """The settings of an entry, or of each variant of a study on each of its benchmarks."""
     parameters, first = loader["parameters"], name.partition(".")[0]
     location, runtime_params = str(loader.conf_source), loader.runtime_params or {}
     if not first.startswith(studies.PREFIX):
@@ -132,17 +127,8 @@ class Selection(NamedTuple):
 def select(
     pipeline_names: Sequence[str], namespaces: Sequence[str], node_names: Collection[str] = (), *, cut: bool = False
 ) -> Selection:
-    """Choose pipelines where there are namespaces or nodes alone, and check all names.
-
-    Args:
-        pipeline_names: Names of pipelines.
-        namespaces: Namespaces.
-        node_names: Names of nodes.
-        cut: True if a path through several stages is asked for, so that nodes choose no pipelines.
-
-    Raises:
-        CoattendError: For an unknown pipeline or namespace.
-    """
+    """Choose pipelines where there are namespaces or nodes alone, and check all names. With ``cut``, a path through
+    several stages is asked for, and nodes choose no pipelines."""
     names = sorted(set(pipeline_names) or {pipeline_of(namespace) for namespace in namespaces})
     if not names and not cut:
         names = _pipelines_with(node_names)
@@ -162,11 +148,7 @@ def select(
 
 
 def pipeline_of(namespace: str) -> str:
-    """The pipeline that a namespace means where no pipeline is chosen: its study's, or its benchmark's.
-
-    Raises:
-        CoattendError: If there is no such study or benchmark.
-    """
+    """The pipeline that a namespace means where no pipeline is chosen: its study's, or its benchmark's."""
     first, *rest = namespace.split(".")
     if first == STUDY and rest:
         return f"{studies.PREFIX}{studies.load_study(rest[0]).name}"
@@ -209,7 +191,7 @@ def _unknown_namespace(namespace: str, pipeline_names: Sequence[str], registered
     benchmark, _, reader = namespace.partition(".")
     siblings = sorted(name for name in registered if reader and name.startswith(f"{benchmark}."))
     if siblings and reader in entries.reader_names():
-        tasks = " or ".join(entries.answerable_tasks(benchmark))
+        tasks = " or ".join(entries.benchmark(benchmark).answerable)
         return CoattendError(
             f"{reader!r} has no head for {tasks}, which {benchmark} asks for, or its entry leaves {benchmark} out",
             where=f"--namespaces {namespace}",

@@ -1,5 +1,7 @@
 """The error a user sees: one message, no traceback."""
 
+from functools import partial
+
 import click
 
 MAX_LISTED = 60
@@ -7,15 +9,8 @@ MAX_LISTED = 60
 
 
 class CoattendError(click.ClickException):
-    """A mistake of the user: the problem, its place and its cure.
-
-    The command line prints it as one line after ``Error:`` and exits with status 1.
-
-    Args:
-        problem: What is wrong, in one sentence without its final stop.
-        where: The file, record or parameter that it is wrong in.
-        cure: What to do about it.
-    """
+    """A mistake of the user: the problem, in one sentence without its final stop, the file, record or parameter where
+    it is, and its cure. The command line prints it as one line after ``Error:`` and exits with status 1."""
 
     def __init__(self, problem: str, *, where: str | None = None, cure: str | None = None) -> None:
         self.problem, self.where, self.cure = problem, where, cure
@@ -27,27 +22,15 @@ class CoattendError(click.ClickException):
 
     def __reduce__(self) -> tuple[object, ...]:
         # Worker processes send their errors home pickled; keyword arguments need this.
-        return _rebuild, (type(self), self.problem, self.where, self.cure)
+        return partial(type(self), self.problem, where=self.where, cure=self.cure), ()
 
 
 class WorkerError(CoattendError):
     """A worker process died, and what it was at has no result."""
 
 
-def _rebuild(cls: "type[CoattendError]", problem: str, where: str | None, cure: str | None) -> CoattendError:
-    return cls(problem, where=where, cure=cure)
-
-
 def did_you_mean(word: str, names: list[str] | tuple[str, ...]) -> str:
-    """Suggest the nearest known name, or list all of them.
-
-    Args:
-        word: What the user wrote.
-        names: The names that exist.
-
-    Returns:
-        A sentence such as ``Did you mean 'poi_net'?``.
-    """
+    """Suggest the nearest known name, as in ``Did you mean 'poi_net'?``, or list all of them."""
     import difflib
 
     near = difflib.get_close_matches(word, names, n=1, cutoff=0.6)

@@ -21,7 +21,7 @@ class RunHooks:
     def __init__(self) -> None:
         self._start, self._process, self._node_count, self._started_nodes = time.time(), 0, 0, 0
 
-    @project_hook
+    @project_hook()
     def after_context_created(self, context: Any) -> None:
         """Check the names of ``--params`` against the configured parameters."""
         from coattend.checks import check_runtime_params
@@ -44,7 +44,7 @@ class RunHooks:
         self._start, self._process = time.time(), os.getpid()
         self._node_count, self._started_nodes = len(pipeline.nodes), 0
 
-    @project_hook
+    @project_hook()
     def before_node_run(self, node: Node) -> None:
         """Log the node; a worker process of a parallel run does not know the number of its predecessors."""
         self._started_nodes += 1
@@ -54,7 +54,8 @@ class RunHooks:
     @project_hook(trylast=True)
     def after_pipeline_run(self, pipeline: Pipeline, catalog: Any) -> None:
         """Log the results, and fail if a trial did."""
-        from coattend.summary import duration_line, summary, trial_failures
+        from coattend.reports.tables import format_duration
+        from coattend.summary import summary, trial_failures
 
         os.environ.pop(RUN_ID, None)
         for line in summary(pipeline, catalog, self._start):
@@ -62,26 +63,22 @@ class RunHooks:
         failure = trial_failures(pipeline, catalog)
         if failure is not None:
             raise failure
-        logger.info(duration_line(self._start))
+        logger.info("Done in %s", format_duration(time.time() - self._start))
 
-    @project_hook
+    @project_hook()
     def on_pipeline_error(self) -> None:
         """Forget the run."""
         os.environ.pop(RUN_ID, None)
 
 
 def _check_reader(node: Node, catalog: Any) -> None:
-    """Check the parameters of a reader that is trained or predicts.
-
-    Raises:
-        CoattendError: If the reader cannot be built or trained as its parameters say.
-    """
+    """Check that the reader of a node can be built and trained as its parameters say."""
     from coattend import readers
     from coattend.checks import check_trained_on, check_wiring
     from coattend.config import training_of
 
     key = NodeKey.of(node)
-    benchmark, reader = (catalog.load(name) for name in (key.benchmark_parameters, key.reader_parameters))
+    benchmark, reader = map(catalog.load, key.parameters)
     recurrent = readers.encoder_of(reader.reader) == "recurrent"
     check_wiring(key, reader, catalog, reads_words=recurrent)
     training = training_of(benchmark, reader, recurrent=recurrent)

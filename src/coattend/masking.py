@@ -43,11 +43,8 @@ def masked(value: Any) -> Any:
 
 
 def masked_text(text: str) -> str:
-    """Mask credentials in a text.
-
-    These are the user and password of addresses, values that are assigned to a credential's name, and values of
-    environment variables that are named like credentials.
-    """
+    """Mask credentials in a text: the user and password of addresses, values that are assigned to a credential's name,
+    and values of environment variables that are named like credentials."""
     for name, value in os.environ.items():
         if len(value) >= SHORTEST and is_credential(name):
             text = text.replace(value, MASK)

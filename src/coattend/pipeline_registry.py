@@ -90,13 +90,15 @@ def register_pipelines() -> dict[str, Pipeline]:
         pipelines[f"{studies.PREFIX}{name}"] = Pipeline(list(unique.values()))
     pipelines["results"] = results.create_pipeline(list(study_pipelines))
     if DEFAULT_BENCHMARK in pipelines:
-        pipelines["__default__"] = _with_readers(pipelines[DEFAULT_BENCHMARK], DEFAULT_BENCHMARK, DEFAULT_READERS)
+        namespaces = {DEFAULT_BENCHMARK, *(f"{DEFAULT_BENCHMARK}.{name}" for name in DEFAULT_READERS)}
+        nodes_to_run = [node for node in pipelines[DEFAULT_BENCHMARK].nodes if node.namespace in namespaces]
+        pipelines["__default__"] = Pipeline(nodes_to_run)
     return pipelines
 
 
 def readers_of(benchmark: str) -> list[str]:
     """The readers that are registered on a benchmark: those that have a head for one of its tasks."""
-    tasks = entries.answerable_tasks(benchmark)
+    tasks = entries.benchmark(benchmark).answerable
     names = []
     for name in entries.reader_names():
         entry = entries.reader_entry(name)
@@ -178,11 +180,5 @@ def _text_tables(profiles: Iterable[TextProfiles]) -> list[tuple[str, str]]:
 def _answers_words_as_options(reader: str, benchmark: str) -> bool:
     """True if a reader of options answers questions of a benchmark that ask for a missing word."""
     tasks, entry = entries.benchmark_entry(benchmark)["tasks"], entries.reader_entry(reader)
-    head = readers.head_for(entry["reader"], entries.answerable_tasks(benchmark), entry.get("head"))
+    head = readers.head_for(entry["reader"], entries.benchmark(benchmark).answerable, entry.get("head"))
     return "word" in tasks and readers.task_of(head) not in set(tasks) - {"word"}
-
-
-def _with_readers(pipeline: Pipeline, benchmark: str, names: Sequence[str]) -> Pipeline:
-    """A benchmark's pipeline with some of its readers."""
-    namespaces = {benchmark, *(f"{benchmark}.{name}" for name in names)}
-    return Pipeline([node for node in pipeline.nodes if node.namespace in namespaces])

@@ -1,7 +1,5 @@
-"""The Arrow schema of every table.
-
-Legend: an *offset* counts Unicode code points from the start of the text, ``ends`` are exclusive.
-"""
+"""The Arrow schema of every table. An *offset* counts Unicode code points from the start of the text; ``ends`` are
+exclusive."""
 
 from typing import TypedDict
 
@@ -230,12 +228,7 @@ class PredictionRow(TypedDict):
 
 
 def read_passage_texts(passages: pads.Dataset, passage_ids: pa.ChunkedArray | None = None) -> dict[str, str]:
-    """Map passage ids to texts.
-
-    Args:
-        passages: A passages table.
-        passage_ids: Ids of the passages to read, with repetitions; None reads all of them.
-    """
+    """Map the ids of passages to their texts; of all passages, or of those with an id in a column."""
     selected = None if passage_ids is None else pc.field("passage_id").isin(pc.unique(passage_ids))
     table = passages.to_table(columns=["passage_id", "text"], filter=selected)
     return dict(zip(table["passage_id"].to_pylist(), table["text"].to_pylist(), strict=True))

@@ -1,7 +1,5 @@
-"""Project settings: how Kedro loads configuration.
-
-Hooks are entry points (see `coattend.config.project.project_hook`), and commands are in `coattend.cli`.
-"""
+"""Project settings: how Kedro loads configuration. Hooks are entry points (see `coattend.config.project.project_hook`),
+and commands are in `coattend.cli`."""
 
 from typing import Any
 

@@ -1,31 +1,23 @@
 """Summary of a run, in a few lines at its end: questions read, trials trained, scores, and the pages to look at."""
 
 import os
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 from kedro.pipeline import Pipeline
 
 from coattend.errors import CoattendError
 from coattend.evaluation.groups import EVERYTHING
-from coattend.evaluation.records import ReaderMetrics, TrialRecord, score_of
+from coattend.evaluation.records import ReaderMetrics, TrainedReader, TrialRecord, VariantOutcome, score_of
 from coattend.evaluation.runs import finished
 from coattend.evaluation.summary import METRICS
 from coattend.pipelines.keys import NodeKey, entry_of, prefix_of
-from coattend.reports.tables import format_duration
 
 MAX_READER_LINES = 20
 """Readers with a line each; of more, such as a study's variants, the numbers of trials are added up."""
 MAX_TRIAL_IDS = 3
 """Trials of a reader whose ids are shown."""
-
-
-class TrainedModel(TypedDict):
-    """Trials of a reader or variant, as its training stage writes them."""
-
-    trials: list[TrialRecord]
 
 
 class TrialCounts(NamedTuple):
@@ -37,7 +29,7 @@ class TrialCounts(NamedTuple):
 
     def __str__(self) -> str:
         counts = {"trained": self.trained, "done before": self.done_before, "failed": self.failed}
-        return ", ".join(f"{count} {_plural('trial', count)} {fate}" for fate, count in counts.items() if count)
+        return ", ".join(f"{_trials(count)} {fate}" for fate, count in counts.items() if count)
 
 
 def summary(pipeline: Pipeline, catalog: Any, start: float) -> Iterator[str]:
@@ -73,13 +65,7 @@ def trial_failures(pipeline: Pipeline, catalog: Any) -> CoattendError | None:
     if not failures:
         return None
     cure = "The others are done; the same command again trains these alone"
-    count = f"{len(failures)} {_plural('trial', len(failures))}"
-    return CoattendError(f"{count} failed ({'; '.join(failures)})", cure=cure)
-
-
-def duration_line(start: float) -> str:
-    """Tell how long a run took."""
-    return f"Done in {format_duration(time.time() - start)}"
+    return CoattendError(f"{_trials(len(failures))} failed ({'; '.join(failures)})", cure=cure)
 
 
 def _question_lines(outputs: Iterable[str], catalog: Any) -> Iterator[str]:
@@ -93,7 +79,10 @@ def _question_lines(outputs: Iterable[str], catalog: Any) -> Iterator[str]:
 
 
 def _reader_lines(
-    models: Mapping[str, TrainedModel], scores: Mapping[str, ReaderMetrics], catalog: Any, start: float
+    models: Mapping[str, TrainedReader | VariantOutcome],
+    scores: Mapping[str, ReaderMetrics],
+    catalog: Any,
+    start: float,
 ) -> Iterator[str]:
     names = sorted({*models, *scores})
     store = catalog.load("trials") if models else Path()
@@ -130,8 +119,8 @@ def _split_scores(metrics: ReaderMetrics) -> Iterator[str]:
         yield f"{split} {name} {score['mean']:.1f}{interval}"
 
 
-def _plural(word: str, count: int) -> str:
-    return word if count == 1 else f"{word}s"
+def _trials(count: int) -> str:
+    return f"{count} trial" if count == 1 else f"{count} trials"
 
 
 def _path_of(name: str, catalog: Any) -> str:

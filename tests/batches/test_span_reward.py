@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from coattend.batches.collator import Collator
-from coattend.batches.span_reward import SpanReward
+from coattend.batches.collator import Collator, SpanReward
 from coattend.evaluation import squad
 
 

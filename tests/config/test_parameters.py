@@ -16,7 +16,7 @@ from coattend.errors import CoattendError
         ),
         ({"benchmarks": {"sample": {"fil_blanks": True}}}, r"benchmarks\.sample\.fil_blanks: there .*'fill_blanks'\?"),
         ({"benchmarks": {"sample": {"training": {"epochs": -1}}}}, r"training\.epochs: Input should be greater than 0"),
-        ({"benchmarks": {"sample": {"training": {"seeds": [1, 1]}}}}, r"training\.seeds: seeds must differ"),
+        ({"benchmarks": {"sample": {"training": {"seeds": [1, 1]}}}}, r"training\.seeds: the seed 1 is there twice"),
         ({"engine": {"address": "tcp://10.0.0.1:8786"}}, r"^engine: address is that of a Dask scheduler"),
         ({"compare": {"left": 7.5}}, r"^compare\.left: was read as a number"),
         ({"training": {"epochs": 2}}, r"--params training: there is no .* Say whose: benchmarks\.<name>\.training"),

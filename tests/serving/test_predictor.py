@@ -76,8 +76,7 @@ def shares(values, real):
 def test_evidence_of_co_attention_is_the_mean_of_its_maps(answerers):
     answerer, query = answerers["poi_net"], QUESTIONS["poi_net"]
     answer = answerer.answer(query)
-    row = answerer._ready("0", query)
-    reading = PreparedQueries.of([row], answerer.processing)
+    reading = PreparedQueries.of({"0": answerer._ready(query)}, answerer.processing)
     reader = answerer.reader
     reader.keep_maps()
     with torch.inference_mode():
@@ -104,8 +103,7 @@ def test_evidence_of_co_attention_is_the_mean_of_its_maps(answerers):
 def test_evidence_of_a_reader_without_maps_is_the_encoders_last_layer(answerers, trained_sample):
     answer = answerers["plain_span"].answer(QUESTIONS["plain_span"])
     apart = Predictor.load(trial_of(trained_sample, "plain_span"))
-    row = apart._ready("0", QUESTIONS["plain_span"])
-    reading = PreparedQueries.of([row], apart.processing)
+    reading = PreparedQueries.of({"0": apart._ready(QUESTIONS["plain_span"])}, apart.processing)
     batch = Batch(**build_collator(reading.experiment, apart.reader, reading.questions)(reading.questions.examples))
     model = apart.reader.encoder.model
     model.set_attn_implementation("eager")

@@ -53,7 +53,7 @@ def test_every_variant_is_a_readers_entry():
                 entry = ReaderParameters.model_validate(study.entry(variant))
                 assert entry.training["seeds"] == list(study.parameters.seeds)
                 for benchmark in study.parameters.benchmarks_of(variant):
-                    head = readers.head_for(entry.reader, entries.answerable_tasks(benchmark), entry.head)
+                    head = readers.head_for(entry.reader, entries.benchmark(benchmark).answerable, entry.head)
                     assert readers.resolve(entry.reader, head=head, **entry.options)
 
 

@@ -24,9 +24,6 @@ def drop_inputs(examples: Sequence[Example], tokens: Tokens, reads: Reads) -> tu
     Without its passage a question keeps the passage's first token, since there must be something to attend to. A
     passage is shuffled the same way wherever it occurs. An option that fills the question's blank is one text with the
     question, and stays whole without it.
-
-    Raises:
-        CoattendError: If the questions have no options.
     """
     if reads == "all":
         return examples, tokens
@@ -60,11 +57,7 @@ def _shuffle_passages(tokens: Tokens, passages: set[int]) -> Tokens:
 
 
 def corrupt_tags(tokens: Tokens, training: TrainingParameters, *, tag_count: int) -> tuple[Tokens, Tokens]:
-    """Replace a share of the POS tags for training, for evaluation, or for both (POI-Net, table 6).
-
-    Returns:
-        The tokens for training, and those for evaluation.
-    """
+    """Replace a share of the POS tags of the tokens for training, for evaluation, or for both (POI-Net, table 6)."""
     if not training.tag_noise:
         return tokens, tokens
     words = tokens.word_index if len(tokens.word_index) else None
@@ -84,10 +77,7 @@ def replace_tags(
     with a greater share it has those of a smaller one and more.
 
     Args:
-        tokens: Subwords, or words.
-        share: Share of the words.
         kind: ``err``: ERR; ``wrong``: another tag than the word's own, each with the same probability.
-        tag_count: Number of tags, PAD, SPE and ERR among them.
         words: Index within its text of the word that each token belongs to, -1 for none; None if tokens are words.
     """
     # The stored tags are memory-mapped and read-only.

@@ -13,13 +13,7 @@ ABSENT, NONE = -1, -2
 
 
 class ClozeArrays:
-    """Builds the arrays of words and candidates.
-
-    Args:
-        tokens: The benchmark's tokens.
-        passages: Passage text by question id.
-        unknown: Token of a candidate that the passage does not contain.
-    """
+    """Builds the arrays of words and candidates; ``unknown`` is the token of a candidate that the passage lacks."""
 
     def __init__(self, tokens: Tokens, passages: Mapping[str, str], *, unknown: int) -> None:
         self._tokens, self._passages, self._unknown = tokens, passages, unknown
@@ -27,12 +21,7 @@ class ClozeArrays:
     def __call__(
         self, examples: Sequence[Example], arrays: Mapping[str, np.ndarray], passage_start: int
     ) -> dict[str, np.ndarray]:
-        """Build the arrays of a batch.
-
-        Args:
-            examples: B examples, each with one sequence.
-            arrays: The batch's sequences.
-            passage_start: Position of a passage's first token in its domain.
+        """Build the arrays of B examples with one sequence each, from the arrays of the sequences.
 
         Returns:
             ``word_groups`` [B, P], ``candidates`` [B, C], ``candidate_ids`` [B, C, K], ``blank_mask`` [B, Q] and, if
@@ -68,11 +57,7 @@ class ClozeArrays:
         return cloze | labels_of(examples)
 
     def words(self, example: Example) -> tuple[dict[str, int], np.ndarray]:
-        """Number the distinct words of an example's passage, and map each token of its window to its word.
-
-        Returns:
-            Numbers by spelling, and int64 [tokens]; -1 for tokens that belong to no word.
-        """
+        """Number the distinct words of an example's passage, and map each token of its window to its word, or to -1."""
         words = distinct_words(self._passages[example.question_id])
         window = example.window_slice(0, self._tokens)
         return words.numbers, words.of_tokens(self._tokens.starts[window], self._tokens.ends[window])

@@ -11,8 +11,11 @@ from coattend.batches.examples import Example, labels_of, token_span
 from coattend.batches.memory_mapped import release_pages
 from coattend.batches.subword_alignment import SubwordAlignment, pad_subwords, text_spans
 from coattend.batches.tokens import Tokens, pad_rows
+from coattend.evaluation import squad
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from coattend.readers.batch import Reward
     from coattend.text.tokenizer import SpecialLayout
 
@@ -31,15 +34,10 @@ class Collator:
     """Makes the tensors of a batch from examples.
 
     Attributes:
-        tokens: The benchmark's tokens.
-        layout: Special tokens of the tokenizer.
         task: ``"options"`` makes a row for each option, ``"span"`` one for each window of a passage, ``"word"`` one.
         multiple: Sequences are padded to a multiple of this, so that few different shapes occur.
         permutation: Returns the function that renames an example's entities.
         lookup: Maps token ids to a reader's own ids.
-        cloze: Builds the arrays of words and candidates.
-        alignment: Subwords aligned with words, for contextual vectors of words.
-        reward: Returns the reward of a batch's spans.
         features: Cached outputs of a frozen encoder, which is not run then.
     """
 
@@ -207,3 +205,43 @@ def _options(examples: Sequence[Example]) -> dict[str, np.ndarray]:
     ends = np.cumsum([len(example.sequences) for example in examples])
     ranges = [range(end - len(example.sequences), end) for example, end in zip(examples, ends, strict=True)]
     return {"option_index": pad_rows(ranges, -1)} | labels_of(examples)
+
+
+class SpanReward:
+    """F1 of a span's text against the gold answers, after the official normalisation (DCN+, equation 13).
+
+    Position 0 is "no answer", which is right if the window contains no answer; a span that ends before it starts is
+    worth nothing.
+    """
+
+    def __init__(
+        self, examples: Sequence[Example], passages: Mapping[str, str], tokens: Tokens, *, passage_start: int
+    ) -> None:
+        self._rows = [(example, index) for example in examples for index in range(len(example.windows))]
+        self._passages, self._tokens, self._passage_start = passages, tokens, passage_start
+        self._golds = [self._golds_of(example, index) for example, index in self._rows]
+
+    def __call__(self, start: "Tensor", end: "Tensor") -> "Tensor":
+        """Return the reward of the spans between first and last positions [S], as [S]."""
+        import torch
+
+        rewards = [self._f1(row, *span) for row, span in enumerate(zip(start.tolist(), end.tolist(), strict=True))]
+        return torch.tensor(rewards, dtype=torch.float32, device=start.device)
+
+    def _f1(self, row: int, start: int, end: int) -> float:
+        if start == 0 or end == 0:
+            text = ""
+        elif end < start:
+            return 0.0
+        else:
+            # From positions in the passage domain to characters of the passage.
+            example, window = self._rows[row]
+            first, last = start - self._passage_start, end - self._passage_start
+            text = self._passages[example.question_id][slice(*example.characters(window, first, last, self._tokens))]
+        return squad.best(text, self._golds[row], version="v2.0")[1]
+
+    def _golds_of(self, example: Example, window: int) -> list[str]:
+        if token_span(example, example.windows[window], self._tokens) is None:
+            return []
+        passage = self._passages[example.question_id]
+        return [passage[start:end] for start, end in example.spans]

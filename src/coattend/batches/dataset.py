@@ -14,14 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
 from coattend.batches.ablations import drop_inputs
-from coattend.batches.examples import (
-    Example,
-    Layout,
-    UnreadableQuestion,
-    answer_in_windows,
-    build_examples,
-    hold_out,
-)
+from coattend.batches.examples import Example, Layout, UnreadableQuestion, answer_in_windows, build_examples, hold_out
 from coattend.batches.memory_mapped import PassagesByQuestion, Records, memory_mapped_table, stream_batches
 from coattend.batches.tokens import Tokens
 from coattend.config import TrainingParameters
@@ -43,13 +36,7 @@ def has_answer_position(example: Example) -> bool:
 
 
 def contains_answer(example: Example, passage: str, tokens: Tokens) -> bool:
-    """Return True if the windows of an example contain its answer, or if the answer has no position.
-
-    Args:
-        example: The example.
-        passage: The passage's text.
-        tokens: The benchmark's tokens.
-    """
+    """Return True if the windows of an example contain its answer, or if the answer has no position."""
     if example.spans:
         return answer_in_windows(example, tokens)
     if not example.candidates or example.label is None:
@@ -62,13 +49,9 @@ def contains_answer(example: Example, passage: str, tokens: Tokens) -> bool:
 
 @dataclass(frozen=True)
 class QuestionSet:
-    """Questions, their passages, and their examples.
+    """Questions and their examples; texts are passages by question id, tokens those of these texts and others.
 
     Attributes:
-        questions: Rows of the questions table.
-        texts: Passage text by question id.
-        tokens: Tokens of these texts, among others.
-        examples: Examples of the questions that a reader can be given.
         unreadable: The questions that have no example.
         dropped: Training examples that were left out because the answer was cut off with the passage.
     """
@@ -93,18 +76,9 @@ class QuestionSet:
 
 @dataclass(frozen=True)
 class QuestionSource:
-    """The tables of a benchmark, from which question sets of one task are read.
+    """The tables of a benchmark, from which question sets of one task are read by the rules of a `Layout`.
 
-    Attributes:
-        benchmark: Name of the benchmark.
-        questions: Its questions.
-        passages: Its passages.
-        tokens: Its tokens for training.
-        task: The task of the questions to read.
-        special_tokens: Number of special tokens in a sequence.
-        fill_blanks: True if options fill blanks.
-        words_as_options: True if candidates for a word are read like options.
-        eval_tokens: Its tokens for evaluation, if they differ from those for training.
+    ``eval_tokens`` are its tokens for evaluation, if they differ from those for training.
     """
 
     benchmark: str
@@ -121,9 +95,6 @@ class QuestionSource:
         """Read the training questions and the held-out questions, which choose the checkpoint.
 
         Training questions whose answer was cut off with the passage are dropped: they would teach that there is none.
-
-        Raises:
-            CoattendError: If one of the two is empty.
         """
         subsets = self._subsets(training)
         train_rows = self._rows(["train"], subsets)
@@ -139,11 +110,7 @@ class QuestionSource:
         return self._not_empty(train, "to train on"), self._not_empty(held_out, "to choose the checkpoint by")
 
     def evaluation(self, training: TrainingParameters) -> QuestionSet:
-        """Read the questions of every split but train.
-
-        Raises:
-            CoattendError: If there are none.
-        """
+        """Read the questions of every split but train."""
         splits = set(self._distinct("split")) - {"train"}
         questions = self._read(self._rows(sorted(splits)), training, self.eval_tokens or self.tokens)
         return self._not_empty(questions, "to score")
@@ -159,15 +126,9 @@ class QuestionSource:
         if not dropped:
             return questions
         reason = "what is read of the passage does not hold its answer"
-        return replace(
-            questions,
-            examples=Records.write(Example, compress(examples, mask)),
-            unreadable=[
-                *questions.unreadable,
-                *(UnreadableQuestion(example.question_id, reason) for example in dropped),
-            ],
-            dropped=dropped,
-        )
+        unreadable = questions.unreadable + [UnreadableQuestion(example.question_id, reason) for example in dropped]
+        answerable_examples = Records.write(Example, compress(examples, mask))
+        return replace(questions, examples=answerable_examples, unreadable=unreadable, dropped=dropped)
 
     def _not_empty(self, questions: QuestionSet, purpose: str) -> QuestionSet:
         if questions.examples:
@@ -181,11 +142,7 @@ class QuestionSource:
         )
 
     def _subsets(self, training: TrainingParameters) -> tuple[str, ...]:
-        """Return the subsets to train on; empty for the whole benchmark.
-
-        Raises:
-            CoattendError: If the benchmark has no such subset.
-        """
+        """Return the subsets to train on; empty for the whole benchmark."""
         # One subset may be written without a list.
         configured = training.train_on.get(self.benchmark, ())
         subsets = (configured,) if isinstance(configured, str) else configured
@@ -236,12 +193,7 @@ def training_questions(
 ) -> tuple[QuestionSet, QuestionSet]:
     """Read the training and held-out questions of the benchmarks that ``train_on`` names.
 
-    Args:
-        sources: The benchmarks, the experiment's own first; all share their tokens.
-        training: Training parameters. ``max_questions`` applies to each benchmark.
-
-    Raises:
-        CoattendError: If a named benchmark is not among the sources, or two benchmarks share a question id.
+    The first source is the experiment's own; all share their tokens. ``max_questions`` applies to each benchmark.
     """
     by_name = {source.benchmark: source for source in sources}
     names = list(training.train_on) or [sources[0].benchmark]

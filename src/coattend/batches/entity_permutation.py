@@ -6,39 +6,26 @@ Hermann et al. 2015 permute the entities of a document whenever it is loaded.
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from coattend.batches.examples import Example
 from coattend.batches.tokens import Tokens
+from coattend.batches.word_tokens import LexiconTokenizer
 from coattend.errors import CoattendError
-from coattend.text.alignment import Spans
 from coattend.text.hashing import text_id
+from coattend.text.tokenizer import SubwordTokenizer
 
 MAX_ENTITIES = 2_000
 """Entities ``@entity0``, ``@entity1`` ... that are recognised; CNN and Daily Mail have some hundred."""
 
 
-class Tokenizer(Protocol):
-    """A tokenizer of subwords or words."""
-
-    @property
-    def source(self) -> str:
-        """Name of the tokenizer."""
-
-    def encode(self, texts: Sequence[str], options: Sequence[bool]) -> tuple[np.ndarray, Spans]:
-        """Return the tokens of texts and their offsets."""
+Tokenizer = SubwordTokenizer | LexiconTokenizer
 
 
 class Occurrence(NamedTuple):
-    """An occurrence of an entity in a text.
-
-    Attributes:
-        first: Index of its first token.
-        number: The entity's number.
-        variant: 0 if it begins the text, 1 if it follows a space; some tokenizers encode these differently.
-    """
+    """An occurrence of an entity: its first token, its number, and variant 0 at a text's start or 1 after a space."""
 
     first: int
     number: int
@@ -97,14 +84,7 @@ def _encode(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
 
 
 class EntityPermutation:
-    """Renames an example's entities; each epoch draws new names, independently of earlier draws.
-
-    Args:
-        names: Token sequences of the entities.
-        tokens: The benchmark's tokens.
-        seed: The trial's seed.
-        epoch: Returns the current epoch.
-    """
+    """Renames an example's entities; each epoch draws new names, independently of earlier draws."""
 
     def __init__(self, names: EntityNames, tokens: Tokens, *, seed: int, epoch: Callable[[], int]) -> None:
         self._names, self._tokens, self._seed, self._epoch = names, tokens, seed, epoch

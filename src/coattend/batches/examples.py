@@ -34,7 +34,6 @@ class Layout:
 
     Attributes:
         max_length: Longest sequence in tokens, special ones included. The passage is cut, never the question.
-        special_tokens: Number of special tokens in a sequence.
         stride: Tokens between the windows of a long passage, for spans.
         stride_counts: ``overlap``: the tokens that two windows share (at most half a window). ``advance``: those from
             the start of one to the start of the next.
@@ -50,11 +49,7 @@ class Layout:
     words_as_options: bool = False
 
     def windows(self, passage: int, question: int) -> list[tuple[int, int]]:
-        """Cut a passage into windows that fit beside a question.
-
-        Args:
-            passage: Tokens of the passage.
-            question: Tokens of the question domain.
+        """Cut a passage into windows that fit beside a question, given the tokens of both.
 
         Returns:
             The first token of each window and its number of tokens; empty if the question leaves no room.
@@ -74,14 +69,11 @@ class Example:
     """A question about a passage.
 
     Attributes:
-        question_id: Id of the question.
-        passage: Row of the passage's tokens.
         sequences: For each option, or for each window of the passage, the rows of the texts in the question domain.
         lengths: Tokens of each question domain, without special tokens.
         windows: For each sequence the first of the passage's tokens that it contains, and their number. Options share
             one window, as long as fits beside the longest question domain; windows for spans overlap and cover the
             whole passage.
-        label: Index of the right option.
         spans: Gold answers as character spans of the passage; empty if there is none.
         candidates: Words to choose from, if the answer is a word of the passage.
         blank: Indices in the question domain of the tokens that are its blank.
@@ -145,18 +137,7 @@ class UnreadableQuestion:
 def build_examples(
     questions: pa.Table, passages: pads.Dataset, tokens: Tokens, layout: Layout
 ) -> tuple[Sequence[Example], list[UnreadableQuestion]]:
-    """Build an example of every question.
-
-    Args:
-        questions: Rows of the questions table, of one task.
-        passages: The benchmark's passages.
-        tokens: The benchmark's tokens.
-        layout: Rules by which questions become sequences.
-
-    Returns:
-        The examples, in the order of the questions, and the questions whose question domain leaves no room for a
-        passage.
-    """
+    """Build an example of every question of one task, in order, and list those that leave no room for a passage."""
     texts = PassageTexts(passages)
     unreadable: list[UnreadableQuestion] = []
 
@@ -220,11 +201,7 @@ def _overlapping(tokens: Tokens, row: int, start: int, end: int) -> np.ndarray:
 
 
 def token_span(example: Example, window: tuple[int, int], tokens: Tokens) -> tuple[int, int] | None:
-    """Return the first and last token of the first gold answer, relative to the start of a window.
-
-    Returns:
-        None if there is no answer, or if the window does not contain it completely.
-    """
+    """Return the first and last token of the first gold answer, relative to the start of a window that contains it."""
     if not example.spans:
         return None
     inside = _overlapping(tokens, example.passage, *example.spans[0]) - window[0]
@@ -245,15 +222,9 @@ def labels_of(examples: Sequence[Example]) -> dict[str, np.ndarray]:
 
 
 def hold_out(questions: pa.Table, passages: pads.Dataset, share: float) -> tuple[pa.Table, pa.Table]:
-    """Split training questions by passage, the same way on every machine.
+    """Split training questions by passage, the same way on every machine: those to train on, and those held out.
 
-    Args:
-        questions: The training questions.
-        passages: The benchmark's passages.
-        share: Share of the distinct passage texts to hold out; at least one text is.
-
-    Returns:
-        The questions to train on, and those held out. Questions about equal passages stay on one side.
+    A share of the distinct passage texts is held out, at least one; questions about equal passages stay on one side.
     """
     if not questions.num_rows:
         return questions, questions

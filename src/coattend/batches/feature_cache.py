@@ -32,12 +32,7 @@ VectorsByRow = Generator[tuple[int, np.ndarray], None, None]
 
 @dataclass(frozen=True)
 class CachedVectors:
-    """A memory-mapped file of the vectors of many rows.
-
-    Attributes:
-        vectors: The vectors of all rows, one row after the other [vectors, H].
-        offsets: Start of each row, and end of the last one.
-    """
+    """A memory-mapped file of the vectors of many rows [vectors, H], and the offset of each row."""
 
     vectors: np.ndarray
     offsets: np.ndarray
@@ -54,11 +49,7 @@ class CachedVectors:
 
 @dataclass(frozen=True)
 class CachedHiddenStates(CachedVectors):
-    """Hidden states of the real tokens of examples' sequences, a row for each sequence.
-
-    Attributes:
-        first_sequence: Number of each question's first sequence, by question id.
-    """
+    """Hidden states of the real tokens of sequences; ``first_sequence`` numbers each question's first one."""
 
     first_sequence: Mapping[str, int]
 
@@ -69,12 +60,7 @@ class CachedHiddenStates(CachedVectors):
 
 @dataclass(frozen=True)
 class CachedContextVectors(CachedVectors):
-    """Contextual vectors of the words of examples' passages and questions.
-
-    Attributes:
-        rows: Row of each passage or question.
-        passage_start: Position of a passage's first word in its domain.
-    """
+    """Contextual vectors of the words of passages and questions, a row for each."""
 
     rows: Mapping[TextSpan, int]
     passage_start: int
@@ -90,13 +76,9 @@ class CachedContextVectors(CachedVectors):
 
 @dataclass(frozen=True)
 class FeatureCache:
-    """A folder of the outputs of a frozen encoder; what it lacks is computed.
+    """A folder of the outputs of a frozen encoder, which ``encoder`` is a digest of; what it lacks is computed.
 
-    Attributes:
-        folder: The folder.
-        encoder: Digest of the encoder.
-        tokens_per_batch: Maximum of padded tokens in a batch.
-        bf16: Run matrix products in bf16; vectors are stored in half precision then, else in single.
+    With ``bf16``, matrix products run in bf16 and vectors are stored in half precision, else in single.
     """
 
     folder: Path
@@ -107,14 +89,7 @@ class FeatureCache:
     def hidden_states(
         self, reader: Reader, examples: Sequence[Example], tokens: Tokens, collator: Collator
     ) -> CachedHiddenStates:
-        """Return the hidden states of examples.
-
-        Args:
-            reader: The reader with the frozen encoder, on the device to use.
-            examples: The examples.
-            tokens: Their tokens.
-            collator: Makes a batch's tensors.
-        """
+        """Return the hidden states of examples."""
         # The name of the file is a hash of all that the states depend on.
         key = hashlib.sha256(json.dumps([self.encoder, digest(examples, tokens), self._dtype.name]).encode())
         lengths = [
@@ -145,14 +120,7 @@ class FeatureCache:
     def context_vectors(
         self, context: ContextVectors, examples: Sequence[Example], alignment: SubwordAlignment, passage_start: int
     ) -> CachedContextVectors:
-        """Return the contextual vectors of examples' words.
-
-        Args:
-            context: The module that computes them, on the device to use.
-            examples: The examples.
-            alignment: Subwords of their texts.
-            passage_start: Position of a passage's first word in its domain.
-        """
+        """Return the contextual vectors of examples' words."""
         # A passage is encoded once, however many questions and options share it.
         spans = [span for example in examples for pair in text_spans(example, passage_start) for span in pair]
         rows = {span: row for row, span in enumerate(dict.fromkeys(spans))}
@@ -194,15 +162,7 @@ class FeatureCache:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Map the file of a key; if it is missing or damaged, write it first.
 
-        Args:
-            key: Digest of all that the vectors depend on.
-            lengths: Number of vectors of each row.
-            width: Width H of a vector.
-            computed: The rows, which are drawn only if they are written.
-            title: Title of the progress bar.
-
-        Returns:
-            The fields of `CachedVectors`.
+        Each row has its number of vectors of a width; the rows are computed only if they are written.
         """
         file = self.folder / f"{key[:16]}.npy"
         offsets = np.cumsum([0, *lengths])

@@ -45,11 +45,7 @@ class MappedFile:
         self._file: IO[bytes] | None = None
 
     def write(self, content: Any) -> int:
-        """Append an object that supports the buffer protocol, and return its number of bytes.
-
-        Raises:
-            CoattendError: If the disk is full or not writable.
-        """
+        """Append an object that supports the buffer protocol, and return its number of bytes."""
         view = memoryview(content)
         self._buffer += view.cast("B") if view.nbytes else b""
         if len(self._buffer) >= self._buffer_bytes:
@@ -149,13 +145,7 @@ Record = TypeVar("Record")
 
 
 class Records(Sequence[Record], Generic[Record]):
-    """A memory-mapped sequence of dataclass instances.
-
-    Args:
-        record_type: A dataclass of plain Python values and tuples of them.
-        content: The encoded records, one after the other.
-        ends: End of each record in ``content``.
-    """
+    """A memory-mapped sequence of instances of a dataclass of plain Python values and tuples of them."""
 
     def __init__(self, record_type: Callable[..., Record], content: np.ndarray, ends: np.ndarray) -> None:
         self._type, self._content, self._ends = record_type, content, ends

@@ -26,7 +26,6 @@ class LengthBuckets:
         lengths: Tokens of each question's longest sequence, special tokens included.
         sequences: Number of sequences of each question.
         tokens_per_batch: Maximum of padded tokens in a batch. A larger question makes a batch alone.
-        seed: Seed of the shuffling.
         shuffle: False for the same batches in every epoch, longest first.
     """
 
@@ -102,9 +101,7 @@ def _group_by_shape(lengths: np.ndarray, sequences: np.ndarray) -> list[tuple[in
 def _batch_sizes(shapes: Iterable[tuple[int, int, int]], budget: int) -> list[int]:
     """Fill batches greedily from the longest questions to the shortest, and count the questions in each.
 
-    Args:
-        shapes: Length, sequences and number of questions of each shape, longest first.
-        budget: Maximum of padded tokens in a batch.
+    The shapes are the length, the sequences and the number of questions of each kind, longest first.
     """
     sizes: list[int] = []
     size = rows = longest = 0

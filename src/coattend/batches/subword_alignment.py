@@ -14,10 +14,9 @@ from coattend.text.tokenizer import SpecialLayout
 
 
 class TextSpan(NamedTuple):
-    """The passage or the question of a sequence.
+    """The passage or the question of a sequence: rows of its texts, which follow one another.
 
     Attributes:
-        texts: Rows of its texts, which follow one another.
         window: The first of their words that is read, and the number of words.
         offset: Position of that first word in its domain.
     """
@@ -33,26 +32,14 @@ class TextSpan(NamedTuple):
 
 
 def text_spans(example: Example, passage_start: int) -> Iterator[tuple[TextSpan, TextSpan]]:
-    """Yield passage and question of each of an example's sequences.
-
-    Args:
-        example: The example.
-        passage_start: Position of a passage's first word in its domain.
-    """
+    """Yield passage and question of each sequence, given the position of a passage's first word in its domain."""
     for texts, length, window in zip(example.sequences, example.lengths, example.windows, strict=True):
         yield TextSpan((example.passage,), window, passage_start), TextSpan(texts, (0, length), 0)
 
 
 @dataclass(frozen=True)
 class SubwordAlignment:
-    """Subwords of the texts whose words a reader reads.
-
-    Attributes:
-        words: The words.
-        tokens: The subwords, with the index of their words.
-        rows: Row of the subwords for each row of the words.
-        layout: Special tokens of their tokenizer.
-    """
+    """Subwords of the texts whose words a reader reads; ``rows`` has their row for each row of the words."""
 
     words: WordTokens
     tokens: Tokens
@@ -68,11 +55,9 @@ class SubwordAlignment:
         return cls(words, tokens, rows, layout)
 
     def encode(self, span: TextSpan) -> np.ndarray:
-        """Return the subwords of a passage or question that is read alone.
+        """Return the subwords of a passage or question that is read alone, int64 [2, M].
 
-        Returns:
-            Subword ids, and the position in the domain of the word that each belongs to, int64 [2, M]; special
-            tokens belong to none.
+        The first row are ids, the second the position in the domain of the word that each belongs to, if any.
         """
         (first, count), words_before = span.window, 0
         no_word = np.full(len(self.layout.prefix), OF_NO_WORD), np.full(len(self.layout.suffix), OF_NO_WORD)

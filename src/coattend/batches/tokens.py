@@ -22,11 +22,9 @@ class Tokens:
     Attributes:
         rows: Text id to row.
         offsets: Row r's tokens are ``offsets[r]:offsets[r + 1]`` of the flat arrays.
-        input_ids: Subword ids.
         tag_ids: Tag ids of the words that the subwords belong to.
         starts: Index of each subword's first character in its text.
         ends: Index behind its last character.
-        tagger: Name of the tagger that made the tags.
         tokenizer: Digest of the tokenizer that made the tokens.
         word_index: Index within the text of the word that each subword belongs to, -1 for none; empty if not loaded.
     """
@@ -53,11 +51,7 @@ class Tokens:
         )
 
     def row(self, text: str) -> int:
-        """Return the row of a text.
-
-        Raises:
-            CoattendError: If the text was not tokenised.
-        """
+        """Return the row of a text; raise if it was not tokenised."""
         try:
             return self.rows[text_id(text)]
         except KeyError:
@@ -91,17 +85,15 @@ class Tokens:
 def flat_columns(
     table: pads.Dataset, columns: list[str], **converters: Callable[[pa.Array], np.ndarray]
 ) -> dict[str, Any]:
-    """Flatten list columns of a table of texts into memory-mapped arrays.
+    """Flatten list columns of a table of texts, whose lists have one length in each row, into memory-mapped arrays.
 
-    Args:
-        table: The table.
-        columns: List columns; in each row all lists have one length.
-        converters: By column, a function that maps its values to int32 numbers.
+    Converters map a column's values to int32 numbers.
 
     Returns:
         The columns by name, ``offsets`` of the rows in them, and ``rows`` by text id.
     """
-    dtypes = {name: np.dtype(np.int32) if name in converters else _dtype_of(table, name) for name in columns}
+    value_types = {name: table.schema.field(name).type.value_type for name in columns}
+    dtypes = {name: np.int32 if name in converters else value_types[name].to_pandas_dtype() for name in columns}
     files = {name: MappedFile() for name in (*columns, "offsets")}
     files["offsets"].write(np.int64(0))
 
@@ -120,13 +112,8 @@ def flat_columns(
 
     # Reading the ids is what fills the files.
     ids = memory_mapped_table(text_ids(), pa.schema([table.schema.field("text_id")]))
-    dtypes["offsets"] = np.dtype(np.int64)
+    dtypes["offsets"] = np.int64
     return {name: file.array(dtypes[name]) for name, file in files.items()} | {"rows": RowIndex(ids["text_id"])}
-
-
-def _dtype_of(table: pads.Dataset, column: str) -> np.dtype[np.generic]:
-    dtype: np.dtype[np.generic] = np.dtype(table.schema.field(column).type.value_type.to_pandas_dtype())
-    return dtype
 
 
 def pad_rows(rows: Sequence[Sequence[int] | np.ndarray], filler: int) -> np.ndarray:

@@ -31,11 +31,7 @@ def word_layout(task: str) -> SpecialLayout:
 
 @dataclass(frozen=True)
 class WordTokens(Tokens):
-    """Words in place of subwords; an id indexes the lexicon, whatever a reader's own vocabulary is.
-
-    Attributes:
-        lexicon: Every distinct word of the texts, as written.
-    """
+    """Words in place of subwords; ids index the lexicon of distinct words as written, not a reader's vocabulary."""
 
     lexicon: tuple[str, ...]
 
@@ -80,10 +76,7 @@ class WordTokens(Tokens):
         return tuple(sorted(total, key=lambda word: (-total[word], word))[:size])
 
     def lookup(self, words: Sequence[str], *, lowercase: bool) -> np.ndarray:
-        """Map each word of the lexicon to its id in a reader's vocabulary; words that it lacks to ``UNKNOWN``.
-
-        The first word of the vocabulary has the id 3.
-        """
+        """Map each word of the lexicon to its id in a reader's vocabulary, from 3 on, or else to ``UNKNOWN``."""
         ids = {word: number for number, word in enumerate(words, BOUNDARY + 1)}
         return np.array([ids.get(_spelling(word, lowercase), UNKNOWN) for word in self.lexicon], np.int64)
 

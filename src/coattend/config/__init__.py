@@ -1,17 +1,12 @@
-"""Typed parameters of benchmarks, text profiles, encoders, readers, studies and commands.
-
-Every block of the YAML files has a pydantic model that refuses unknown fields with the nearest known one. Nothing here
-imports torch.
-"""
+"""Typed parameters of benchmarks, text profiles, encoders, readers, studies and commands: a pydantic model for every
+block of the YAML files, which refuses unknown fields with the nearest known one. Nothing here imports torch."""
 
 from coattend.config.base import Parameters
 from coattend.config.benchmark import (
     BenchmarkParameters,
     BookParameters,
-    DownloadParameters,
     SourceParameters,
     TaggingParameters,
-    Task,
     TokenizerParameters,
 )
 from coattend.config.commands import (
@@ -26,7 +21,7 @@ from coattend.config.commands import (
     TrackingParameters,
 )
 from coattend.config.reader import EncoderParameters, ReaderParameters, training_of
-from coattend.config.study import PaperParameters, SearchParameters, StudyParameters, StudySettings, ValuesParameters
+from coattend.config.study import SearchParameters, StudyParameters, StudySettings, ValuesParameters
 from coattend.config.training import RerankingParameters, TrainingParameters
 
 __all__ = [
@@ -36,11 +31,9 @@ __all__ = [
     "BookParameters",
     "CompareParameters",
     "DemoParameters",
-    "DownloadParameters",
     "EncoderParameters",
     "EngineParameters",
     "Limits",
-    "PaperParameters",
     "Parameters",
     "PredictionParameters",
     "ReaderParameters",
@@ -51,7 +44,6 @@ __all__ = [
     "StudyParameters",
     "StudySettings",
     "TaggingParameters",
-    "Task",
     "TokenizerParameters",
     "TrackingParameters",
     "TrainingParameters",

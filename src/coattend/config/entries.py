@@ -32,14 +32,8 @@ class _Block(NamedTuple):
 
 
 class TextProfiles(NamedTuple):
-    """The profiles that decide which tables of texts a reader reads.
-
-    Attributes:
-        tagging: Tagging profile of its tags.
-        encoder: Its encoder.
-        tokenizer: Tokenizer profile of its tokens.
-        reads_words: True if it reads the tagging stage's words, and subwords at most besides.
-    """
+    """The tagging profile, the encoder and the tokenizer profile that decide which tables of texts a reader reads; with
+    ``reads_words`` it reads the tagging stage's words, and subwords at most besides."""
 
     tagging: str
     encoder: str
@@ -53,11 +47,7 @@ def benchmark_names() -> list[str]:
 
 
 def benchmark_entry(name: str) -> Entry:
-    """Look up a benchmark's parameters as its file has them.
-
-    Raises:
-        CoattendError: If there is no such benchmark.
-    """
+    """Look up a benchmark's parameters as its file has them, or raise CoattendError."""
     entries = _entries("benchmarks")
     if name not in entries:
         raise CoattendError(f"no benchmark is called {name!r}", cure=did_you_mean(name, list(entries)))
@@ -65,11 +55,7 @@ def benchmark_entry(name: str) -> Entry:
 
 
 def benchmark(name: str) -> BenchmarkParameters:
-    """Look up a benchmark.
-
-    Raises:
-        CoattendError: If there is no such benchmark, or its file is wrong.
-    """
+    """Look up a benchmark; raise CoattendError if there is none of that name, or its file is wrong."""
     return _benchmark(current().location, name)
 
 
@@ -83,28 +69,14 @@ def _benchmark(location: str, name: str) -> BenchmarkParameters:
         raise CoattendError(first["msg"], where=where, cure="The fields are in coattend/config") from None
 
 
-def answerable_tasks(name: str) -> tuple[str, ...]:
-    """Tasks of the heads that can answer a benchmark's questions.
-
-    Raises:
-        CoattendError: If there is no such benchmark, or its file is wrong.
-    """
-    return benchmark(name).answerable
-
-
 def reader_names() -> list[str]:
     """Names of all readers: the registry's, and the entries of ``readers``."""
     return sorted({*readers.names(), *_entries("readers")})
 
 
 def reader_entry(name: str) -> Entry:
-    """Look up a reader's parameters, with the wiring of the current environment.
-
-    A reader that is called by its parts, such as ``transformer+coattention``, needs no entry.
-
-    Raises:
-        CoattendError: If there is no such reader, part or encoder.
-    """
+    """Look up a reader's parameters, with the wiring of the current environment; a reader that is called by its parts,
+    such as ``transformer+coattention``, needs no entry."""
     check_reader(name)
     wiring = current().readers.get(name, {})
     if "encoder" in wiring:
@@ -113,11 +85,7 @@ def reader_entry(name: str) -> Entry:
 
 
 def check_reader(name: str) -> None:
-    """Refuse the name of a reader that is neither registered nor made of parts that are.
-
-    Raises:
-        CoattendError: With the nearest name.
-    """
+    """Raise CoattendError for the name of a reader that is neither registered nor made of parts that are."""
     if name in _entries("readers") or name in readers.names():
         return
     if JOIN not in name:
@@ -136,15 +104,7 @@ def tagging_names() -> list[str]:
 
 
 def encoder_entry(name: str, *, where: str | None = None) -> Entry:
-    """Look up an encoder's parameters.
-
-    Args:
-        name: Its name.
-        where: The parameter that names it; None: the base environment.
-
-    Raises:
-        CoattendError: If there is no such encoder.
-    """
+    """Look up an encoder's parameters; an error says ``where`` it is named, else the base environment."""
     encoders = _entries("encoders")
     if name not in encoders:
         where = where or f"encoders in {current().location}/{BASE}"
@@ -176,11 +136,7 @@ def _entries(block: str) -> dict[str, Entry]:
 
 @cache
 def _blocks(location: str) -> dict[str, _Block]:
-    """Gather the entries of each block from all parameter files of the base environment.
-
-    Raises:
-        CoattendError: If an entry is there twice, or a block is no mapping.
-    """
+    """Gather the entries of each block from all parameter files of the base environment."""
     blocks = {name: _Block({}, {}) for name in BLOCKS}
     for file in parameter_files(location, BASE):
         content = load_yaml(file) or {}

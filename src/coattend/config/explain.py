@@ -34,14 +34,8 @@ class Setting(NamedTuple):
 
 
 class Sources:
-    """The parameter files of a run in the order in which Kedro merges them, and ``--params`` behind them.
-
-    Args:
-        location: The configuration source.
-        environment: The environment; None: ``local``.
-        runtime_params: The parameters of the command.
-        study: The file of a study, with the study's full name and the name of its entry there.
-    """
+    """The parameter files of a run in the order in which Kedro merges them, and ``--params`` behind them. Of a study
+    its file comes first, with the study's full name and the name of its entry there."""
 
     def __init__(
         self,
@@ -78,18 +72,8 @@ def explain(
     *,
     study: tuple[str, Sequence[Layer], Sequence[Layer]] | None = None,
 ) -> list[Setting]:
-    """Resolve a reader on a benchmark as a run does, with the origin of each value.
-
-    Args:
-        parameters: All parameters of the run.
-        benchmark: The benchmark's entry; in a study the study's.
-        reader: The reader's entry; in a study its variant's.
-        sources: The places of parameters.
-        study: A study's name, and the layers that its variant's entry and training are merged of.
-
-    Raises:
-        CoattendError: If the reader cannot be built or trained so.
-    """
+    """Resolve a reader on a benchmark as a run does, with the origin of each value. In a study the entries are the
+    study's and its variant's, and ``study`` is its name with the layers that the variant's entry and training merge."""
     entry, about = ReaderParameters.model_validate(reader), BenchmarkParameters.model_validate(benchmark)
     recurrent = readers.encoder_of(entry.reader) == "recurrent"
     head = readers.head_for(entry.reader, about.answerable, entry.head)

@@ -10,6 +10,10 @@ from coattend.config import entries, source
 from coattend.config.parameters import check_parameters
 from coattend.errors import CoattendError, did_you_mean
 
+PROFILES = ("encoders", "tokenizers", "taggings", "engine")
+"""Blocks that make up ``profiles``, one input of the nodes that configure readers: kedro-viz shows each input's content
+at every node, and all parameters together are too much for that."""
+
 
 class ConfigLoader(OmegaConfigLoader):
     """Kedro's loader; readers and benchmarks get their names, and a reader without a file an entry of defaults."""
@@ -19,11 +23,7 @@ class ConfigLoader(OmegaConfigLoader):
         source.enter(str(self.conf_source), self.env)
 
     def __getitem__(self, key: str) -> dict[str, Any]:
-        """Load one type of configuration.
-
-        Raises:
-            CoattendError: If there is no such environment, reader or benchmark, or a parameter is wrong.
-        """
+        """Load one type of configuration; parameters are completed and checked."""
         _check_environment(str(self.conf_source), self.env)
         config = super().__getitem__(key)
         if key == "parameters":
@@ -32,11 +32,7 @@ class ConfigLoader(OmegaConfigLoader):
         return config
 
     def complete(self, parameters: dict[str, Any]) -> None:
-        """Add to parameters what their files may leave out.
-
-        Raises:
-            CoattendError: If a file names a reader or benchmark that does not exist.
-        """
+        """Add to parameters what their files may leave out; refuse readers and benchmarks that do not exist."""
         changes = parameters.get("readers") or {}
         benchmarks = parameters.get("benchmarks") or {}
         _check_readers(changes)
@@ -45,6 +41,7 @@ class ConfigLoader(OmegaConfigLoader):
         parameters["readers"] = {name: entries.complete_reader(name, changes.get(name)) for name in names}
         for name, entry in benchmarks.items():
             entry["name"] = name
+        parameters["profiles"] = {block: parameters.get(block, {}) for block in PROFILES}
 
     def without_runtime_params(self) -> dict[str, Any]:
         """The parameters of the files alone, without those of ``--params``."""
@@ -58,17 +55,7 @@ class ConfigLoader(OmegaConfigLoader):
 
 
 def check_names(noun: str, block: str, names: Iterable[str], declared: list[str]) -> None:
-    """Refuse names that no file of the base environment declares: they are misspelt.
-
-    Args:
-        noun: The type of what is named.
-        block: The block of parameters that names it.
-        names: The names there.
-        declared: The names of the base environment.
-
-    Raises:
-        CoattendError: With the nearest name.
-    """
+    """Refuse names of a block that no file of the base environment declares: they are misspelt."""
     for name in names:
         if name not in declared:
             where = f"{block}.{name} in a parameter file"

@@ -45,16 +45,8 @@ class ProjectParameters(BaseModel):
 
 
 def check_parameters(content: Any, model: type[BaseModel] = ProjectParameters, *, block: str = "") -> None:
-    """Validate parameters.
-
-    Args:
-        content: The parameters.
-        model: Their model.
-        block: Where they stand among all parameters, such as ``studies.duma_table7.about``.
-
-    Raises:
-        CoattendError: For the first mistake, with the nearest name if there is no such parameter.
-    """
+    """Raise CoattendError for the first mistake in parameters, with the nearest name if there is no such parameter;
+    ``block`` is their place among all parameters, such as ``studies.duma_table7.about``."""
     try:
         model.model_validate(content)
     except ValidationError as error:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from functools import cache, wraps
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar
 
 from kedro.framework.hooks import hook_impl
 from kedro.utils import find_kedro_project
@@ -39,35 +39,23 @@ def _has_configuration(folder: Path) -> bool:
 Hook = TypeVar("Hook", bound=Callable[..., Any])
 
 
-@overload
-def project_hook(function: Hook, **options: bool) -> Hook: ...
-
-
-@overload
-def project_hook(function: None = None, **options: bool) -> Callable[[Hook], Hook]: ...
-
-
-def project_hook(function: Callable[..., Any] | None = None, **options: bool) -> Any:
-    """Mark a method as a Kedro hook that does nothing in the runs of other projects.
+def project_hook(**options: bool) -> Callable[[Hook], Hook]:
+    """Mark a method as a Kedro hook, with options of ``hook_impl``, that does nothing in the runs of other projects.
 
     Kedro calls hooks of entry points in every project of the Python environment. Hooks in ``settings.HOOKS`` would
     belong to this project alone, but Kedro 1.7 does not register them in the workers that ParallelRunner spawns
     (``KEDRO_MP_CONTEXT=spawn``): ``PACKAGE_NAME`` is None there, and no settings are loaded.
-
-    Args:
-        function: The method, if the decorator is used without options.
-        options: Those of Kedro's ``hook_impl``, such as ``tryfirst``.
     """
 
-    def mark(method: Callable[..., Any]) -> Any:
+    def mark(method: Hook) -> Hook:
         @wraps(method)
         def hook(*args: Any, **kwargs: Any) -> Any:
             return method(*args, **kwargs) if is_own_process() else None
 
         # Pluggy's overloads list its options one by one.
-        return hook_impl(hook, **options)  # type: ignore[call-overload]
+        return hook_impl(hook, **options)  # type: ignore[call-overload,no-any-return]
 
-    return mark if function is None else mark(function)
+    return mark
 
 
 def is_own_process() -> bool:

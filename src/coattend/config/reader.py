@@ -20,11 +20,8 @@ class EncoderParameters(Parameters):
 
 
 class ReaderParameters(Parameters):
-    """A reader of the registry with its options.
-
-    Options of the reader itself (``turns``, ``fuse``, ``pooling`` ...) stand beside these fields; the reader's own
-    configuration checks them before anything is trained.
-    """
+    """A reader of the registry. Its options (``turns``, ``fuse``, ``pooling`` ...) stand beside these fields, and its
+    own configuration checks them before anything is trained."""
 
     name: str = Field(description="Name of this entry.")
     reader: str = Field(description="Name in the registry of readers; by default the entry's own.")
@@ -59,22 +56,15 @@ class ReaderParameters(Parameters):
 
 
 class Layer(NamedTuple):
-    """The values that one block of parameters has for an entry.
-
-    Attributes:
-        block: The block, such as ``benchmarks.dream.frozen``.
-        values: Its values by field.
-    """
+    """The values by field that a block of parameters, such as ``benchmarks.dream.frozen``, has for an entry."""
 
     block: str
     values: Mapping[str, Any]
 
 
 def training_layers(benchmark: BenchmarkParameters, reader: ReaderParameters, *, recurrent: bool) -> list[Layer]:
-    """The blocks with training parameters of a reader on a benchmark; later ones count.
-
-    The benchmark's own come first, then its differences for this kind of reader, and then the reader's.
-    """
+    """The blocks with training parameters of a reader on a benchmark, later ones count: the benchmark's own, its
+    differences for this kind of reader, and the reader's."""
     frozen = reader.training.get("frozen", benchmark.training.frozen)
     encoder = "recurrent" if recurrent else "frozen" if frozen else None
     return [
@@ -91,13 +81,7 @@ def merge(layers: Iterable[Layer]) -> dict[str, Any]:
 
 
 def training_of(benchmark: BenchmarkParameters, reader: ReaderParameters, *, recurrent: bool) -> TrainingParameters:
-    """The training parameters of a reader on a benchmark, as `training_layers` has them.
-
-    To train on the whole benchmark is what ``train_on`` asks for anyway, said or not: it is empty then.
-
-    Raises:
-        CoattendError: If a difference names no such parameter, or has a wrong value.
-    """
+    """The training parameters of a reader on a benchmark, as `training_layers` has them; an error names the block."""
     layers = training_layers(benchmark, reader, recurrent=recurrent)
     try:
         training = TrainingParameters.model_validate(merge(layers))
@@ -105,7 +89,8 @@ def training_of(benchmark: BenchmarkParameters, reader: ReaderParameters, *, rec
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
         block = next(layer.block for layer in reversed(layers) if field.partition(".")[0] in layer.values)
-        cure = did_you_mean(field, list(TrainingParameters.model_fields))
-        raise CoattendError(first["msg"], where=f"{block}.{field}", cure=cure) from None
+        names = list(TrainingParameters.model_fields)
+        cure = did_you_mean(field, names) if field not in names else None
+        raise CoattendError(first["msg"].removeprefix("Value error, "), where=f"{block}.{field}", cure=cure) from None
     all_subsets = training.train_on == {benchmark.name: ()}
     return training.model_copy(update={"train_on": {}}) if all_subsets else training

@@ -10,7 +10,7 @@ built anew. This module is the only one with such a state.
 
 import mimetypes
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 import fsspec
 
 from coattend.config.project import PACKAGE, project_folder
-from coattend.config.yaml import PARSE_ERRORS, TextFile, parse_yaml
+from coattend.config.yaml import TextFile, load_yaml
+from coattend.errors import CoattendError
 
 BASE = "base"
 LOCAL = "local"
@@ -53,13 +54,8 @@ class StoredFile(NamedTuple):
 
 @dataclass(frozen=True)
 class ConfigSource:
-    """A configuration source with the wiring of one of its environments.
-
-    Attributes:
-        location: The folder, the archive (zip or tar) or the address that fsspec knows.
-        readers: What the environment changes in the wiring of readers, by name.
-        studies: What it changes in the wiring of studies, by name.
-    """
+    """A configuration source (a folder, an archive, or an address that fsspec knows), and what one of its environments
+    changes in the wiring of readers and of studies, by name."""
 
     location: str
     readers: Entries = field(default_factory=dict)
@@ -67,18 +63,15 @@ class ConfigSource:
 
     @classmethod
     def of(cls, location: str, environment: str | None) -> "ConfigSource":
-        """Read the wiring of an environment.
-
-        Args:
-            location: The source.
-            environment: The environment; None: ``local``.
-        """
+        """Read the wiring of an environment; None: ``local``."""
         readers, studies = _changes(location, environment or LOCAL)
-        return cls(
-            location,
-            {name: wiring for name, entry in readers.items() if (wiring := _wiring(entry))},
-            {name: {"base": entry["base"]} for name, entry in studies.items() if entry and entry.get("base")},
-        )
+        wiring = {
+            name: {field: entry[field] for field in WIRING_FIELDS if field in entry}
+            for name, entry in readers.items()
+            if entry and any(field in entry for field in WIRING_FIELDS)
+        }
+        bases = {name: {"base": entry["base"]} for name, entry in studies.items() if entry and entry.get("base")}
+        return cls(location, wiring, bases)
 
 
 @dataclass
@@ -94,11 +87,7 @@ _newest = _Current()
 
 def enter(location: str | None, environment: str | None) -> None:
     """Build pipelines from a configuration source from now on, as long as the working directory stays in the project.
-
-    Args:
-        location: The source; None: ``CONF_SOURCE`` of the project's settings.
-        environment: The environment of the run; None: that of ``KEDRO_ENV``, or ``local``.
-    """
+    Without a location it is ``CONF_SOURCE`` of the project's settings, without an environment that of ``KEDRO_ENV``."""
     from kedro.framework import project  # Sets up logging, which importing a part of the package should not.
 
     environment = environment or os.environ.get("KEDRO_ENV")
@@ -129,13 +118,7 @@ def _default_location() -> str:
 
 
 def files(location: str, environment: str, folder: str = "") -> Iterator[TextFile]:
-    """The YAML and JSON files of an environment, sorted by path.
-
-    Args:
-        location: The configuration source.
-        environment: The environment, a folder of the source.
-        folder: A folder of the environment; empty: all of it.
-    """
+    """The YAML and JSON files of an environment or of a folder in it, sorted by path."""
     storage, root = _open(location)
     top = "/".join(part for part in (root, environment, folder) if part)
     if not storage.isdir(top):
@@ -189,14 +172,10 @@ def _changes(location: str, environment: str) -> tuple[Entries, Entries]:
     studies: Entries = {}
     for file in parameter_files(location, environment):
         try:
-            content = parse_yaml(file)
-        except PARSE_ERRORS:
+            content = load_yaml(file)
+        except CoattendError:
             continue  # Kedro reads the file too, and says what is wrong with it.
         if isinstance(content, dict):
             readers |= content.get("readers") or {}
             studies |= content.get("studies") or {}
     return readers, studies
-
-
-def _wiring(entry: Mapping[str, object] | None) -> dict[str, object]:
-    return {name: entry[name] for name in WIRING_FIELDS if entry and name in entry}

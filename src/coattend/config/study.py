@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, FiniteFloat, field_validator, model_validator
 
 from coattend.config.base import Parameters
+from coattend.config.training import Seeds
 
 WHOLE = ("accumulate", "patience", "tokens_per_batch")
 """Fields of training whose ranges hold whole numbers."""
@@ -150,16 +151,6 @@ class ExampleParameters(Parameters):
     benchmark: str = Field(description="Whose question it is.")
     question: str = Field(description="Its id, or its text.")
     printed: dict[str, str | int | float] = Field({}, description="Variant to the answer that the paper prints for it.")
-
-
-def _each_once(seeds: tuple[int, ...]) -> tuple[int, ...]:
-    if len(set(seeds)) < len(seeds):
-        twice = next(seed for seed in seeds if seeds.count(seed) > 1)
-        raise ValueError(f"the seed {twice} is there twice")
-    return seeds
-
-
-Seeds = Annotated[tuple[int, ...], Field(min_length=1), AfterValidator(_each_once)]
 
 
 class StudyParameters(Parameters):

@@ -1,8 +1,8 @@
 """Parameters of training and of re-ranking."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field
 
 from coattend.config.base import Parameters
 
@@ -10,10 +10,20 @@ Reads = Literal["all", "no_passage", "no_question", "options_only", "shuffled_pa
 """The parts of a question with options that a reader is given."""
 
 
+def _each_once(seeds: tuple[int, ...]) -> tuple[int, ...]:
+    if len(set(seeds)) < len(seeds):
+        twice = next(seed for seed in seeds if seeds.count(seed) > 1)
+        raise ValueError(f"the seed {twice} is there twice")
+    return seeds
+
+
+Seeds = Annotated[tuple[int, ...], Field(min_length=1), AfterValidator(_each_once)]
+
+
 class TrainingParameters(Parameters):
     """The training of a reader on a benchmark."""
 
-    seeds: tuple[int, ...] = Field((0,), min_length=1, description="One trial is trained for each seed.")
+    seeds: Seeds = Field((0,), description="One trial is trained for each seed.")
     epochs: float = Field(2.0, gt=0, description="Passes over the training questions.")
     learning_rate: float = Field(8e-5, gt=0, description="Peak rate of AdamW.")
     warmup: float = Field(0.06, ge=0, lt=1, description="Share of all steps in which the rate rises linearly.")
@@ -75,13 +85,6 @@ class TrainingParameters(Parameters):
         None, ge=1, description="Use so many training questions only, and no more held-out ones; null: all."
     )
     max_answer_length: int = Field(30, ge=1, description="Longest predicted span in tokens.")
-
-    @field_validator("seeds")
-    @classmethod
-    def _different(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
-        if len(set(seeds)) < len(seeds):
-            raise ValueError("seeds must differ from one another")
-        return seeds
 
 
 class RerankingParameters(Parameters):

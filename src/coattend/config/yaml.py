@@ -33,13 +33,7 @@ class TextFile(Protocol):
 
 @dataclass(frozen=True)
 class Lines:
-    """A YAML file with the line of each entry.
-
-    Attributes:
-        file: The file.
-        content: Its contents.
-        root: Its nodes.
-    """
+    """A YAML file with its contents and the line of each entry."""
 
     file: TextFile
     content: Any
@@ -47,11 +41,8 @@ class Lines:
 
     @classmethod
     def of(cls, file: TextFile) -> "Lines":
-        """Read a file.
-
-        Raises:
-            CoattendError: If it is not YAML, has a key twice in one mapping, or more than `MAX_ENTRIES` entries.
-        """
+        """Read a file. CoattendError if it is not YAML, has a key twice in a mapping, or more than `MAX_ENTRIES`
+        entries."""
         try:
             text = file.read_text(encoding="utf-8")
             check_depth(text)
@@ -70,11 +61,8 @@ class Lines:
         return cls(file, content, root)
 
     def where(self, path: Sequence[Any]) -> str:
-        """File, line and name of an entry; the line is that of its nearest parent in the file.
-
-        Args:
-            path: Keys, and indices of lists.
-        """
+        """File, line and name of an entry, by its keys and indices; the line is that of its nearest parent in the
+        file."""
         return f"{self.file}, line {self._lines(path)[-1]}, {'.'.join(map(str, path))}"
 
     def line_of(self, path: Sequence[Any]) -> int | None:
@@ -95,35 +83,17 @@ class Lines:
 
 
 def load_yaml(file: TextFile) -> Any:
-    """Read a file of plain YAML.
-
-    Raises:
-        CoattendError: If it is not YAML.
-    """
+    """Read a file of plain YAML, or raise CoattendError."""
     try:
-        return parse_yaml(file)
+        text = file.read_text(encoding="utf-8")
+        check_depth(text)
+        return yaml.load(text, Loader=LOADER)  # noqa: S506 a safe loader, in C where there is one
     except PARSE_ERRORS as error:
         raise _not_yaml(file, error) from None
 
 
-def parse_yaml(file: TextFile) -> Any:
-    """Read a file of plain YAML.
-
-    Raises:
-        Exception: One of `PARSE_ERRORS`, if it is not YAML.
-    """
-    text = file.read_text(encoding="utf-8")
-    check_depth(text)
-    return yaml.load(text, Loader=LOADER)  # noqa: S506 a safe loader, in C where there is one
-
-
 def check_depth(text: str) -> None:
-    """Refuse deep nesting before anything is built of it.
-
-    Raises:
-        ValueError: If it is deeper than `MAX_DEPTH`.
-        yaml.YAMLError: If the text is not YAML.
-    """
+    """Raise ValueError for text that is nested deeper than `MAX_DEPTH`, before anything is built of it."""
     depth = 0
     for event in yaml.parse(text, Loader=LOADER):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -151,11 +121,7 @@ def _child(node: yaml.Node | None, key: Any) -> tuple[int, yaml.Node] | None:
 
 
 def _count_entries(node: yaml.Node | None, counts: dict[int, int]) -> int:
-    """Count the nodes below a node, aliases with their contents.
-
-    Raises:
-        ValueError: If there are too many, or a node contains itself.
-    """
+    """Count the nodes below a node, aliases with their contents."""
     if node is None or isinstance(node, yaml.ScalarNode):
         return 1
     if id(node) not in counts:

@@ -50,11 +50,7 @@ class Member:
         return io.BufferedReader(_CheckedStream(self._content, str(self)), 1 << 16)
 
     def read_bytes(self) -> bytes:
-        """Read all of its bytes.
-
-        Raises:
-            CoattendError: If the archive is damaged, or they are more than `MAX_IN_MEMORY_BYTES`.
-        """
+        """Read all of its bytes, at most `MAX_IN_MEMORY_BYTES`."""
         with self.open() as file:
             content = file.read(MAX_IN_MEMORY_BYTES + 1)
         if len(content) > MAX_IN_MEMORY_BYTES:

@@ -16,6 +16,7 @@ are the wrong candidates. The rule for words, fixed before any measurement on it
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Literal, get_args
@@ -47,48 +48,31 @@ _PLAIN = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "_": Non
 
 
 def find_books(settings: BookParameters, raw_folder: Path, title: str) -> list[Path]:
-    """List the books of a benchmark.
-
-    Raises:
-        CoattendError: If there are fewer books than splits.
-    """
+    """List the books of a benchmark, at least one for each split."""
     folder = raw_folder / settings.folder
-    books = sorted({path for pattern in settings.files for path in glob_files(folder, pattern)})
+    books = glob_files(folder, settings.files)
     splits = 3 if settings.test else 2
     if len(books) < splits:
-        raise CoattendError(
-            f"{title} needs {splits} books or more, one a split, and finds {len(books)} "
-            f"(looked for {', '.join(settings.files)})",
-            where=str(folder),
-            cure="Put plain-text books there, for example from www.gutenberg.org, or set COATTEND_RAW",
-        )
+        problem = f"{title} needs {splits} books or more, one a split, and finds {len(books)}"
+        cure = "Put plain-text books there, for example from www.gutenberg.org, or set COATTEND_RAW"
+        raise CoattendError(f"{problem} (looked for {', '.join(settings.files)})", where=str(folder), cure=cure)
     return books
 
 
 def read_book(path: Path, tagger: Tagger) -> list[TaggedSentence]:
-    """Read and tag the sentences of a book.
-
-    Raises:
-        CoattendError: If the file cannot be read, or is not UTF-8.
-    """
+    """Read and tag the sentences of a book."""
     text = decode(read_bytes(path), path)
-    forms = [
-        sentence.forms
-        for paragraph in paragraphs(text)
-        for sentence in split_sentences(paragraph, tagger.sentence_spans)
-    ]
+    sentences = (split_sentences(paragraph, tagger.sentence_spans) for paragraph in paragraphs(text))
+    forms = [sentence.forms for sentence in chain.from_iterable(sentences)]
     return [list(zip(words, tags, strict=True)) for words, tags in zip(forms, tagger.tag(forms), strict=True)]
 
 
 def paragraphs(text: str) -> list[str]:
-    """Return the paragraphs of a book in order, each on one line.
+    """Return the paragraphs of a book in order, each on one line, without Project Gutenberg's header and licence.
 
     Headings, tables of contents, single lines of verse and credits are left out: paragraphs that do not end like a
     sentence, or have more capitals than small letters. Quotation marks become plain, and underscores, which mark
     italics, are removed.
-
-    Args:
-        text: A whole file; Project Gutenberg's header and licence are cut off, if any.
     """
     lines = text.replace("\r\n", "\n").translate(_PLAIN)
     blocks = re.split(r"\n\s*\n", _NOTE.sub("", _body(lines)))
@@ -99,11 +83,8 @@ def paragraphs(text: str) -> list[str]:
 def clozes(book: list[TaggedSentence], subset: Subset, *, step: int, seed: int) -> Iterator[str]:
     """Yield questions in the Children's Book Test's format, in the order of the book.
 
-    Args:
-        book: Its sentences.
-        subset: NE or CN.
-        step: Sentences from the start of a passage to that of the next; with 21 no sentence is used twice.
-        seed: The same seed samples the same questions from the same book.
+    A passage begins ``step`` sentences after the last; with 21 no sentence is used twice. The same seed samples the
+    same questions from the same book.
     """
     # The content is part of the seed, so that another book of the same length gets other questions.
     content = "\n".join(form for words in book for form, _ in words)
@@ -124,22 +105,15 @@ def cloze_files(
     """Yield the name of each raw file, and its questions."""
     for split, paths in split_books(digests, dev=settings.dev, test=settings.test).items():
         for subset in get_args(Subset):
-            questions = (
-                question
-                for path in paths
-                for question in clozes(books[path], subset, step=settings.step, seed=settings.seed)
-            )
+            of_books = (clozes(books[path], subset, step=settings.step, seed=settings.seed) for path in paths)
             if paths:
-                yield f"cbt/cbtest_{subset}_{SPLITS[split]}.txt", questions
+                yield f"cbt/cbtest_{subset}_{SPLITS[split]}.txt", chain.from_iterable(of_books)
 
 
 def split_books(digests: Mapping[Path, str], *, dev: float, test: float) -> dict[str, list[Path]]:
     """Assign books to splits by a hash of their content, so that neither names nor order matter.
 
-    Args:
-        digests: Files, with hashes of their content.
-        dev: Share of the books, at least one.
-        test: Share of the books, at least one unless it is 0. One is left to train on.
+    At least one book is left to train on, and one is in each scored split unless ``test``, a share as ``dev``, is 0.
     """
     ordered, count = sorted(digests, key=digests.__getitem__), len(digests)
     dev_count = min(max(1, round(dev * count)), count - (2 if test else 1))

@@ -25,22 +25,12 @@ class _Interrupted(Exception):
     """The connection broke, or the server is busy; the next attempt resumes."""
 
 
-class _Unavailable(Exception):
+class _Unavailable(CoattendError):
     """Another attempt now would fail, too."""
-
-    def __init__(self, problem: str, cure: str) -> None:
-        self.cure = cure
-        super().__init__(problem)
 
 
 class Download(NamedTuple):
-    """A published file on this machine.
-
-    Attributes:
-        state: ``fetched`` now, ``there`` already, or ``another`` file is there, which is left as it is.
-        size: Its bytes.
-        sha256: Its digest.
-    """
+    """A published file on this machine: ``fetched`` now, ``there`` already, or ``another`` file, left as it is."""
 
     state: Literal["fetched", "there", "another"]
     size: int
@@ -51,13 +41,7 @@ def fetch(url: str, path: Path, *, sha256: str | None = None, wait: Wait = time.
     """Download a file, unless it exists.
 
     An interrupted download stays in ``.<name>.part`` beside it and is resumed, in this process or the next, if the
-    server still has the same file.
-
-    Args:
-        url: Its address.
-        path: Its target.
-        sha256: Its digest, if it is published; a file with another one is deleted.
-        wait: Waits so many seconds between attempts.
+    server still has the same file. If its digest is published, a file with another one is deleted.
 
     Raises:
         CoattendError: If the server cannot be reached or has no such file, the file is not the published one, or the
@@ -77,7 +61,7 @@ def fetch(url: str, path: Path, *, sha256: str | None = None, wait: Wait = time.
         _version_file(part).unlink(missing_ok=True)
         return Download("fetched", path.stat().st_size, digest)
     except _Unavailable as error:
-        raise CoattendError(str(error), where=masked_text(url), cure=f"{error.cure}, {by_hand}") from None
+        raise CoattendError(error.problem, where=masked_text(url), cure=f"{error.cure}, {by_hand}") from None
     except requests.RequestException as error:
         cure = f"Run the same command again where there is a network, {by_hand}"
         raise CoattendError(f"cannot be reached ({_reason(error)})", where=masked_text(url), cure=cure) from None
@@ -97,7 +81,8 @@ def _download_checked(url: str, part: Path, sha256: str | None, wait: Wait) -> s
         # A file in one piece is not the published one; parts may be of different versions.
         if in_one_request or last_attempt:
             break
-    raise _Unavailable(f"did not send the published file (SHA-256 {digest} instead of {sha256})", "Try again later")
+    problem = f"did not send the published file (SHA-256 {digest} instead of {sha256})"
+    raise _Unavailable(problem, cure="Try again later")
 
 
 def _download(url: str, part: Path, wait: Wait, *, resumable: bool) -> bool:
@@ -109,7 +94,8 @@ def _download(url: str, part: Path, wait: Wait, *, resumable: bool) -> bool:
             reason = error
         if attempt < MAX_ATTEMPTS - 1:
             wait(2.0**attempt)
-    raise _Unavailable(f"broke off {MAX_ATTEMPTS} times ({reason})", "What came is kept: run the same command again")
+    cure = "What came is kept: run the same command again"
+    raise _Unavailable(f"broke off {MAX_ATTEMPTS} times ({reason})", cure=cure)
 
 
 def _request(url: str, part: Path, *, resumable: bool) -> bool:
@@ -155,11 +141,11 @@ def _check_response(response: "Response", part: Path, offset: int) -> None:
         raise _Interrupted(f"the server answers {status}")
     moved = "The publisher may have moved it: look for its new place"
     if status not in (200, 206):
-        raise _Unavailable(f"is not there (the server answers {status})", moved)
+        raise _Unavailable(f"is not there (the server answers {status})", cure=moved)
     if status == 206 and not response.headers.get("Content-Range", "").startswith(f"bytes {offset}-"):
-        raise _Unavailable("sends another part than it was asked for", "Try again later")
+        raise _Unavailable("sends another part than it was asked for", cure="Try again later")
     if response.headers.get("Content-Type", "").startswith("text/html"):
-        raise _Unavailable("is a web page, not the file", moved)
+        raise _Unavailable("is a web page, not the file", cure=moved)
 
 
 def _store_version(response: "Response", part: Path) -> None:

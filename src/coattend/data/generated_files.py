@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TypedDict
 
-from coattend.errors import CoattendError
-from coattend.io.atomic import atomic_write
+from coattend.io.atomic import atomic_write, disk_errors
 from coattend.text.hashing import file_digest
 
 
@@ -30,18 +29,9 @@ class Manifest(Origin):
 
 
 def write_files(folder: Path, files: Iterable[tuple[str, Iterable[str | bytes]]], origin: Origin) -> Manifest:
-    """Write files one after the other, and remove those of an earlier origin.
-
-    Args:
-        folder: The folder of the files.
-        files: Name below the folder, and the parts of its content.
-        origin: Everything that decides about the content.
-
-    Raises:
-        CoattendError: If the disk refuses.
-    """
+    """Write files, each a name below the folder and the parts of its content, and remove those of an earlier origin."""
     digests = {}
-    try:
+    with disk_errors(folder):
         for name, parts in files:
             content = b"".join(part if isinstance(part, bytes) else part.encode() for part in parts)
             with atomic_write(folder / name) as temporary:
@@ -49,9 +39,6 @@ def write_files(folder: Path, files: Iterable[tuple[str, Iterable[str | bytes]]]
             digests[name] = hashlib.sha256(content).hexdigest()
         for stale in _present(folder) - set(digests):
             (folder / stale).unlink(missing_ok=True)
-    except OSError as error:
-        cure = "Check the free space and the permissions of the folder, then run the same command again"
-        raise CoattendError(f"cannot be written ({error.strerror})", where=str(folder), cure=cure) from error
     return {**origin, "files": digests}
 
 

@@ -1,10 +1,10 @@
-"""From raw files to the tables of passages, questions and rejected records, read once, in flat memory."""
+"""From raw files to the tables of passages, questions and rejected records, read once, or to a list of all problems."""
 
 import hashlib
 from array import array
 from bisect import bisect_right
-from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
@@ -13,7 +13,7 @@ import numpy as np
 
 from coattend.config import BenchmarkParameters
 from coattend.data.formats import format_reader
-from coattend.data.formats.base import PassageRecord, QuestionRecord, Rejection
+from coattend.data.formats.base import PassageRecord, Rejection
 from coattend.data.raw_files import WITHHELD_SPLIT, RawFile, raw_file_digest, readable_files
 from coattend.data.text_store import Spool
 from coattend.errors import CoattendError
@@ -26,6 +26,9 @@ QuestionTypes = Mapping[str, tuple[str, ...]]
 
 NO_TYPES: QuestionTypes = MappingProxyType({})
 
+WHOLE_FILE = "the file"
+"""Location of a problem that concerns no single record."""
+
 SOURCE_PARAMETERS = {"sources", "max_characters", "drop_asked", "scored"}
 """The parameters of a benchmark that decide about its tables."""
 
@@ -35,9 +38,6 @@ class BenchmarkTables:
     """The tables of a benchmark, in files until they are stored.
 
     Attributes:
-        passages: Rows of the passages table.
-        questions: Rows of the questions table.
-        rejected: Rows of the rejected table.
         usable: Split to its number of usable questions.
         file_names: Split to the names of its files.
     """
@@ -53,8 +53,11 @@ class BenchmarkTables:
         passage_row = (passage.passage_id, passage.text, passage.turns, passage.source)
         self.passages.add(passage_row, characters=len(passage.text))
         for question in passage.questions:
-            annotated = question.question_types or types.get(question.question_id)
-            row = _question_row(question, passage.passage_id, split, question.subset or subset, annotated)
+            row = (
+                *(question.question_id, passage.passage_id, split, question.subset or subset),
+                *(question.task, question.question, question.options, question.label, question.answers),
+                *(question.answerable, question.question_types or types.get(question.question_id)),
+            )
             self.questions.add(row, characters=len(question.question))
 
     def reject(self, record: Rejection) -> None:
@@ -68,42 +71,28 @@ class BenchmarkTables:
 
 
 def read_benchmark(
-    benchmark: BenchmarkParameters, files: list[RawFile], types: QuestionTypes = NO_TYPES
+    benchmark: BenchmarkParameters, files: Sequence[RawFile], types: QuestionTypes = NO_TYPES
 ) -> BenchmarkTables:
-    """Read every raw file once, into tables of which every split has questions; see `read_tables`.
-
-    Raises:
-        CoattendError: If a format is unknown, a file cannot be used, or a split has no usable question.
-    """
+    """Read every raw file once, into tables of which every split has questions; see `read_tables`."""
     tables = read_tables(benchmark, files, types)
     for split, count in tables.usable.items():
         if not count:
             names = tables.file_names[split]
             reasons = tables.reasons(set(names)) or "they hold none"
-            raise CoattendError(
-                f"no question of the split {split!r} can be used ({reasons})",
-                where=f"{benchmark.title}: {', '.join(names[:3])}",
-                cure="Mend or fetch the files again",
-            )
+            problem = f"no question of the split {split!r} can be used ({reasons})"
+            where = f"{benchmark.title}: {', '.join(names[:3])}"
+            raise CoattendError(problem, where=where, cure="Mend or fetch the files again")
     return tables
 
 
 def read_tables(
-    benchmark: BenchmarkParameters, files: list[RawFile], types: QuestionTypes = NO_TYPES
+    benchmark: BenchmarkParameters, files: Sequence[RawFile], types: QuestionTypes = NO_TYPES
 ) -> BenchmarkTables:
     """Read every raw file once, into tables that may be empty.
 
     A passage that comes again with the same id and text is one passage. A question id that comes again, and a passage
     id that comes again with another text, are rejected; so are training questions that another split asks too, if the
     benchmark says so. If the benchmark scores a share of its questions, the rest is left out without a rejection.
-
-    Args:
-        benchmark: Formats, subsets and limits.
-        files: Its raw files.
-        types: Annotated types of questions by question id.
-
-    Raises:
-        CoattendError: If a format is unknown, or a file cannot be used.
     """
     tables, index = BenchmarkTables(), _RecordIndex(benchmark)
     for file in files:
@@ -126,12 +115,42 @@ def read_tables(
     return tables
 
 
-def source_digest(files: Iterable[tuple[str | None, Path]], benchmark: BenchmarkParameters) -> str:
-    """Hash raw files with their splits, the parameters of their reading, and the code that reads them.
+def collect_problems(benchmark: BenchmarkParameters, files: Sequence[RawFile]) -> Iterator[Rejection]:
+    """Yield every record that ingestion would leave out, and every file that would stop it.
 
-    Raises:
-        CoattendError: If a file cannot be read.
+    A file that stops ingestion is read up to the problem; duplicates are searched among the other files.
     """
+    usable = []
+    for file in files:
+        rejections: list[Rejection] = []
+        try:
+            read = format_reader(file.source.format, file.source.options)
+            for path, _ in readable_files(file):
+                records = read(path, max_characters=benchmark.max_characters)
+                rejections += (record for record in records if isinstance(record, Rejection))
+        except CoattendError as error:
+            location = (error.where or "").removeprefix(f"{file.path}").strip(", ")
+            stop = Rejection(file.path.name, location or WHOLE_FILE, error.problem)
+            yield from rejections
+            # The line that stops the reading may be listed as a rejection already.
+            if stop not in rejections:
+                yield replace(stop, reason=f"{stop.reason}. {error.cure}") if error.cure else stop
+        else:
+            usable.append(file)
+    if not usable:
+        return
+    tables = read_tables(benchmark, usable)
+    for table in tables.rejected:
+        for row in table.to_pylist():
+            yield Rejection(row["file"], row["record"], row["reason"])
+    for split, count in tables.usable.items():
+        if not count:
+            file_names = ", ".join(tables.file_names[split])
+            yield Rejection(file_names, WHOLE_FILE, f"no question of the split {split!r} can be used")
+
+
+def source_digest(files: Iterable[tuple[str | None, Path]], benchmark: BenchmarkParameters) -> str:
+    """Hash raw files with their splits, the parameters of their reading, and the code that reads them."""
     content = hashlib.sha256(benchmark.model_dump_json(include=SOURCE_PARAMETERS).encode())
     package = Path(__file__).parent
     text_modules = (Path(cloze.__file__), Path(hashing.__file__))
@@ -140,25 +159,6 @@ def source_digest(files: Iterable[tuple[str | None, Path]], benchmark: Benchmark
     for split, path in files:
         content.update(f"{split} {path.name} {raw_file_digest(path)}".encode())
     return content.hexdigest()
-
-
-def _question_row(
-    question: QuestionRecord, passage_id: str, split: str, subset: str | None, types: tuple[str, ...] | None
-) -> tuple[object, ...]:
-    answers = question.answers
-    return (
-        question.question_id,
-        passage_id,
-        split,
-        subset,
-        question.task,
-        question.question,
-        question.options,
-        question.label,
-        None if answers is None else [{"text": text, "start": start} for text, start in answers],
-        question.answerable,
-        types,
-    )
 
 
 class _RecordIndex:

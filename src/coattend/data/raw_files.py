@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,13 +19,7 @@ WITHHELD_SPLIT = "test"
 
 
 class RawFile(NamedTuple):
-    """A raw file of a benchmark, or an archive of them.
-
-    Attributes:
-        path: The file.
-        split: The split that it belongs to; None for an archive, which may hold all of its source's splits.
-        source: Its format and subset.
-    """
+    """A raw file of a benchmark, or an archive, which has no split: it may hold all splits of its source."""
 
     path: Path
     split: str | None
@@ -38,11 +32,7 @@ class RawFile(NamedTuple):
 
 
 def readable_files(file: RawFile) -> Iterator[tuple[Readable, str]]:
-    """Yield a raw file with its split, or the members of an archive that belong to its source.
-
-    Raises:
-        CoattendError: If an archive is broken, or has a member that no published archive has.
-    """
+    """Yield a raw file with its split, or the members of an archive that belong to its source."""
     if file.split is not None:
         yield file.path, file.split
         return
@@ -65,9 +55,7 @@ def raw_folder(project: Path, *, generated: bool = False) -> Path:
 def raw_files(benchmark: BenchmarkParameters, folder: Path) -> list[RawFile]:
     """List the raw files of a benchmark below the raw folder, in a fixed order.
 
-    Raises:
-        CoattendError: If a split has no file in any source. A test split and an optional source may be missing, but not
-            everything.
+    Every split needs a file in some source. A test split and an optional source may be missing, but not everything.
     """
     files: list[RawFile] = []
     for source in benchmark.sources:
@@ -91,37 +79,27 @@ def raw_files(benchmark: BenchmarkParameters, folder: Path) -> list[RawFile]:
 
 def annotation_files(benchmark: BenchmarkParameters, folder: Path) -> list[Path]:
     """List the files with annotated question types in a fixed order."""
-    paths = (
-        path
-        for source in benchmark.sources
-        for pattern in source.annotations
-        for path in glob_files(folder / source.folder, pattern)
-    )
-    return sorted(set(paths))
+    sources = benchmark.sources
+    return sorted({path for source in sources for path in glob_files(folder / source.folder, source.annotations)})
 
 
-def glob_files(folder: Path, pattern: str) -> list[Path]:
-    """List the files of a folder that match a pattern.
-
-    Raises:
-        CoattendError: If it is not a pattern.
-    """
-    try:
-        if Path(pattern).is_absolute():
-            raise ValueError("it begins at the root")
-        return [path for path in folder.glob(pattern) if path.is_file()]
-    except ValueError as error:
-        problem = f"{pattern!r} is not a file pattern ({error})"
-        cure = "Write patterns relative to the source's folder, such as train*.json"
-        raise CoattendError(problem, where=str(folder), cure=cure) from None
+def glob_files(folder: Path, patterns: Iterable[str]) -> list[Path]:
+    """List the files of a folder that match any of some patterns, in the order of their paths."""
+    paths: set[Path] = set()
+    for pattern in patterns:
+        try:
+            if Path(pattern).is_absolute():
+                raise ValueError("it begins at the root")
+            paths.update(path for path in folder.glob(pattern) if path.is_file())
+        except ValueError as error:
+            problem = f"{pattern!r} is not a file pattern ({error})"
+            cure = "Write patterns relative to the source's folder, such as train*.json"
+            raise CoattendError(problem, where=str(folder), cure=cure) from None
+    return sorted(paths)
 
 
 def raw_file_digest(path: Path) -> str:
-    """Return the SHA-256 of a raw file.
-
-    Raises:
-        CoattendError: If it cannot be read.
-    """
+    """Return the SHA-256 of a raw file; if it cannot be read, the error is the user's."""
     try:
         return file_digest(path)
     except OSError as error:
@@ -133,10 +111,9 @@ def _source_files(source: SourceParameters, folder: Path) -> list[RawFile]:
     files = [
         RawFile(path, split, source)
         for split, patterns in source.files.items()
-        for path in sorted({path for pattern in patterns for path in glob_files(folder, pattern)})
+        for path in glob_files(folder, patterns)
     ]
-    archives = sorted({path for pattern in source.archives for path in glob_files(folder, pattern)})
-    return files or [RawFile(path, None, source) for path in archives]
+    return files or [RawFile(path, None, source) for path in glob_files(folder, source.archives)]
 
 
 def _missing(benchmark: BenchmarkParameters, folder: Path, split: str) -> CoattendError:
@@ -144,11 +121,7 @@ def _missing(benchmark: BenchmarkParameters, folder: Path, split: str) -> Coatte
     patterns = [pattern for source in sources for pattern in (*source.files[split], *source.archives)]
     folders = list(dict.fromkeys(source.folder for source in sources))
     published = f"published at {benchmark.published_at}" if benchmark.published_at else "not published"
-    return CoattendError(
-        f"{benchmark.title} has no {split} files here (looked for {', '.join(patterns)})",
-        where=", ".join(str(folder / name) for name in folders),
-        cure=(
-            f"Put its {split} files, {published}, into that folder, "
-            f"or set COATTEND_RAW to the folder that holds {folders[0]}/"
-        ),
-    )
+    problem = f"{benchmark.title} has no {split} files here (looked for {', '.join(patterns)})"
+    cure = f"Put its {split} files, {published}, into that folder, or set COATTEND_RAW to the folder that holds"
+    where = ", ".join(str(folder / name) for name in folders)
+    return CoattendError(problem, where=where, cure=f"{cure} {folders[0]}/")

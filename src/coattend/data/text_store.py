@@ -83,11 +83,10 @@ class Spool:
     def _flush(self) -> None:
         if not self._buffer:
             return
-        columns = zip(*self._buffer, strict=True)
-        arrays = [pa.array(values, field.type) for values, field in zip(columns, self._schema, strict=True)]
+        batch = pa.record_batch(list(zip(*self._buffer, strict=True)), schema=self._schema)
         self._buffer, self._characters = [], 0
         try:
-            self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
+            self._writer.write_batch(batch)
         except OSError as error:
             cure = "Free some space, or set TMPDIR to a folder that has more"
             raise CoattendError(f"cannot be written ({error})", where=tempfile.gettempdir(), cure=cure) from error
@@ -141,13 +140,8 @@ class DistinctTexts:
     def table(self, name: str) -> pa.Table:
         """Return the texts of one shard, sorted by id."""
         rows = sorted(self._read(self._names.index(name)).items())
-        columns = [
-            [identity for identity, _ in rows],
-            [TEXT_KINDS[priority] for _, (priority, _) in rows],
-            [text for _, (_, text) in rows],
-        ]
-        arrays = [pa.array(values, field.type) for values, field in zip(columns, TEXTS, strict=True)]
-        return pa.Table.from_arrays(arrays, schema=TEXTS)
+        kinds = [TEXT_KINDS[priority] for _, (priority, _) in rows]
+        return pa.table([[identity for identity, _ in rows], kinds, [text for _, (_, text) in rows]], schema=TEXTS)
 
     def _digest(self, shard: int) -> str:
         lines = sorted(f"{identity} {priority}\n" for identity, (priority, _) in self._read(shard).items())
@@ -174,7 +168,7 @@ class DistinctTexts:
         for shard, rows in segments.items():
             offset = self._file.seek(0, 2)
             with pa.ipc.new_stream(self._file, _STORED) as writer:
-                writer.write_table(pa.table([list(column) for column in zip(*rows, strict=True)], schema=_STORED))
+                writer.write_table(pa.table(list(zip(*rows, strict=True)), schema=_STORED))
             self._segments[shard].append((offset, self._file.tell() - offset))
 
 

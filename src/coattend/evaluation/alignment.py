@@ -14,15 +14,7 @@ COLUMNS = ["question_id", "trial_id", "prediction", "null_score", "correct", "f1
 
 
 class Layout:
-    """The cell of each prediction in a matrix of trials and questions.
-
-    Args:
-        predictions: With the columns question_id and trial_id, in any order of rows.
-        question_ids: The questions, each once. Predictions of other questions are left out.
-        trials: Ids of the trials.
-
-    Attributes:
-        missing: True where there is no prediction [trials, questions], bool.
+    """The cell of each prediction in a matrix of trials and questions; predictions of other questions are left out.
 
     Raises:
         CoattendError: If a prediction is of another trial, or a trial answers a question twice.
@@ -51,7 +43,7 @@ class Layout:
             raise CoattendError(
                 "one trial answers it more than once", where=f"question {question_id}", cure="Run the evaluation again"
             )
-        self.missing = counts == 0
+        self.missing = counts == 0  # No prediction [trials, questions], bool.
 
     def matrix(self, values: pa.ChunkedArray | np.ndarray, fill: float | bool | None) -> np.ndarray:
         """Put the value of each prediction into its cell [trials, questions, ...]; other cells keep the fill."""
@@ -63,21 +55,13 @@ class Layout:
 
 @dataclass(frozen=True)
 class Answers:
-    """Answers of several trials to the same questions.
+    """Answers of several trials to the same questions [trials, questions]."""
 
-    Attributes:
-        correct: 1 if right, 0 if wrong or missing [trials, questions].
-        f1: F1 from 0 to 1, 0 where missing [trials, questions].
-        empty: True where "no answer" was predicted [trials, questions], bool.
-        null_score: Score of "no answer"; NaN if the reader gives none [trials, questions].
-        missing: True where there is no prediction [trials, questions], bool.
-    """
-
-    correct: np.ndarray
-    f1: np.ndarray
-    empty: np.ndarray
-    null_score: np.ndarray
-    missing: np.ndarray
+    correct: np.ndarray  # 1 if right, 0 if wrong or missing.
+    f1: np.ndarray  # From 0 to 1, 0 where missing.
+    empty: np.ndarray  # True where "no answer" was predicted.
+    null_score: np.ndarray  # Score of "no answer"; NaN if the reader gives none.
+    missing: np.ndarray  # True where there is no prediction.
 
     def of(self, questions: np.ndarray) -> "Answers":
         """Return the answers to some questions, selected by a mask or by index."""

@@ -5,7 +5,7 @@ follow costs all of its questions at once: they are not independent, and an inte
 narrow. Trained with several seeds, a reader's seeds are drawn as well, and its interval covers another training, too.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,15 +19,10 @@ _CELLS = 4_000_000  # Resamples are drawn in blocks of so many numbers, so that 
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean over questions and seeds, and where it may well lie.
-
-    Attributes:
-        low: Lower end, or None with fewer than two passages: one passage says nothing about others.
-        high: Upper end, likewise.
-    """
+    """A mean over questions and seeds, and where it may well lie."""
 
     mean: float
-    low: float | None
+    low: float | None  # The ends are None with fewer than two passages: one says nothing about others.
     high: float | None
 
     def percent(self) -> Estimate:
@@ -53,16 +48,10 @@ def intervals(
 ) -> list[Interval]:
     """Percentile intervals of several means over the same questions, by drawing passages and seeds with replacement.
 
-    Drawing takes most of the time: those with as many seeds share what is drawn. With 0 or 1 for all questions every
+    Each mean has one number for each seed and question [seeds, questions]; passages are any integers [questions].
+    Drawing takes most of the time: means with as many seeds share what is drawn. With 0 or 1 for all questions every
     resample is the same, and a bootstrap would claim to be certain. The interval is then the exact binomial one of as
     many trials as there are passages.
-
-    Args:
-        several: For each mean one number for each seed and question [seeds, questions].
-        passages: The passage of each question, as any integers [questions].
-        resamples: How many times to draw.
-        level: Share of resamples inside the interval.
-        seed: Of the drawing.
 
     Raises:
         ValueError: If there is no question, or one has no seed.
@@ -72,7 +61,11 @@ def intervals(
     count = len(np.unique(passages))
     # Constant values have an exact interval, and one passage gives none; the others are replaced below.
     estimates = [Interval(float(values.mean()), *_certain_ends(values, count, level)) for values in several]
-    uncertain = [index for index, values in enumerate(several) if count > 1 and not _is_certain(values)]
+    uncertain = [
+        index
+        for index, values in enumerate(several)
+        if count > 1 and not (values.flat[0] in (0.0, 1.0) and np.all(values == values.flat[0]))
+    ]
     # Means with the same number of seeds share their resamples.
     for seeds in {len(several[index]) for index in uncertain}:
         alike = [index for index in uncertain if len(several[index]) == seeds]
@@ -82,11 +75,6 @@ def intervals(
         for index, low, high in zip(alike, *ends, strict=True):
             estimates[index] = Interval(estimates[index].mean, low, high)
     return estimates
-
-
-def _is_certain(values: np.ndarray) -> bool:
-    """Return True if all values are 0 or all are 1."""
-    return values.flat[0] in (0.0, 1.0) and bool(np.all(values == values.flat[0]))
 
 
 def _certain_ends(values: np.ndarray, count: int, level: float) -> tuple[float, float] | tuple[None, None]:
@@ -103,12 +91,8 @@ def resampled_means(
 ) -> tuple[np.ndarray, ...]:
     """Means [..., resamples] of several readers over the same drawn passages, and over seeds drawn for each reader.
 
-    Args:
-        readers: Each one's numbers [seeds, questions]; how many seeds may differ. Several numbers of a reader stand in
-            front, [..., seeds, questions], and have the same seeds drawn.
-        passages: The passage of each question [questions].
-        resamples: How many times to draw.
-        seed: Of the drawing.
+    Readers have numbers [seeds, questions] and may differ in seeds. Several numbers of a reader stand in front,
+    [..., seeds, questions], and have the same seeds drawn.
     """
     # Sums over each passage suffice: a resample weights them by how often it draws the passage.
     _, cluster = np.unique(passages, return_inverse=True)
@@ -116,7 +100,9 @@ def resampled_means(
     sums = [np.apply_along_axis(lambda row: np.bincount(cluster, row, len(sizes)), -1, values) for values in readers]
     random = np.random.default_rng(seed)
     means: list[list[np.ndarray]] = [[] for _ in readers]
-    for counts in _draws(random, resamples, len(sizes)):
+    block = max(1, _CELLS // len(sizes))
+    for start in range(0, resamples, block):
+        counts = _counts(random, min(block, resamples - start), len(sizes))
         # Passages differ in size, so each resample divides by a number of questions of its own.
         questions = counts @ sizes
         for reader, total in enumerate(sums):
@@ -126,12 +112,6 @@ def resampled_means(
             # Each reader draws its own seeds with replacement, and their counts weight the means.
             means[reader].append((seed_means * _counts(random, len(counts), seeds).T).sum(-2) / seeds)
     return tuple(np.concatenate(blocks, -1) for blocks in means)
-
-
-def _draws(random: np.random.Generator, resamples: int, size: int) -> Iterator[np.ndarray]:
-    block = max(1, _CELLS // size)
-    for start in range(0, resamples, block):
-        yield _counts(random, min(block, resamples - start), size)
 
 
 def _counts(random: np.random.Generator, draws: int, size: int) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -60,10 +60,6 @@ def reliability(confidence: np.ndarray, correct: np.ndarray) -> Reliability:
 
     Where their number is not a multiple of the bins', the first bins hold one more. Equally sure answers share their
     accuracy, so that the order of the questions plays no part.
-
-    Args:
-        confidence: Probability of each chosen answer [questions].
-        correct: 1 where it is right, 0 where it is wrong [questions].
     """
     order = np.argsort(confidence, kind="stable")
     parts = np.array_split(order, min(BINS, len(order)))
@@ -78,8 +74,7 @@ def reliability(confidence: np.ndarray, correct: np.ndarray) -> Reliability:
 def error_by_chance(confidence: np.ndarray) -> float:
     """About the calibration error that a reader has on so many questions if its confidence is right.
 
-    The error is a mean of absolute values, so it never comes out at zero. In each bin the difference is taken to be
-    normal.
+    A mean of absolute values, it never comes out at zero. In each bin the difference is taken to be normal.
     """
     ranked = np.sort(confidence)
     # If confidence is right, the right answers of a bin are a sum of Bernoulli trials with this variance.
@@ -89,10 +84,7 @@ def error_by_chance(confidence: np.ndarray) -> float:
 
 
 def risks(confidence: np.ndarray, correct: np.ndarray) -> np.ndarray:
-    """The share of wrong answers among the k surest, for every k [questions]; equally sure ones come as one.
-
-    Confidence may be on any scale [questions]; correct is 1 or 0 [questions].
-    """
+    """The share of wrong answers among the k surest, for every k [questions]; equally sure ones come as one."""
     wrong = 1 - _shared(confidence, correct)[np.argsort(-confidence, kind="stable")]
     return np.cumsum(wrong) / np.arange(1, len(wrong) + 1)
 
@@ -131,18 +123,8 @@ def calibrate(
     is right where it matches exactly. A question that was not answered has no confidence and no part in the
     calibration; against coverage it comes last, and is wrong.
 
-    Readers that choose from all words of the passage have no part, as they keep no scores.
-
-    Args:
-        predictions: The columns `COLUMNS`, of these trials.
-        questions: The columns `coattend.evaluation.groups.COLUMNS`.
-        task: The task that is scored.
-        head: What gave the scores.
-        trials: The finished trials: id to seed.
-
-    Returns:
-        Measures in percent, with a mean and each seed's own; bins and curve by seed. A split is left out unless every
-        trial has scores there.
+    Measures are in percent, with a mean and each seed's own; bins and curves are by seed. A split is left out unless
+    every trial (id to seed) has scores there: readers that choose from all words of the passage keep none.
 
     Raises:
         CoattendError: If predictions and trials do not belong together.
@@ -155,11 +137,9 @@ def calibrate(
     for split, rows in members(labelled["split"]).items():
         # Where one trial has no scores, a mean over seeds would stand for the others only.
         if trials and not np.isnan(confidence[:, rows]).all(axis=1).any():
+            by_trial = zip(trials.values(), confidence[:, rows], correct[:, rows], strict=True)
             calibration_by_split[split] = _of_split(
-                {
-                    str(seed): _of_seed(confidence[row, rows], correct[row, rows])
-                    for row, seed in enumerate(trials.values())
-                }
+                {str(seed): _of_seed(trial_confidence, right) for seed, trial_confidence, right in by_trial}
             )
     return calibration_by_split
 
@@ -174,13 +154,9 @@ def _confidence(predictions: pa.Table, task: str, head: str) -> np.ndarray:
 
 
 class _SeedCalibration(NamedTuple):
-    """Calibration of one seed: shares, bins, and the risk among the k surest for every k [questions]."""
+    """Calibration of one seed: shares by name, bins, and the risk among the k surest for every k [questions]."""
 
-    ece: float
-    ece_by_chance: float
-    confidence: float
-    aurc: float
-    aurc_at_best: float
+    shares: dict[str, float]
     bins: Reliability
     risk: np.ndarray
 
@@ -191,27 +167,27 @@ def _of_seed(confidence: np.ndarray, correct: np.ndarray) -> _SeedCalibration:
     bins = reliability(sure, correct[has_confidence])
     # Unanswered questions rank behind all answers.
     risk = risks(np.where(has_confidence, confidence, -np.inf), correct)
-    # Ranked by their own correctness, the answers are in the best possible order.
-    at_best = float(risks(correct, correct).mean())
-    return _SeedCalibration(
-        bins.error, error_by_chance(sure), float(sure.mean()), float(risk.mean()), at_best, bins, risk
-    )
+    shares = {
+        "ece": bins.error,
+        "ece_by_chance": error_by_chance(sure),
+        "confidence": float(sure.mean()),
+        "aurc": float(risk.mean()),
+        # Ranked by their own correctness, the answers are in the best possible order.
+        "aurc_at_best": float(risks(correct, correct).mean()),
+    }
+    return _SeedCalibration(shares, bins, risk)
 
 
 def _of_split(by_seed: Mapping[str, _SeedCalibration]) -> Calibration:
-    def over_seeds(shares: Mapping[str, float]) -> Score:
-        """A metric in percent, without the interval that a bootstrap would only make greater."""
-        values = {seed: 100 * share for seed, share in shares.items()}
-        numbers = list(values.values())
+    measures: dict[str, Score] = {}
+    for name in next(iter(by_seed.values())).shares:
+        seeds = {seed: 100 * of_seed.shares[name] for seed, of_seed in by_seed.items()}
+        numbers = list(seeds.values())
         spread = float(np.std(numbers, ddof=1)) if len(numbers) > 1 else None
-        return {"mean": float(np.mean(numbers)), "low": None, "high": None, "spread": spread, "seeds": values}
-
+        # A bootstrap would only make these measures greater, so they have no interval.
+        measures[name] = {"mean": float(np.mean(numbers)), "low": None, "high": None, "spread": spread, "seeds": seeds}
     return {
-        "ece": over_seeds({seed: of_seed.ece for seed, of_seed in by_seed.items()}),
-        "ece_by_chance": over_seeds({seed: of_seed.ece_by_chance for seed, of_seed in by_seed.items()}),
-        "confidence": over_seeds({seed: of_seed.confidence for seed, of_seed in by_seed.items()}),
-        "aurc": over_seeds({seed: of_seed.aurc for seed, of_seed in by_seed.items()}),
-        "aurc_at_best": over_seeds({seed: of_seed.aurc_at_best for seed, of_seed in by_seed.items()}),
+        **cast("Calibration", measures),
         "reliability": {seed: _bins(of_seed.bins) for seed, of_seed in by_seed.items()},
         "risk_coverage": {seed: _curve(of_seed.risk) for seed, of_seed in by_seed.items()},
     }

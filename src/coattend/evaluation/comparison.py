@@ -18,47 +18,30 @@ POWER = 0.8
 
 @dataclass(frozen=True)
 class SeedDifference:
-    """The difference of two trials with one seed, in percentage points.
-
-    Attributes:
-        difference: Over passages.
-        mcnemar_p: Of the exact test; None where answers are not just right or wrong.
-    """
+    """The difference of two trials with one seed, in percentage points."""
 
     seed: int
-    difference: Difference
-    mcnemar_p: float | None
+    difference: Difference  # Over passages.
+    mcnemar_p: float | None  # Of the exact test; None where answers are not just right or wrong.
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A variant beside its baseline, in percentage points.
+    """A variant beside its baseline, in percentage points."""
 
-    Attributes:
-        difference: Of the means over seeds.
-        over_seeds: Whether its interval covers other seeds; else it speaks of these alone.
-        by_seed: For each seed that both have.
-        resolves: The smallest difference that so many questions show in four of five cases, at a level of 5 %.
-    """
-
-    difference: Difference
-    over_seeds: bool
-    by_seed: tuple[SeedDifference, ...]
+    difference: Difference  # Of the means over seeds.
+    over_seeds: bool  # The interval covers other seeds; else it speaks of these alone.
+    by_seed: tuple[SeedDifference, ...]  # For each seed that both have.
     resolves: float | None
+    """The smallest difference that so many questions show in four of five cases, at a level of 5 %."""
 
 
 class Pair(NamedTuple):
-    """A variant and its baseline on the same questions.
-
-    Attributes:
-        ours: The variant's marks by seed [questions], from 0 to 1.
-        theirs: The baseline's, likewise.
-        graded: Whether marks may lie between 0 and 1, as F1 does.
-    """
+    """The marks of a variant and of its baseline by seed [questions], from 0 to 1, on the same questions."""
 
     ours: Mapping[int, np.ndarray]
     theirs: Mapping[int, np.ndarray]
-    graded: bool
+    graded: bool  # Marks may lie between 0 and 1, as F1 does.
 
     @property
     def over_seeds(self) -> bool:
@@ -76,28 +59,25 @@ class Pair(NamedTuple):
         if not self.over_seeds:
             # Too few seeds are not drawn: their means are compared, and the interval covers passages only.
             ours, theirs = ours.mean(0, keepdims=True), theirs.mean(0, keepdims=True)
-        return [
-            (ours, theirs),
-            *((100 * self.ours[seed][None], 100 * self.theirs[seed][None]) for seed in self.seeds),
-        ]
+        return [(ours, theirs), *((100 * self.ours[seed][None], 100 * self.theirs[seed][None]) for seed in self.seeds)]
 
 
 def compare(pairs: Sequence[Pair], passages: np.ndarray) -> list[Comparison]:
     """Compare variants with their baselines, all on the same questions, by the passage of each [questions]."""
-    marks = [pair.marks() for pair in pairs]
     # One call for all rows of all pairs, since rows with as many seeds share their resamples.
-    differences = iter(paired_bootstraps([row for rows in marks for row in rows], passages))
-    return [_comparison(pair, [next(differences) for _ in rows]) for pair, rows in zip(pairs, marks, strict=True)]
-
-
-def _comparison(pair: Pair, differences: Sequence[Difference]) -> Comparison:
-    # `Pair.marks` has the overall comparison first, then one for each shared seed.
-    overall, *per_seed = differences
-    by_seed = tuple(
-        SeedDifference(seed, difference, None if pair.graded else mcnemar(pair.ours[seed] > 0, pair.theirs[seed] > 0))
-        for seed, difference in zip(pair.seeds, per_seed, strict=True)
-    )
-    return Comparison(overall, pair.over_seeds, by_seed, _resolved(overall))
+    differences = iter(paired_bootstraps([marks for pair in pairs for marks in pair.marks()], passages))
+    comparisons = []
+    for pair in pairs:
+        # `Pair.marks` has the overall comparison first, then one for each shared seed.
+        overall = next(differences)
+        by_seed = tuple(
+            SeedDifference(
+                seed, next(differences), None if pair.graded else mcnemar(pair.ours[seed] > 0, pair.theirs[seed] > 0)
+            )
+            for seed in pair.seeds
+        )
+        comparisons.append(Comparison(overall, pair.over_seeds, by_seed, _resolved(overall)))
+    return comparisons
 
 
 def _resolved(difference: Difference) -> float | None:
@@ -111,10 +91,7 @@ def _resolved(difference: Difference) -> float | None:
 
 
 def expected_resolution(questions: int) -> float | None:
-    """The smallest difference, in percentage points, that so many questions will resolve before anything is trained.
-
-    Each question is taken to be independent; None without a question.
-    """
+    """The smallest difference in percentage points that so many independent questions resolve; None without any."""
     from scipy.stats import norm
 
     if not questions:

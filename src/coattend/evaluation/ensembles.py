@@ -20,16 +20,9 @@ Joint = Callable[[Sequence[int]], tuple[np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Trials that answer together.
+    """Trials, by their places, that answer together: right or wrong [questions], and F1 from 0 to 1 [questions]."""
 
-    Attributes:
-        method: ``average`` of all, ``best share``, or ``greedy``.
-        trials: Their places.
-        correct: 1 where they are right [questions].
-        f1: F1 from 0 to 1 [questions].
-    """
-
-    method: str
+    method: str  # ``average`` of all, ``best share``, or ``greedy``.
     trials: tuple[int, ...]
     correct: np.ndarray
     f1: np.ndarray
@@ -39,12 +32,8 @@ def ensembles(joint: Joint, held_out: Sequence[float], chosen_on: np.ndarray | N
     """All trials together, the best share of them where that leaves one out, and those that a greedy search keeps.
 
     The search goes through the trials from the best to the worst and keeps each with which the others score higher.
-    It is judged by the questions that it is then scored on, so its gain there is too good.
-
-    Args:
-        joint: The marks of any trials together.
-        held_out: Each trial's score on questions held out of training [trials].
-        chosen_on: The questions that the greedy search is judged by [questions], bool; None: there is no such search.
+    It is judged by questions (``chosen_on``, bool [questions]; None: there is no search) that it is then scored on, so
+    its gain there is too good. Each trial has a score on questions held out of training [trials].
     """
     # The best trial comes first, where the best share and the greedy search begin.
     ranked = sorted(range(len(held_out)), key=lambda trial: -held_out[trial])
@@ -75,10 +64,7 @@ def by_probability(probabilities: np.ndarray, gold: np.ndarray) -> Joint:
 def by_vote(
     predictions: Sequence[Sequence[str | None]], answers: Answers, *, alike: Callable[[str], str] = squad.normalise
 ) -> Joint:
-    """Texts [trials, questions], None without an answer: the one that most give; among equals the best trial's.
-
-    Texts are alike by default where SQuAD's marking says so.
-    """
+    """Texts [trials, questions], None without an answer: the one that most give; among equals the best trial's."""
     normalised = [[None if text is None else alike(text) for text in texts] for texts in predictions]
 
     def together(members: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
@@ -95,14 +81,7 @@ def by_vote(
 
 
 def of_options(predictions: pa.Table, question_ids: pa.ChunkedArray, trials: Sequence[str], head: str) -> np.ndarray:
-    """The probability of each option [trials, questions, N]; 0 for options that there are not, and without an answer.
-
-    Args:
-        predictions: The columns question_id, trial_id and scores.
-        question_ids: The questions.
-        trials: Ids of the trials.
-        head: What gave the scores.
-    """
+    """The probability of each option [trials, questions, N]; 0 for options that there are not or without an answer."""
     scores = predictions["scores"].to_pylist()
     # As wide as the question with the most options.
     padded = np.zeros((len(scores), max((len(options) for options in scores), default=1)))

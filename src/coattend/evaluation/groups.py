@@ -15,15 +15,7 @@ COLUMNS = ["question_id", "passage_id", "split", "subset", "task", "label", "ans
 
 
 def scored_questions(questions: pa.Table, task: str) -> tuple[pa.Table, pa.Table]:
-    """Select the questions of a task outside of the training split.
-
-    Args:
-        questions: The columns `COLUMNS` of a questions table.
-        task: ``options``, ``word`` or ``span``.
-
-    Returns:
-        The questions with a gold answer, and those without one.
-    """
+    """Select a task's questions outside of the training split: those with a gold answer, and those without one."""
     in_scope = pc.and_(
         pc.equal(questions["task"].cast(pa.string()), task),
         pc.not_equal(questions["split"].cast(pa.string()), TRAINING_SPLIT),

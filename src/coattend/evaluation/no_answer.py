@@ -14,15 +14,10 @@ from coattend.evaluation.groups import scored_questions
 
 @dataclass(frozen=True)
 class NullThreshold:
-    """Answer a question with its best span unless its null score is above ``value``.
+    """Answer a question with its best span unless its null score is above ``value``."""
 
-    Attributes:
-        value: The threshold; finite, and below all null scores where answering none is best.
-        score: Mean score at that threshold, on the questions that it was chosen on.
-    """
-
-    value: float
-    score: float
+    value: float  # Finite, and below all null scores where answering none is best.
+    score: float  # Mean at that threshold, on the questions that it was chosen on.
 
 
 def choose(null_scores: ArrayLike, answered: ArrayLike, unanswered: ArrayLike) -> NullThreshold:
@@ -60,15 +55,10 @@ def choose(null_scores: ArrayLike, answered: ArrayLike, unanswered: ArrayLike) -
 
 
 def auroc(null_scores: np.ndarray, answerable: np.ndarray) -> float | None:
-    """Area under the ROC curve of null scores as a classifier of unanswerable questions.
+    """Area under the ROC curve of null scores, on any scale, as a classifier of unanswerable questions.
 
-    Args:
-        null_scores: How likely "no answer" is, on any scale [questions].
-        answerable: Whether each has an answer [questions], bool.
-
-    Returns:
-        The share of pairs of an unanswerable and an answerable question that are in the right order, ties half; None
-        without a pair.
+    It is the share of pairs of an unanswerable and an answerable question that are in the right order, ties half; None
+    without a pair.
     """
     with_answer, without = np.sort(null_scores[answerable]), null_scores[~answerable]
     if not len(with_answer) or not len(without):
@@ -94,17 +84,12 @@ def best_with_hindsight(
 ) -> dict[str, OracleScores]:
     """Exact match and F1 at thresholds that are tuned on the scored questions, each apart, as SQuAD 2.0 does.
 
-    Args:
-        predictions: The columns `PREDICTION_COLUMNS`.
-        questions: The columns `QUESTION_COLUMNS`.
-        passages: Passage id to text.
-
-    Returns:
-        Split to means over trials. A split whose questions have answers all is left out: there is nothing to tune.
+    Means over trials by split. A split whose questions have answers all is left out: there is nothing to tune.
     """
     labelled, _ = scored_questions(questions, "span")
     question_of = {row["question_id"]: row for row in labelled.to_pylist()}
     unanswerable = {row["split"] for row in question_of.values() if not row["answerable"]}
+    # By trial and split, for each question: null score, exact match and F1 of the span, and the mark of "no answer".
     marks: dict[str, dict[str, list[tuple[float, float, float, float]]]] = {}
     for row in predictions.to_pylist():
         marks_of_trial = marks.setdefault(row["trial_id"], {})

@@ -17,17 +17,11 @@ WINNERS = ("left", "right", "both", "neither")
 
 @dataclass(frozen=True)
 class SideBySide:
-    """Two trials on the questions that both were asked.
-
-    Attributes:
-        task: What they answer: ``options``, ``word`` or ``span``.
-        table: Rows of the schema `coattend.schemas.COMPARED`; a missing answer is null and wrong.
-        left_out: Splits that one of the two was not asked, and how many questions they have.
-    """
+    """Two trials on the questions that both were asked."""
 
     task: str
-    table: pa.Table
-    left_out: dict[str, int]
+    table: pa.Table  # Rows of the schema `COMPARED`; a missing answer is null and wrong.
+    left_out: dict[str, int]  # Splits that one of the two was not asked, and how many questions they have.
 
 
 def side_by_side(questions: pa.Table, left: pa.Table, right: pa.Table) -> SideBySide:

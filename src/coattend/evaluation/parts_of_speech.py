@@ -38,17 +38,9 @@ class TaggedText(NamedTuple):
         """The first and the last word of a span of characters."""
         return self.word_at(start), self.word_at(max(start, end - 1))
 
-    def between(self, start: int, end: int) -> Sequence[str]:
-        """The parts of speech of its words."""
-        first, last = self.ends(start, end)
-        return self.tags[first : last + 1]
-
 
 def tagged(texts: Mapping[str, str], tags: pads.Dataset, names: Sequence[str]) -> dict[str, TaggedText]:
-    """The words of texts that were tagged, by the text's name; texts without words are left out.
-
-    A tags table has the ids of tags, whose names are in order.
-    """
+    """The words of texts that were tagged, by the text's name; ``names`` are those of the tags, by their ids."""
     # Tags are stored once for each distinct text, under the hash of it.
     ids = {name: text_id(text) for name, text in texts.items()}
     selected = pc.field("text_id").isin(pa.array(sorted(set(ids.values())), pa.string()))
@@ -60,27 +52,15 @@ def tagged(texts: Mapping[str, str], tags: pads.Dataset, names: Sequence[str]) -
 
 
 class BoundaryTags(NamedTuple):
-    """Counts of the tags of boundary words: the first and the last of an answer, a one-word answer's twice.
+    """Counts of the tags of boundary words: the first and the last of an answer, a one-word answer's twice."""
 
-    Attributes:
-        gold: Of each question's first gold answer.
-        predicted: Of the predicted answers.
-        wrong: The gold word's tag, where another word with another tag was predicted.
-    """
-
-    gold: Counter[str]
+    gold: Counter[str]  # Of each question's first gold answer.
     predicted: Counter[str]
-    wrong: Counter[str]
+    wrong: Counter[str]  # The gold word's tag, where another word with another tag was predicted.
 
 
 def boundary_tags(predictions: pa.Table, questions: pa.Table, passages: Mapping[str, TaggedText]) -> BoundaryTags:
-    """Count the tags of boundary words.
-
-    Args:
-        predictions: The columns `PREDICTION_COLUMNS` of one trial's predictions.
-        questions: With the columns question_id, passage_id and answers; those without an answer are left out.
-        passages: Their words.
-    """
+    """Count the tags of boundary words of one trial's predictions; questions without an answer are left out."""
     prediction_of = {row["question_id"]: row for row in predictions.to_pylist()}
     counts = BoundaryTags(Counter(), Counter(), Counter())
     for question in questions.select(["question_id", "passage_id", "answers"]).to_pylist():
@@ -141,17 +121,9 @@ def parts_of_speech(
     *,
     benchmark: BenchmarkParameters,
 ) -> list[str]:
-    """The part of speech of each question's right answer, of several gold answers that of the first.
+    """The part of speech of each question's right answer, of several the first: of `PARTS`, `OTHER` or `NO_ANSWER`.
 
-    Args:
-        questions: The columns `QUESTION_COLUMNS` of questions whose answers are known.
-        passages: Text by passage id.
-        tags: The tags table of the benchmark's texts.
-        names: The tags by their ids.
-        benchmark: How options become text: an option is tagged as readers read it, alone or in its question's blank.
-
-    Returns:
-        For each question one of `PARTS`, ``other`` or ``no answer``.
+    An option is tagged as readers of the benchmark read it, alone or in its question's blank.
     """
     rows: list[QuestionRow] = questions.select(QUESTION_COLUMNS).to_pylist()
     locations = [_place(row, passages[row["passage_id"]], benchmark) for row in rows]
@@ -166,8 +138,9 @@ def _part(question: QuestionRow, location: Place | None, words: Mapping[str, Tag
         return NO_ANSWER
     if location is None or location.text not in words:
         return OTHER
-    tags = words[location.text].between(location.start, location.end)
-    return next((_PART_OF[tag] for tag in tags if tag in _PART_OF), OTHER)
+    text = words[location.text]
+    first, last = text.ends(location.start, location.end)
+    return next((_PART_OF[tag] for tag in text.tags[first : last + 1] if tag in _PART_OF), OTHER)
 
 
 def _place(question: QuestionRow, passage: str, benchmark: BenchmarkParameters) -> Place | None:

@@ -1,7 +1,4 @@
-"""Types of the JSON records that evaluation and training write and that reports read.
-
-They describe plain dictionaries as they lie on disk. Percentages are numbers from 0 to 100.
-"""
+"""Types of the JSON records that evaluation and training write and reports read; percentages are from 0 to 100."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, NotRequired, Required, TypedDict, cast
@@ -18,8 +15,7 @@ class Estimate(TypedDict):
 class Score(Estimate):
     """A metric in percent with each seed's own value."""
 
-    spread: float | None
-    """Standard deviation over seeds; None with a single seed."""
+    spread: float | None  # Standard deviation over seeds; None with a single seed.
     seeds: dict[str, float]
 
 
@@ -28,8 +24,7 @@ class GroupScores(TypedDict, total=False):
 
     questions: Required[int]
     passages: int
-    missing: Required[int]
-    """Questions without a prediction, which count as wrong."""
+    missing: Required[int]  # Questions without a prediction, which count as wrong.
     accuracy: Score
     exact: Score
     f1: Score
@@ -110,8 +105,7 @@ class TrialRecord(TypedDict, total=False):
     trial_id: Required[str]
     seed: Required[int]
     failure: Required[str | None]
-    folder: str
-    """Name of its folder."""
+    folder: str  # Name of its folder.
     head: str
     data: str
     options: dict[str, Setting]
@@ -133,8 +127,7 @@ class TrialRecord(TypedDict, total=False):
     null_threshold: float | None
     signs: dict[str, float | None]
     model_digest: str
-    variant: str
-    """Name of the reader in the registry."""
+    variant: str  # Name of the reader in the registry.
 
 
 class TrialDescription(TrialRecord):
@@ -280,13 +273,10 @@ class RerankingWeights(TypedDict):
 
     trial_id: str
     seed: int
-    subset: str
-    """``all`` where a benchmark has none."""
-    tuned_on: str
-    """The questions that they were tuned on: dev, or a half of it."""
+    subset: str  # ``all`` where a benchmark has none.
+    tuned_on: str  # The questions that they were tuned on: dev, or a half of it.
     applied_to: str
-    questions: int
-    """How many questions they were tuned on."""
+    questions: int  # How many questions they were tuned on.
     weights: dict[str, float]
 
 
@@ -315,8 +305,7 @@ class Analyses(TypedDict, total=False):
     predictions: list[Example]
     reranking: dict[str, Reranked]
     calibration: dict[str, dict[str, Calibration]]
-    scored: float
-    """Share of the benchmark's questions that is asked."""
+    scored: float  # Share of the benchmark's questions that is asked.
 
 
 class TriedConfiguration(TypedDict):
@@ -352,32 +341,27 @@ class VariantCost(TypedDict):
     """Cost of the trials of a variant that are still to be trained."""
 
     trials: int
-    seconds: float
-    """Of one processor or GPU, for all of them; 0 if they cannot be timed."""
+    seconds: float  # Of one processor or GPU, for all of them; 0 if they cannot be timed.
     known_from: str
 
 
 class StudyCosts(TypedDict):
     """Costs of a study, and what it can show for them."""
 
-    costs: dict[str, dict[str, VariantCost]]
-    """By benchmark and variant."""
+    costs: dict[str, dict[str, VariantCost]]  # By benchmark and variant.
     questions: dict[str, dict[str, int]]
     """Scored questions by benchmark and split, and by subset where it compares several."""
     resolves: dict[str, float | None]
     """By benchmark the smallest difference in points that its smallest split can show."""
-    left_out: list[str]
-    """Variants that the budget leaves out."""
+    left_out: list[str]  # Variants that the budget leaves out.
 
 
 class Differences(TypedDict):
     """Differences between two tables of predictions for the same questions."""
 
     questions: int
-    other_answers: int
-    """Answers that differ."""
-    largest_difference: float
-    """Largest difference between the scores of the other ones."""
+    other_answers: int  # Answers that differ.
+    largest_difference: float  # Largest difference between the scores of the other ones.
 
 
 class Verification(Differences):
@@ -385,11 +369,7 @@ class Verification(Differences):
 
     trial: str
     about: str
-    weights: bool
-    """True if they have not changed."""
-    data: bool
-    """True if its training questions have not changed."""
-    run: bool | None
-    """True if its MLflow run has the stored predictions; None without a run."""
-    other_metrics: list[str]
-    """Metrics of its run that differ now."""
+    weights: bool  # True if they have not changed.
+    data: bool  # True if its training questions have not changed.
+    run: bool | None  # True if its MLflow run has the stored predictions; None without a run.
+    other_metrics: list[str]  # Metrics of its run that differ now.

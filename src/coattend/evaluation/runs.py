@@ -22,10 +22,8 @@ def finished(trials: Iterable[Trial]) -> list[Trial]:
 
 
 def head_of(trials: Iterable[TrialRecord], task: str) -> str:
-    """The head that a model's finished trials answer with: what their scores are, hangs on it.
-
-    Records of early trials do not say it: theirs is called as its task.
-    """
+    """The head that a model's finished trials answer with: what their scores are, hangs on it."""
+    # Records of early trials do not say it: theirs is called as its task.
     return next((trial["head"] for trial in finished(trials) if "head" in trial), task)
 
 
@@ -54,12 +52,7 @@ def asked_groups(requested: Sequence[str], trained_on: Sequence[str]) -> tuple[s
 def side_by_side(trials: Mapping[str, Sequence[TrialRecord]], baseline: str) -> dict[str, TrialRecord]:
     """The trials whose attention is shown: the first of a study's baseline and the first of its last variant.
 
-    Args:
-        trials: Variant to its trials on one benchmark.
-        baseline: The variant that the others are compared with.
-
-    Returns:
-        Variant to trial; fewer than two where others have none that read whole questions.
+    There are fewer than two where others have none that read whole questions.
     """
     first: dict[str, TrialRecord] = {}
     for name, trials_of_variant in trials.items():
@@ -72,24 +65,15 @@ def side_by_side(trials: Mapping[str, Sequence[TrialRecord]], baseline: str) -> 
 
 @dataclass(frozen=True)
 class Run:
-    """A variant that was run.
-
-    Attributes:
-        task: What it answers.
-        head: What gives its scores.
-        trials: Its finished trials.
-        questions: The benchmark's questions of this task that are scored.
-        predictions: What the trials answered to them.
-        group: What these questions are called: ``all``, or the subsets that alone are looked at.
-    """
+    """A variant that was run: its finished trials, and what they answered to the questions of their task."""
 
     variant: str
     task: str
-    head: str
+    head: str  # What gives its scores.
     trials: Sequence[TrialRecord]
-    questions: pa.Table
+    questions: pa.Table  # Those that are scored.
     predictions: pa.Table
-    group: str = groups.EVERYTHING
+    group: str = groups.EVERYTHING  # ``all`` questions, or the subsets that alone are looked at.
 
     @classmethod
     def of(

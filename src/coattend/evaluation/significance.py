@@ -15,9 +15,7 @@ _ROUNDING = 1e-9  # A resample whose means differ by less has no difference: it 
 class Difference(Interval):
     """Difference of two readers, first minus second.
 
-    Attributes:
-        p: Two-sided: how likely a difference this far from zero is where there is none; None with fewer than two
-            passages, as the ends are.
+    The p value is two-sided: how likely a difference this far from zero is where there is none; None as the ends are.
     """
 
     p: float | None
@@ -28,11 +26,7 @@ def mcnemar(first: np.ndarray, second: np.ndarray) -> float:
 
     Only questions that one reader gets right and the other wrong count; where the readers are equally good, each of
     the two is the right one with probability 1/2. Questions are taken as independent, which those about one passage
-    are not: `paired_bootstrap` does without that.
-
-    Args:
-        first: Whether the first reader is right [questions], bool.
-        second: Whether the second one is, on the same questions [questions], bool.
+    are not: `paired_bootstrap` does without that. Readers are right or not on the same questions [questions], bool.
     """
     from scipy.stats import binomtest
 
@@ -49,22 +43,13 @@ def paired_bootstrap(
 
 
 def paired_bootstraps(
-    pairs: Sequence[tuple[np.ndarray, np.ndarray]],
-    passages: np.ndarray,
-    *,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
+    pairs: Sequence[tuple[np.ndarray, np.ndarray]], passages: np.ndarray, *, resamples: int = RESAMPLES, seed: int = 0
 ) -> list[Difference]:
     """Differences of pairs of readers' means over the same drawn passages; seeds are drawn for each reader.
 
-    Pairs with as many seeds share what is drawn, which takes most of the time. The p value belongs to the interval: it
-    is the smallest level at which zero lies outside, never below 2 / (resamples + 1).
-
-    Args:
-        pairs: The numbers of a first and of a second reader, [seeds, questions] each.
-        passages: The passage of each question [questions].
-        resamples: How many times to draw.
-        seed: Of the drawing.
+    Readers have numbers [seeds, questions]; pairs with as many seeds share what is drawn, which takes most of the time.
+    The p value belongs to the interval: it is the smallest level at which zero lies outside, never below
+    2 / (resamples + 1).
     """
     estimates = [Difference(float(first.mean() - second.mean()), None, None, None) for first, second in pairs]
     if len(np.unique(passages)) < 2:

@@ -13,7 +13,7 @@ a question id that occurs twice           is counted twice            the last o
 import re
 import string
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, TypedDict
 
 from coattend.errors import CoattendError, did_you_mean
@@ -76,15 +76,9 @@ def f1(prediction: str, gold: str, *, version: Version = "v2.0") -> float:
 
 
 def best(prediction: str, golds: Sequence[str], *, version: Version) -> tuple[float, float]:
-    """Score one prediction against the gold answer that suits it best.
+    """Score one prediction by exact match (0 or 1) and F1, each the best over the gold answers.
 
-    Args:
-        prediction: The predicted answer; empty means "no answer".
-        golds: The true answers. In v2.0 none of them means that the question has no answer.
-        version: Whose rules.
-
-    Returns:
-        Exact match (0 or 1) and F1, each the best over the golds.
+    An empty prediction means "no answer"; so does, in v2.0, that there is no gold.
 
     Raises:
         CoattendError: If there is no gold answer and the rules are those of v1.1, which has no such questions.
@@ -114,7 +108,12 @@ def score(predictions: dict[str, str], dataset: Sequence[Article], *, version: V
     """
     if version not in VERSIONS:
         raise CoattendError(f"no SQuAD scorer is called {version!r}", cure=did_you_mean(str(version), VERSIONS))
-    questions: Iterable[tuple[str, list[str]]] = _questions(dataset)
+    questions: Iterable[tuple[str, list[str]]] = [
+        (question["id"], [answer["text"] for answer in question["answers"]])
+        for article in dataset
+        for paragraph in article["paragraphs"]
+        for question in paragraph["qas"]
+    ]
     if version == "v2.0":
         # The mapping keeps the last of repeated ids, and what was not predicted leaves the total.
         questions = [(key, golds) for key, golds in dict(questions).items() if key in predictions]
@@ -125,10 +124,3 @@ def score(predictions: dict[str, str], dataset: Sequence[Article], *, version: V
         raise CoattendError("there is no question to score", cure="Give predictions for the dataset's question ids")
     exact, overlap = (100.0 * sum(column) / len(scores) for column in zip(*scores, strict=True))
     return {"exact": exact, "f1": overlap, "total": len(scores)}
-
-
-def _questions(dataset: Sequence[Article]) -> Iterator[tuple[str, list[str]]]:
-    for article in dataset:
-        for paragraph in article["paragraphs"]:
-            for question in paragraph["qas"]:
-                yield question["id"], [answer["text"] for answer in question["answers"]]

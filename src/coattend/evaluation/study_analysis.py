@@ -36,20 +36,13 @@ Tagging = tuple[pads.Dataset, Sequence[str]]
 
 @dataclass(frozen=True)
 class Material:
-    """Tables of a benchmark that analyses read.
-
-    Attributes:
-        questions: Its questions.
-        passages: Its passages.
-        tags: Tagging profile to the tags of its texts.
-        read: Variant to the tagging profile that it reads.
-    """
+    """Tables of a benchmark that analyses read."""
 
     benchmark: BenchmarkParameters
     questions: pads.Dataset
     passages: pads.Dataset
-    tags: Mapping[str, Tagging]
-    read: Mapping[str, str]
+    tags: Mapping[str, Tagging]  # By tagging profile.
+    read: Mapping[str, str]  # Variant to the tagging profile that it reads.
 
     @cached_property
     def asked(self) -> pa.Table:
@@ -71,11 +64,7 @@ class Material:
         return self.tags[self.read[run.variant]]
 
     def runs(self, parts: Mapping[str, tuple[VariantOutcome | None, pads.Dataset | None]]) -> list[Run]:
-        """The variants that were run, on the subsets that all of them were trained on.
-
-        Args:
-            parts: Variant to the outcome of its trials and their answers; None where it was not run.
-        """
+        """The variants that were run, on the subsets that all of them were trained on; parts are None of the others."""
         complete = [(outcome, table) for outcome, table in parts.values() if outcome is not None and table is not None]
         trained_on = home_of(self.benchmark.name, [outcome for outcome, _ in complete])
         runs = (Run.of(outcome, table.to_table(), self.asked, trained_on) for outcome, table in complete)
@@ -239,13 +228,6 @@ def _reranked(run: Run, material: Material) -> Reranked:
 
     questions = material.asked.filter(pc.equal(material.asked["task"].cast(pa.string()), "word"))
     tags, _ = material.tagging_of(run)
-    _, reranked = rerank(
-        run.predictions,
-        questions,
-        material.passages,
-        tags,
-        head=run.head,
-        trials=run.seed_of,
-        parameters=material.benchmark.reranking,
-    )
+    tables, parameters = (run.predictions, questions, material.passages, tags), material.benchmark.reranking
+    _, reranked = rerank(*tables, head=run.head, trials=run.seed_of, parameters=parameters)
     return reranked

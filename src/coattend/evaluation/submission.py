@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 import pyarrow as pa
@@ -19,18 +19,15 @@ PREDICTION_COLUMNS = ["question_id", "seed", "prediction", "label"]
 def files(
     form: Form, questions: pa.Table, predictions: pa.Table, rejected: Mapping[str, int], source_of: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
-    """A file for each split, subset and seed.
+    """Yield name and contents of a file for each split, subset and seed.
 
     Args:
         form: ``squad``: JSON, question id to answer. ``recam``: CSV with the columns id and label, where an id is the
             question's number in its raw file, from 0.
-        questions: The columns `QUESTION_COLUMNS` of the questions, in the order of their raw files.
-        predictions: The columns `PREDICTION_COLUMNS` of a reader's predictions.
+        questions: In the order of their raw files.
+        predictions: Those of one reader.
         rejected: Raw file to the number of its records that were left out.
         source_of: Passage id to the raw file that it comes from.
-
-    Yields:
-        A file's name, and what is in it.
 
     Raises:
         CoattendError: For ``recam``, if a question of a file was not answered or not read: its scorer would take the
@@ -53,8 +50,14 @@ def files(
                     problem = f"{len(lacking)} of {len(passage_of)} questions have no answer, the first is {lacking[0]}"
                     cure = "See the reader's rejected_questions"
                     raise CoattendError(problem, where=f"{name}, seed {seed}", cure=cure)
-            text = _squad(passage_of, answer_of) if form == "squad" else _recam(answer_of)
-            yield f"{name}-seed{seed}.{'json' if form == 'squad' else 'csv'}", text
+                yield f"{name}-seed{seed}.csv", _recam(answer_of)
+            else:
+                # A question that is missing would leave the total of SQuAD 2.0's scorer: it counts as unanswered.
+                texts = {
+                    question: answer_of[question]["prediction"] if question in answer_of else ""
+                    for question in passage_of
+                }
+                yield f"{name}-seed{seed}.json", json.dumps(texts, ensure_ascii=False, indent=1) + "\n"
 
 
 def _check_read(name: str, sources: set[str], rejected: Mapping[str, int]) -> None:
@@ -75,12 +78,6 @@ def _groups(questions: pa.Table) -> dict[str, dict[str, str]]:
             name = "-".join(part.replace(" ", "_") for part in (row["subset"], row["split"]) if part)
             groups.setdefault(name, {})[row["question_id"]] = row["passage_id"]
     return groups
-
-
-def _squad(questions: Collection[str], answer_of: Mapping[str, PredictionRow]) -> str:
-    # A question that is missing would leave the total of SQuAD 2.0's scorer: it counts as unanswered instead.
-    texts = {question: answer_of[question]["prediction"] if question in answer_of else "" for question in questions}
-    return json.dumps(texts, ensure_ascii=False, indent=1) + "\n"
 
 
 def _recam(answer_of: Mapping[str, PredictionRow]) -> str:

@@ -23,18 +23,8 @@ def marks(answers: Answers | Ensemble, metric: str) -> np.ndarray:
 def summarise(predictions: pa.Table, questions: pa.Table, *, task: str, trials: dict[str, int]) -> Summary:
     """Score every split but the training one, in percent.
 
-    A question that a trial left out counts as wrong and is counted under ``missing``. A split that no trial answered
-    at all is not scored but listed.
-
-    Args:
-        predictions: The reader's predictions, with the columns `coattend.evaluation.alignment.COLUMNS`.
-        questions: The benchmark's questions, with the columns `coattend.evaluation.groups.COLUMNS`.
-        task: What the reader answers: ``options``, ``word`` or ``span``. Questions of other tasks are not its own.
-        trials: The reader's finished trials: id to seed.
-
-    Returns:
-        ``splits``: split to group (``all`` and each subset) to metrics; ``question_types``: split to type to metrics;
-        ``not_scored``: reason to split to number of questions.
+    A question that a finished trial (id to seed) left out counts as wrong and is counted under ``missing``. A split
+    that no trial answered at all is not scored but listed. Questions of other tasks are not the reader's.
 
     Raises:
         CoattendError: If predictions and trials do not belong together.
@@ -70,14 +60,18 @@ def summarise(predictions: pa.Table, questions: pa.Table, *, task: str, trials: 
     }
 
 
+def metric_name(split: str, group: str, metric: str) -> str:
+    """Name a metric of a group of questions, such as ``dev.accuracy`` or ``dev.middle.accuracy``."""
+    return f"{split}.{metric}" if group == EVERYTHING else f"{split}.{group}.{metric}"
+
+
 def by_name(metrics: Summary) -> Iterator[tuple[str, Score]]:
-    """Each metric of a summary with its name, such as ``dev.accuracy`` or ``dev.middle.accuracy``."""
+    """Each metric of a summary with its `metric_name`."""
     for split, groups in metrics["splits"].items():
         for group, values in groups.items():
-            prefix = split if group == EVERYTHING else f"{split}.{group}"
             for name, metric in values.items():
                 if isinstance(metric, dict):
-                    yield f"{prefix}.{name}", cast("Score", metric)
+                    yield metric_name(split, group, name), cast("Score", metric)
 
 
 def _metrics(

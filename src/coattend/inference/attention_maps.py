@@ -36,14 +36,7 @@ SPAN_MAPS = {name: MapSpec(("passage",)) for name in ("start", "end")}
 
 
 class Token(NamedTuple):
-    """A token of a sequence.
-
-    Attributes:
-        domain: The text that it comes from: ``passage``, ``question`` or ``option``.
-        text: Its characters, or the name of a special token.
-        start: Its first character in that text; None for a special token.
-        end: The character after its last.
-    """
+    """A token of the ``passage``, ``question`` or ``option``, with its characters there unless it is a special one."""
 
     domain: str
     text: str
@@ -53,11 +46,9 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True)
 class TracedSequence:
-    """A sequence that a reader has read, with its attention maps.
+    """A sequence that a reader has read, the tokens of its two domains, and its attention maps.
 
     Attributes:
-        passage: Tokens of the passage domain [P].
-        question: Tokens of the question domain [Q].
         maps: Map name to its values by turn, head or layer, [levels, P] or [levels, Q] as its `MapSpec` says.
     """
 
@@ -72,15 +63,7 @@ class TracedSequence:
 
 @dataclass(frozen=True)
 class ForwardTrace:
-    """A reader's forward pass over one question.
-
-    Attributes:
-        output: The reader's output.
-        batch: Its input.
-        answer: The answer.
-        legend: Map name to how the map is read.
-        sequences: One for each option, or for each window of the passage.
-    """
+    """A reader's forward pass over one question, with a sequence for each option, or for each window of the passage."""
 
     output: ReaderOutput
     batch: Batch
@@ -93,12 +76,6 @@ def trace_forward(reader: Reader, experiment: Experiment, questions: QuestionSet
     """Run a reader on one question and record its attention maps.
 
     It runs in full precision, so that a near tie may be decided otherwise than in bf16.
-
-    Args:
-        reader: The reader, on the device to use.
-        experiment: Its experiment.
-        questions: The question set that holds the question.
-        example: The question.
     """
     collator, softmaxed = build_collator(experiment, reader, questions), experiment.scores_are_softmaxed
     batch = Batch(**collator([example])).to(next(reader.parameters()).device)
@@ -131,16 +108,10 @@ def trace_forward(reader: Reader, experiment: Experiment, questions: QuestionSet
 
 
 def self_attention(reader: Reader, batch: Batch) -> np.ndarray | None:
-    """Compute the attention of the question domain to the passage in the encoder's last layer, averaged over heads.
+    """Compute the attention of questions to passages in the encoder's last layer, averaged over heads [S, P].
 
-    The encoder runs once more, with an attention implementation that returns its weights and rounds differently.
-
-    Args:
-        reader: The reader, on the device to use.
-        batch: S sequences.
-
-    Returns:
-        Attention to each token of the passage domain [S, P]; None if the encoder has no such layers.
+    The encoder runs once more, with an attention implementation that returns its weights and rounds differently; None
+    if it has no such layers.
     """
     model = getattr(reader.encoder, "model", None)
     if model is None or not hasattr(model, "set_attn_implementation"):

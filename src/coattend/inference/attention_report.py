@@ -41,9 +41,8 @@ from coattend.inference.decoding import (
 from coattend.inference.explanation_agreement import mean_agreement, rank_correlation, word_values
 from coattend.inference.occlusion import Occlusion, occlude
 from coattend.inference.predict import predict
-from coattend.inference.restore import restore_experiment
 from coattend.inference.scoring import score_answers
-from coattend.inference.select_questions import examples_of, select_by_id, select_from_split
+from coattend.inference.select_questions import select_by_id, select_from_split
 from coattend.io.table_store import StoredTables
 from coattend.readers.interfaces import require
 from coattend.readers.legend import MapSpec
@@ -51,6 +50,7 @@ from coattend.readers.reader import Reader
 from coattend.schemas import QuestionRow
 from coattend.trials.device import device_and_precision
 from coattend.trials.experiment import Experiment
+from coattend.trials.run_spec import restore_experiment
 from coattend.trials.store import FinishedTrial, find_trial
 
 logger = logging.getLogger(__name__)
@@ -75,11 +75,7 @@ class TrialExplainer:
         return cls(trial, experiment, experiment.source.evaluation(experiment.training), reader)
 
     def explain(self, example: Example, *, occlusion: bool) -> tuple[pa.Table, AttentionReading, dict[str, MapLegend]]:
-        """Explain the answer to one question.
-
-        Args:
-            example: The question.
-            occlusion: Mask each word of its passage in turn.
+        """Explain the answer to one question, masking each word of its passage in turn for occlusion.
 
         Returns:
             Rows of the attention table, the answer with its probabilities, and the legend of its maps.
@@ -174,17 +170,8 @@ def explain_trials(
 ) -> tuple[pa.Table, AttentionReadings]:
     """Explain the answers of one or two trials to selected questions.
 
-    Args:
-        parameters: The trials and the selection of questions.
-        benchmarks: Parameters of every benchmark.
-        store: The folder of all trials.
-        tables: The tables of all benchmarks.
-
     Returns:
         The attention table, and the readers, questions and answers with the agreement of maps and occlusion.
-
-    Raises:
-        CoattendError: If there is no such trial, question or table, or two trials do not answer the same questions.
     """
     trials = _find_trials(parameters, store)
     benchmark = _common_benchmark(trials, benchmarks)
@@ -204,8 +191,8 @@ def explain_trials(
     readers: list[AttentionReader] = []
     readings_by_trial: list[Sequence[AttentionReading]] = []
     for explainer in explainers:
-        examples = examples_of(question_ids, explainer.questions)
-        explanations = [explainer.explain(example, occlusion=occlusion) for example in examples]
+        example_by_id = {example.question_id: example for example in explainer.questions.examples}
+        explanations = [explainer.explain(example_by_id[name], occlusion=occlusion) for name in question_ids]
         tables_of_trial, readings, legends = zip(*explanations, strict=True)
         maps += tables_of_trial
         readings_by_trial.append(readings)

@@ -24,12 +24,7 @@ N_BEST = 3
 
 @dataclass(frozen=True)
 class BaseAnswer:
-    """A reader's answer to one question.
-
-    Attributes:
-        example: The question.
-        sequence: Index of the sequence that it belongs to: that of an option, or a window of the passage.
-    """
+    """A reader's answer to one question, in the sequence of an option or of a window of the passage."""
 
     example: Example
     sequence: int
@@ -41,11 +36,7 @@ class BaseAnswer:
 
 @dataclass(frozen=True)
 class OptionAnswer(BaseAnswer):
-    """A choice among options, or among candidates for a word.
-
-    Attributes:
-        scores: Score of each.
-    """
+    """A choice among options, or among candidates for a word, with the score of each."""
 
     scores: tuple[float, ...]
 
@@ -61,13 +52,7 @@ class OptionAnswer(BaseAnswer):
 
 @dataclass(frozen=True)
 class WordAnswer(BaseAnswer):
-    """A choice among all distinct words of the passage.
-
-    Attributes:
-        word: The word.
-        number: Its number in the passage.
-        tied: True if another word is as probable.
-    """
+    """A choice among all distinct words of the passage; ``tied`` if another word is as probable."""
 
     word: str
     number: int
@@ -80,13 +65,10 @@ class WordAnswer(BaseAnswer):
 
 @dataclass(frozen=True)
 class SpanAnswer(BaseAnswer):
-    """The best span of all windows.
+    """The best span of all windows, in tokens of the passage domain and characters of the passage.
 
     Attributes:
-        tokens: First and last token in the passage domain; both 0 for "no answer".
-        start: First character of the best span in the passage.
-        end: Character after its last.
-        span_score: Score of that span.
+        tokens: First and last token; both 0 for "no answer".
         null_score: Score of "no answer", in the window where it is least likely.
         null_sequence: Index of that window.
         probabilities: Probability of the best span, and of "no answer".
@@ -144,9 +126,7 @@ def _span_scores(output: ReaderOutput) -> tuple[Tensor, Tensor]:
 def span_probabilities(output: ReaderOutput, *, softmaxed: bool) -> tuple[Tensor, Tensor]:
     """Return each token's probability to be the first and the last of the span, [S, P] each.
 
-    Args:
-        output: Output for S sequences.
-        softmaxed: True if its scores are probabilities already.
+    ``softmaxed`` scores are probabilities already.
     """
     start, end = _span_scores(output)
     return (start.clamp_min(0), end.clamp_min(0)) if softmaxed else (start.softmax(-1), end.softmax(-1))
@@ -176,13 +156,7 @@ def decode(
 ) -> Iterator[Answer]:
     """Decode the output for a batch into one answer for each of its questions, in their order.
 
-    Args:
-        output: The reader's output.
-        batch: The batch.
-        examples: The questions in it.
-        collator: Made the batch.
-        max_answer_length: Longest span in tokens.
-        softmaxed: True if span scores are probabilities already.
+    Spans have at most ``max_answer_length`` tokens; ``softmaxed`` as in `span_probabilities`.
     """
     # Options, or candidates for a word.
     if output.scores is not None:

@@ -15,16 +15,13 @@ MIN_WORDS = 3
 
 
 def word_values(values: ArrayLike, words: ArrayLike, *, count: int, reduction: Literal["sum", "mean"]) -> np.ndarray:
-    """Aggregate values of tokens to values of words.
+    """Aggregate values of tokens to values of words [count]; NaN for words without a token.
 
     Args:
         values: Value of each token [tokens].
         words: Index of each token's word [tokens]; -1 for none.
         count: Number of words.
         reduction: ``sum`` for shares, ``mean`` for scores.
-
-    Returns:
-        [count]; NaN for words without a token.
     """
     values, words = np.asarray(values, np.float64), np.asarray(words)
     in_word = words >= 0
@@ -35,14 +32,9 @@ def word_values(values: ArrayLike, words: ArrayLike, *, count: int, reduction: L
 
 
 def rank_correlation(attention: ArrayLike, drops: ArrayLike) -> float | None:
-    """Compute Spearman's rank correlation of attention and occlusion over words.
+    """Compute Spearman's rank correlation of attention and occlusion over words, from -1 to 1.
 
-    Args:
-        attention: Attention to each word; NaN if unknown.
-        drops: Drop in the answer's probability without each word; NaN if unknown.
-
-    Returns:
-        From -1 to 1; None if fewer than three words have both numbers, or either is constant.
+    Words with NaN in either do not count. Fewer than three words, or a constant, have no correlation.
     """
     pairs = np.column_stack([np.asarray(attention, np.float64), np.asarray(drops, np.float64)])
     pairs = pairs[np.isfinite(pairs).all(1)]

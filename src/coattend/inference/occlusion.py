@@ -46,12 +46,6 @@ def occlude(reader: Reader, experiment: Experiment, questions: QuestionSet, answ
 
     Words are separated by spaces. Their tokens become the tokenizer's mask, or an unknown word, and their tags ERR.
     Only the input is masked: the positions stay, and may still be chosen.
-
-    Args:
-        reader: The reader, on the device to use.
-        experiment: Its experiment.
-        questions: The question set that holds the question.
-        answer: The reader's answer to it.
     """
     example, sequence = answer.example, answer.sequence
     # Windows do not see each other, so only that of the answer is read again.
@@ -68,7 +62,9 @@ def occlude(reader: Reader, experiment: Experiment, questions: QuestionSet, answ
     occluder = Occluder.of(experiment, questions, collator)
 
     def probabilities(masked_words: Sequence[int | None]) -> torch.Tensor:
-        output = _forward(reader, occluder.copies(example, masked_words, words))
+        batch = occluder.copies(example, masked_words, words)
+        with torch.inference_mode():
+            output: ReaderOutput = reader(batch.to(next(reader.parameters()).device))
         return answer.probability(output, softmaxed=experiment.scores_are_softmaxed)
 
     original = probabilities([None])[0]
@@ -90,21 +86,9 @@ def _word_of_token(questions: QuestionSet, example: Example, sequence: int) -> t
     return word_of_token, len(distinct.starts)
 
 
-def _forward(reader: Reader, batch: Batch) -> ReaderOutput:
-    with torch.inference_mode():
-        output: ReaderOutput = reader(batch.to(next(reader.parameters()).device))
-        return output
-
-
 @dataclass(frozen=True)
 class Occluder:
-    """Masks words in copies of a question.
-
-    Attributes:
-        collator: Makes the batches.
-        mask: Id that replaces a masked token.
-        subword_mask: Id that replaces a masked subword beside words.
-    """
+    """Masks words in copies of a question; ``subword_mask`` replaces masked subwords beside words."""
 
     collator: Collator
     mask: int
@@ -118,13 +102,7 @@ class Occluder:
         return cls(collator, mask, subword_mask)
 
     def copies(self, example: Example, masked_words: Sequence[int | None], words: np.ndarray) -> Batch:
-        """Batch copies of a question, each with one word masked.
-
-        Args:
-            example: The question.
-            masked_words: The word to mask in each copy; None leaves it unchanged.
-            words: Index of the word of each token in the passage domain [P].
-        """
+        """Batch copies of a question, each with one word masked or none; ``words`` are those of passage tokens [P]."""
         batch = Batch(**self.collator([example] * len(masked_words)))
         rows_per_copy = len(example.sequences)
         for copy, word in enumerate(masked_words):

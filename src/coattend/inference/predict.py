@@ -116,11 +116,7 @@ def _rejected(experiment: Experiment, trials: Sequence[TrialRecord], questions: 
 
 
 def predict(experiment: Experiment, trial: TrialRecord, questions: QuestionSet, store: Path) -> pa.Table:
-    """Load a trial's predictions from its folder in the store, or compute and cache them.
-
-    Raises:
-        CoattendError: If its reader is not what was trained.
-    """
+    """Load a trial's predictions from its folder in the store, or compute and cache them."""
     folder = store / trial["folder"]
     if not folder.joinpath("model").is_dir() or digest_of_files(folder / "model") != trial["model_digest"]:
         raise CoattendError(
@@ -171,15 +167,7 @@ def answer_questions(
     features: CachedFeatures | None = None,
     title: str | None = None,
 ) -> list[Answer]:
-    """Answer questions in batches of similar length, without gradients and dropout.
-
-    Args:
-        experiment: The experiment.
-        reader: Its reader, on the device to use.
-        questions: The questions.
-        features: Cached outputs of a frozen encoder for these questions.
-        title: Title of a progress bar; None shows none.
-    """
+    """Answer questions in batches of similar length, without gradients and dropout; a title makes a progress bar."""
     answers = _answer_batches(experiment, reader, questions, features)
     return list(answers if title is None else track_progress(answers, len(questions.examples), title))
 

@@ -31,14 +31,9 @@ class ScoredAnswer(TypedDict):
 def score_answers(
     answers: Iterable[Answer], questions: QuestionSet, *, trial_id: str, seed: int, threshold: float | None
 ) -> pa.Table:
-    """Compare answers with the gold answers.
+    """Compare answers with the gold answers of their questions; those without an answer have no row.
 
-    Args:
-        answers: The answers of a reader.
-        questions: The questions; those without an answer have no row.
-        trial_id: The trial that answered.
-        seed: Its seed.
-        threshold: "No answer" is predicted if the null score exceeds the span's score by more than this; None: never.
+    "No answer" is predicted if the null score exceeds the span's score by more than the threshold; None: never.
 
     Returns:
         A predictions table in the order of the questions. ``start`` and ``end`` are those of the best span, also where
@@ -76,9 +71,7 @@ def held_out_loss(answers: Iterable[Answer], questions: QuestionSet, head: str) 
     """Compute the mean of -log p of the right option or candidate, normalised over these alone.
 
     As in training, questions without an answer, or whose right candidate was cut off with the passage, do not count.
-
-    Returns:
-        None if the head gives no such scores: for spans, and for words chosen from the whole passage.
+    Heads for spans, and for words chosen from the whole passage, have no such scores: None.
     """
     columns = (questions.questions.column(name).to_pylist() for name in ("question_id", "label"))
     labels = dict(zip(*columns, strict=True))
@@ -93,11 +86,6 @@ def held_out_loss(answers: Iterable[Answer], questions: QuestionSet, head: str) 
 
 def null_threshold(answers: Sequence[Answer], questions: QuestionSet, train: QuestionSet) -> float | None:
     """Choose the threshold of "no answer" with the best F1 on held-out questions.
-
-    Args:
-        answers: Answers to the held-out questions.
-        questions: The held-out questions.
-        train: The training questions.
 
     Returns:
         None if every training question has an answer, so that one is always given. Zero, where the two scores are

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from coattend.batches.dataset import QuestionSet
-from coattend.batches.examples import Example
 from coattend.config import AttentionParameters
 from coattend.errors import CoattendError, did_you_mean
 from coattend.text.hashing import text_id
@@ -14,11 +13,7 @@ ID_SEPARATOR = "+"
 
 
 def select_by_id(ids: str, question_sets: Sequence[QuestionSet]) -> list[str]:
-    """Split a list of question ids with ``+`` between them, drop duplicates and check each with every reader.
-
-    Raises:
-        CoattendError: If one is not among them, or a reader cannot be given it.
-    """
+    """Split a list of question ids with ``+`` between them, drop duplicates and check each with every reader."""
     # An id may contain a plus.
     question_ids = [ids] if ids in question_sets[0].rows else [part for part in ids.split(ID_SEPARATOR) if part]
     for question_id in question_ids:
@@ -45,16 +40,7 @@ def _check(question_id: str, questions: QuestionSet) -> None:
 def select_from_split(
     parameters: AttentionParameters, question_sets: Sequence[QuestionSet], predictions: Sequence[pa.Table]
 ) -> list[str]:
-    """Sample questions of a split by a hash of their ids.
-
-    Args:
-        parameters: The split and the number of questions.
-        question_sets: The questions of each reader.
-        predictions: Predictions of two readers, whose differences come first; empty for one reader.
-
-    Raises:
-        CoattendError: If the split has no questions.
-    """
+    """Sample questions of a split by a hash of their ids; those that two readers' predictions differ on come first."""
     rows = question_sets[0].rows
     splits = sorted({row["split"] for row in rows.values()})
     if parameters.split not in splits:
@@ -80,9 +66,3 @@ def _differing(predictions: Sequence[pa.Table]) -> set[str]:
         for table in predictions
     )
     return {question_id for question_id, prediction in left.items() if right.get(question_id) != prediction}
-
-
-def examples_of(question_ids: Sequence[str], questions: QuestionSet) -> list[Example]:
-    """Return the examples of questions, in the order of the ids."""
-    by_id = {example.question_id: example for example in questions.examples}
-    return [by_id[question_id] for question_id in question_ids]

@@ -31,15 +31,8 @@ def explain_variants(
 ) -> tuple[pa.Table, AttentionReadings]:
     """Explain answers of the baseline and of the last variant of a study on one benchmark.
 
-    Args:
-        findings: The study's findings.
-        benchmark: The benchmark.
-        variants: The study's variants as readers' entries.
-        parameters: The selection of questions. Without ids they are the study's examples of the benchmark; if it has
-            none, a sample of the split, or of the first split if there is none of that name. Words are masked in turn
-            unless ``occlusion`` is false.
-        store: The folder of all trials.
-        tables: The tables of all benchmarks.
+    Without ids the questions are the study's examples of the benchmark; if it has none, a sample of the split, or of
+    the first split if there is none of that name. Words are masked in turn unless ``occlusion`` is false.
 
     Returns:
         As `coattend.inference.attention_report.explain_trials`, with readers named as variants; empty without a trial
@@ -49,12 +42,13 @@ def explain_variants(
     trials = side_by_side(findings["trials"][benchmark.name], findings["baseline"])
     splits = _evaluation_splits(questions)
     if not trials or not splits:
-        return ATTENTION.empty_table(), {
+        empty: AttentionReadings = {
             "benchmark": benchmark.name,
             "title": benchmark.title,
             "readers": [],
             "questions": [],
         }
+        return ATTENTION.empty_table(), empty
     left, right = (*(trial["trial_id"] for trial in trials.values()), None)[:2]
     taggings = {ReaderParameters.model_validate(variants[name]).tagging for name in trials}
     selection = parameters.model_copy(
@@ -77,12 +71,9 @@ def explain_variants(
 def ids_of(
     findings: ExplainedStudy, benchmark: str, parameters: AttentionParameters, questions: pads.Dataset
 ) -> str | None:
-    """Return the ids of the questions to explain: the configured ones, or else the study's examples.
+    """Return the ids of questions to explain, with ``+`` between them: the configured ones, or the study's examples.
 
-    With several benchmarks, each takes its own ids.
-
-    Returns:
-        Ids with ``+`` between them; None if the benchmark has none of them.
+    With several benchmarks, each takes its own ids; None if it has none of them.
     """
     table = questions.to_table(
         columns=["question_id", "question"], filter=pads.field("split").cast(pa.string()) != TRAINING_SPLIT

@@ -21,9 +21,8 @@ class AnsweredDataset(LocalDataset[Mapping[str, ShardPlan], None]):
 
     def load(self) -> NoReturn:
         """Refuse: no node reads answers."""
-        raise DataError(
-            "is read by whoever asked", where=str(self.filepath), cure="Read <name>/answers or answers.jsonl"
-        )
+        cure = "Read <name>/answers or answers.jsonl"
+        raise DataError("is read by whoever asked", where=str(self.filepath), cure=cure)
 
     def save(self, data: Mapping[str, ShardPlan]) -> None:
         """Compute the missing answers under each name, and write all answers as JSON Lines."""

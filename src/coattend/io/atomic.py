@@ -20,12 +20,7 @@ logger = logging.getLogger(__name__)
 
 @contextmanager
 def disk_errors(path: Path, *refusals: type[Exception]) -> Iterator[None]:
-    """Turn errors of the disk into a message with a cure.
-
-    Args:
-        path: The file or folder that is written.
-        refusals: Exceptions that libraries raise in place of OSError.
-    """
+    """Turn errors of the disk, OSError or what libraries raise in its place, into a message with a cure."""
     caught: tuple[type[Exception], ...] = (OSError, *refusals)
     try:
         yield
@@ -68,11 +63,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def exclusive_lock(folder: Path, activity: str) -> Iterator[None]:
-    """Hold a lock on a folder, which is created; other processes log the activity and wait for it.
-
-    Raises:
-        DataError: If the disk refuses.
-    """
+    """Hold a lock on a folder, which is created; other processes log the activity and wait for it."""
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         file = (folder / ".lock").open("a")
@@ -87,12 +78,9 @@ def exclusive_lock(folder: Path, activity: str) -> Iterator[None]:
 
 
 def reserve_space(file: Path) -> None:
-    """Reserve disk space for a sparse file, as `numpy.lib.format.open_memmap` creates it.
+    """Reserve disk space for a sparse file, as `numpy.lib.format.open_memmap` creates it, or raise an OSError.
 
     A process that writes mapped memory to a full disk would be killed.
-
-    Raises:
-        OSError: If the disk has not enough space.
     """
     with file.open("rb+") as sparse:
         os.posix_fallocate(sparse.fileno(), 0, file.stat().st_size)
@@ -128,9 +116,6 @@ def write_with_checksum(path: Path) -> Iterator[Path]:
 
     The old checksum is removed before the new file appears: a run that is killed in between leaves a whole file without
     a checksum.
-
-    Raises:
-        DataError: If the disk is full or refuses the write.
     """
     with atomic_write(path) as temporary:
         yield temporary
@@ -140,12 +125,17 @@ def write_with_checksum(path: Path) -> Iterator[Path]:
         temporary.write_text(f"{digest}\n")
 
 
-def matches_checksum(path: Path) -> bool:
-    """Return True if a file matches its checksum, or has none.
+def write_if_changed(path: Path, text: str) -> None:
+    """Write a text as `write_with_checksum` does, unless the file has it already: an unchanged file keeps its date."""
+    with suppress(OSError):
+        if matches_checksum(path) and path.read_bytes() == text.encode():
+            return
+    with write_with_checksum(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
-    Raises:
-        OSError: If the file does not exist or cannot be read.
-    """
+
+def matches_checksum(path: Path) -> bool:
+    """Return True if a file matches its checksum, or has none; raise an OSError if it cannot be read."""
     digest = _file_digest(path)
     recorded = _read_checksum(path)
     # If the recorded checksum changes meanwhile, another run is writing the file.
@@ -153,12 +143,7 @@ def matches_checksum(path: Path) -> bool:
 
 
 def verify_checksum(path: Path, *, cure: str) -> None:
-    """Raise if a file does not match its checksum.
-
-    Raises:
-        DataError: If the file was changed or damaged; ``cure`` says how the user restores it.
-        OSError: If the file does not exist or cannot be read.
-    """
+    """Raise a DataError, with how the user restores it, if a file was changed or damaged; see `matches_checksum`."""
     if not matches_checksum(path):
         raise DataError("is not the file that was written", where=str(path), cure=cure)
 

@@ -4,30 +4,25 @@ import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NewType, TypeVar
+from typing import Any, ClassVar, NewType
 
 import pyarrow as pa
 import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 
 from coattend.errors import CoattendError
-from coattend.io.atomic import atomic_write, matches_checksum, verify_checksum, write_with_checksum
-from coattend.io.local_dataset import DataError, LocalDataset
+from coattend.io.atomic import atomic_write, matches_checksum, verify_checksum, write_if_changed, write_with_checksum
+from coattend.io.local_dataset import DataError, Loaded, LocalDataset, Saved
 from coattend.io.sharded import REBUILD, TablePreview, preview_rows
 from coattend.schemas import SCHEMAS
 
 JSONPreview = NewType("JSONPreview", str)
-Saved = TypeVar("Saved")
-Loaded = TypeVar("Loaded")
 
 
 class FileDataset(LocalDataset[Saved, Loaded | None]):
     """Base of entries that are one file, which is checked against its checksum when it is read.
 
-    Args:
-        filepath: Path of the file.
-        optional: Load a missing file as None instead of raising; `exists` still returns False.
-        metadata: Read by kedro-viz and the tracking hooks.
+    A missing file that is ``optional`` loads as None; `exists` still returns False.
     """
 
     format_problem: ClassVar[str]
@@ -71,16 +66,7 @@ class JSONDataset(FileDataset[Any, Any]):
             text = json.dumps(data, indent=1, allow_nan=False) + "\n"
         except (TypeError, ValueError) as error:
             raise DataError(f"JSON cannot hold what was to be written: {error}", where=str(self.filepath)) from error
-        # An unchanged file keeps its modification time.
-        if not self._has_content(text):
-            with write_with_checksum(self.filepath) as temporary:
-                temporary.write_text(text, encoding="utf-8")
-
-    def _has_content(self, text: str) -> bool:
-        try:
-            return matches_checksum(self.filepath) and self.filepath.read_bytes() == text.encode()
-        except OSError:
-            return False
+        write_if_changed(self.filepath, text)
 
     def preview(self) -> JSONPreview:
         """Return the whole content for kedro-viz."""
@@ -107,27 +93,18 @@ KEY_METADATA = b"key"
 
 @dataclass(frozen=True)
 class TablePlan:
-    """A table that is computed only if the stored one has another key.
-
-    Attributes:
-        key: A digest of everything that the table is computed from.
-        make: Computes the table in parts.
-    """
+    """A table that is computed, in parts, only if the stored one has another key."""
 
     key: str
+    """A digest of everything that the table is computed from."""
     make: Callable[[], Iterable[pa.Table]]
 
 
 class TableDataset(FileDataset[pa.Table | Iterable[pa.Table] | TablePlan, pads.Dataset]):
     """Parquet file that saves a table, a stream of tables or a `TablePlan`, and loads as a `pyarrow.dataset.Dataset`.
 
-    The key of a plan is stored in the metadata of the schema; a plan with the same key is not computed again.
-
-    Args:
-        filepath: Path of the Parquet file.
-        table: A key of `coattend.schemas.SCHEMAS`, so that an empty stream still has its columns.
-        optional: Load a missing file as None instead of raising; `exists` still returns False.
-        metadata: Read by kedro-viz and the tracking hooks.
+    The key of a plan is stored in the metadata of the schema; a plan with the same key is not computed again. ``table``
+    is a key of `coattend.schemas.SCHEMAS`, so that an empty stream still has its columns.
     """
 
     format_problem = "is not a whole Parquet file"

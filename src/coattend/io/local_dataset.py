@@ -16,15 +16,7 @@ class DataError(CoattendError, DatasetError):
 
 
 class LocalDataset(AbstractDataset[Saved, Loaded]):
-    """Base of entries that are a file or folder of this machine.
-
-    Args:
-        filepath: Path of the file or folder.
-        metadata: Read by kedro-viz and the tracking hooks.
-
-    Raises:
-        DataError: If the path is an address of a remote store.
-    """
+    """Base of entries that are a file or folder of this machine; kedro-viz and the tracking hooks read ``metadata``."""
 
     def __init__(self, *, filepath: str, metadata: dict[str, object] | None = None) -> None:
         if "://" in filepath:

@@ -31,11 +31,7 @@ def store_uri(file: Path) -> str:
 
 
 def client_of(store: str) -> "MlflowClient | None":
-    """Return a client of a store for reading; None if its SQLite file does not exist, which is not created.
-
-    Raises:
-        CoattendError: If the store is locked, damaged or out of reach.
-    """
+    """Return a client of a store for reading; None if its SQLite file does not exist, which is not created."""
     file = _sqlite_file(store)
     if file is not None and file.parent.is_dir() and not file.is_file():
         return None
@@ -49,11 +45,7 @@ def client_of(store: str) -> "MlflowClient | None":
 
 @contextmanager
 def store_errors(store: str, *, writing: bool = True) -> Iterator[None]:
-    """Turn failures of an MLflow store into a message with a cure.
-
-    Args:
-        store: Address of the store.
-        writing: The block writes to the store; without it a read-only store is enough.
+    """Turn failures of an MLflow store into a message with a cure; a read-only store is enough without ``writing``.
 
     Raises:
         CoattendError: If the store is locked, full, damaged or out of reach.
@@ -90,9 +82,7 @@ def _probe_sqlite(file: Path, writing: bool) -> None:
 class MlflowStoreDataset(LookupDataset[str]):
     """Loads as the address of the project's MLflow store; the tracking hooks write there.
 
-    Args:
-        filepath: SQLite file of the store, used if ``MLFLOW_TRACKING_URI`` is not set.
-        metadata: Read by kedro-viz.
+    The SQLite file of its path is used if ``MLFLOW_TRACKING_URI`` is not set.
     """
 
     refusal = "is written by the tracking hooks, not saved as a whole"

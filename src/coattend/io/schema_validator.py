@@ -1,6 +1,6 @@
 """Validator of the catalog: checks the schema of a table when it is saved and when it is loaded."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,20 +14,16 @@ from coattend.schemas import SCHEMAS
 
 
 class SchemaValidator:
-    """Compares a table, a stream of tables, a plan or a stored table with a named schema; a mapping entry by entry.
-
-    Args:
-        table: A key of `coattend.schemas.SCHEMAS`.
-    """
+    """Compares a table, a stream of tables, a plan or a stored table with a schema of `coattend.schemas.SCHEMAS`."""
 
     def __init__(self, table: str) -> None:
         self.table = table
         self.schema = SCHEMAS[table]
 
     def validate(self, data: Any) -> Any:
-        """Return ``data`` after a check.
+        """Return ``data`` after a check; a mapping is checked entry by entry, and None passes.
 
-        Streams, plans and callables in a mapping are checked table by table when they are consumed; None passes.
+        Streams, plans and callables in a mapping are checked table by table when they are consumed.
 
         Raises:
             DataValidationError: If a column is missing, unknown, of another type, or null where it must not be.
@@ -45,19 +41,13 @@ class SchemaValidator:
                 self._check_schema(fragment.physical_schema)
             return data
         if isinstance(data, TablePlan):
-            draw = data.make
-            return replace(data, make=lambda: self._check_stream(draw()))
+            return replace(data, make=lambda: map(self._check_table, data.make()))
         if isinstance(data, ShardPlan):
-            make = data.make
-            return replace(data, make=lambda names: ((name, self._check_table(t)) for name, t in make(names)))
-        return self._check_stream(data)
+            return replace(data, make=lambda names: ((name, self._check_table(t)) for name, t in data.make(names)))
+        return map(self._check_table, data)
 
     def _lazily(self, load: Callable[[], Any]) -> Callable[[], Any]:
         return lambda: self.validate(load())
-
-    def _check_stream(self, tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-        for table in tables:
-            yield self._check_table(table)
 
     def _check_table(self, table: pa.Table) -> pa.Table:
         self._check_schema(table.schema)

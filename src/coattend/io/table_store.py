@@ -25,23 +25,16 @@ class Profiles(NamedTuple):
 
 
 class StoredTables:
-    """Opens tables by benchmark and profile, at the paths of the catalog's entries.
+    """Opens tables by benchmark and profile, at the paths of the catalog's entries below a folder.
 
-    Args:
-        folder: Folder of all tables.
-        paths: Path of each table below it, with the placeholders ``{benchmark}``, ``{tagging}`` and ``{tokenizer}``.
+    Paths have the placeholders ``{benchmark}``, ``{tagging}`` and ``{tokenizer}``.
     """
 
     def __init__(self, folder: Path, paths: dict[str, str]) -> None:
         self._folder, self._paths = folder, paths
 
     def open(self, table: str, benchmark: str, **profiles: str) -> pads.Dataset:
-        """Open a table.
-
-        Args:
-            table: ``questions``, ``passages``, ``tags`` or ``tokens``.
-            benchmark: Name of the benchmark.
-            profiles: Names of its ``tagging`` and ``tokenizer`` profiles, for tags and tokens.
+        """Open ``questions``, ``passages``, ``tags`` or ``tokens``, the last two of a ``tagging`` and ``tokenizer``.
 
         Raises:
             DataError: If the table is missing or damaged.
@@ -71,13 +64,7 @@ class StoredTables:
 
 
 class StoredTablesDataset(LookupDataset[StoredTables]):
-    """Loads as a `StoredTables`, which opens the tables of any benchmark.
-
-    Args:
-        filepath: Folder of all tables.
-        paths: Path of each table below it, as the catalog's entries have it.
-        metadata: Read by kedro-viz.
-    """
+    """Loads as a `StoredTables`, which opens the tables of any benchmark."""
 
     cure = "Run the data stages, which write tables"
 
@@ -94,33 +81,22 @@ _SHARD_NAME = re.compile(r"(\d+)-of-(\d+)")
 
 
 class StoredRows:
-    """Looks up rows by text id in all sharded tables below a folder, of any benchmark.
-
-    Args:
-        folder: The folder to search.
-        pattern: Glob of the tables' folders below it.
-    """
+    """Looks up rows by text id in all sharded tables below a folder whose folders match a glob, of any benchmark."""
 
     def __init__(self, folder: Path, pattern: str) -> None:
         self._folder, self._pattern = folder, pattern
 
     def find(self, ids: pa.Array, *, shard: str, made_by: Mapping[bytes, bytes]) -> list[pa.Table]:
-        """Return the stored rows of some text ids, each once, in no certain order.
+        """Return the stored rows of the text ids of one shard, such as ``0003-of-0008``, each once, unordered.
 
-        A file is used only if its metadata says that its rows were computed in the same way and its pages match their
-        checksums.
-
-        Args:
-            ids: Text ids of one shard of a table that is distributed by its ids.
-            shard: Name of the shard, such as ``0003-of-0008``.
-            made_by: Metadata that a file must have.
+        A file is used only if its metadata says that its rows were computed in the same way (``made_by``) and its pages
+        match their checksums.
         """
         parts: list[pa.Table] = []
         for path in self._files(shard):
             if not len(ids):
                 break
-            part = _rows(path, ids, made_by)
-            if part is not None:
+            if (part := _rows(path, ids, made_by)) is not None:
                 parts.append(part)
                 # Rows that one file has need not be looked for in the next.
                 ids = ids.filter(pc.invert(pc.is_in(ids, part.column("text_id").combine_chunks())))
@@ -158,13 +134,7 @@ def _rows(path: Path, ids: pa.Array, made_by: Mapping[bytes, bytes]) -> pa.Table
 
 
 class StoredRowsDataset(LookupDataset[StoredRows]):
-    """Loads as a `StoredRows`: rows that other benchmarks and earlier runs have computed.
-
-    Args:
-        filepath: The folder to search.
-        pattern: Glob of the tables' folders below it.
-        metadata: Read by kedro-viz.
-    """
+    """Loads as a `StoredRows`: rows that other benchmarks and earlier runs have computed."""
 
     cure = "Write the tables below it"
 

@@ -1,7 +1,4 @@
-"""Folder of all trials, as a catalog entry.
-
-Training resumes, so a node has to read and write trials while it runs: this entry hands it the folder instead of data.
-"""
+"""Folder of all trials, as a catalog entry: a node reads and writes trials while it runs, so that training resumes."""
 
 from pathlib import Path
 

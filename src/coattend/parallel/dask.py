@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import dask.config
 from distributed import Client, Future, KilledWorker, LocalCluster, WorkerPlugin, as_completed, get_worker
@@ -23,10 +23,7 @@ from distributed.client import ClosedClientError
 from distributed.protocol.pickle import dumps, loads  # noqa: TID251 - Dask sends functions so; see docs/security.md
 
 from coattend.errors import CoattendError, WorkerError
-from coattend.parallel.processes import cores
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+from coattend.parallel.processes import Item, Result, cores
 
 CONNECT_TIMEOUT_S = 5
 """Seconds to wait for the scheduler to answer."""
@@ -47,13 +44,7 @@ def map_on_cluster(
 ) -> Generator[Result, None, None]:
     """Apply a function to items on the workers of a cluster; see `coattend.parallel.engine.map_shards`.
 
-    Args:
-        function: A picklable function.
-        items: Picklable items.
-        workers: Number of processes of a cluster of this machine.
-        initializer: Called in each worker process before its first item.
-        address: Address of the scheduler; None: start a cluster of processes of this machine.
-        title: Name of the work in errors.
+    Without the address of a scheduler, a cluster of ``workers`` processes of this machine is started.
     """
     task = _ShardTask(function, initializer)
     with _client(address, workers) as client, _registered(client, task) as name:
@@ -97,7 +88,10 @@ class _ShardTask(WorkerPlugin):
         with _item_lock:
             self._enter()
             if self._function is None:
-                self._function = self._start()
+                function, initializer = loads(self._pickled)
+                if initializer is not None:
+                    initializer()
+                self._function, self._pickled = function, b""
             return self._function(item)
 
     def _enter(self) -> None:
@@ -109,13 +103,6 @@ class _ShardTask(WorkerPlugin):
                 where=str(self._folder),
                 cure="Share the project's folder with all machines of the cluster, at the same place",
             ) from None
-
-    def _start(self) -> Callable[[Any], Any]:
-        function, initializer = cast("tuple[Callable[[Any], Any], Callable[[], None] | None]", loads(self._pickled))
-        if initializer is not None:
-            initializer()
-        self._pickled = b""
-        return function
 
 
 def _do(task_name: str, item: bytes) -> Any:

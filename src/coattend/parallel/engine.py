@@ -2,15 +2,12 @@
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from coattend.config import EngineParameters
 from coattend.errors import CoattendError
-from coattend.parallel.processes import cores, map_in_processes
+from coattend.parallel.processes import Item, Result, cores, map_in_processes
 from coattend.parallel.progress import track_progress
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 def map_shards(
@@ -41,13 +38,12 @@ def map_shards(
         title: Name of the progress bar, which is drawn if standard error is a terminal.
 
     Returns:
-        The results, in the order in which they are finished.
+        The results, in the order in which they are finished. What ``function`` raises is raised unchanged.
 
     Raises:
         CoattendError: If Dask is configured and not installed, its scheduler cannot be reached or goes away, or its
             workers do not see this process's folder.
-        WorkerError: If a worker process dies, or several workers of a cluster die of one item. What ``function`` raises
-            is raised unchanged.
+        WorkerError: If a worker process dies, or several workers of a cluster die of one item.
     """
     if total is None:
         items = list(items)

@@ -28,11 +28,7 @@ def cores() -> int:
 def map_in_processes(
     function: Callable[[Item], Result], items: Iterable[Item], workers: int, initializer: Callable[[], None] | None
 ) -> Generator[Result, None, None]:
-    """Apply a function to items in a pool of processes; see `coattend.parallel.engine.map_shards`.
-
-    Raises:
-        WorkerError: If a worker process dies.
-    """
+    """Apply a function to items in a pool of processes; see `coattend.parallel.engine.map_shards`."""
     with _pool(workers, function, initializer) as pool:
         pending = iter(items)
         # Two items for each worker: the next one is at hand when the first is done.

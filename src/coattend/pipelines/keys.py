@@ -16,13 +16,8 @@ TRAINS = "gpu"
 
 
 class NodeKey(NamedTuple):
-    """The experiment that a node belongs to.
-
-    Attributes:
-        benchmark: The benchmark; None where a node is about several.
-        reader: The reader, or the variant of a study; None where a node is about several.
-        study: The study; None for nodes of a benchmark's stages.
-    """
+    """The experiment that a node belongs to: benchmark and reader (or variant of a study), None where the node is about
+    several, and study, None for nodes of a benchmark's stages."""
 
     benchmark: str | None
     reader: str | None
@@ -45,16 +40,12 @@ class NodeKey(NamedTuple):
         return self.benchmark if self.study is None else f"{STUDY}_{self.study}"
 
     @property
-    def benchmark_parameters(self) -> str:
-        """Name of the benchmark's parameters in the catalog."""
-        name = self.benchmark if self.study is None else f"{self.study}.benchmarks.{self.benchmark}"
-        return f"params:{'benchmarks' if self.study is None else 'studies'}.{name}"
-
-    @property
-    def reader_parameters(self) -> str:
-        """Name of the reader's parameters in the catalog."""
-        name = self.reader if self.study is None else f"{self.study}.variants.{self.reader}"
-        return f"params:{'readers' if self.study is None else 'studies'}.{name}"
+    def parameters(self) -> tuple[str, str]:
+        """Names of the benchmark's and of the reader's parameters in the catalog."""
+        if self.study is None:
+            return f"params:benchmarks.{self.benchmark}", f"params:readers.{self.reader}"
+        study = f"params:studies.{self.study}"
+        return f"{study}.benchmarks.{self.benchmark}", f"{study}.variants.{self.reader}"
 
 
 def entry_of(dataset: str) -> str:

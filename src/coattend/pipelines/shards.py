@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from coattend.pipelines.annotations import Dataset, FileMetaData, ParquetFileFragment
+from coattend.text.hashing import file_digest
 
 SHARD_BYTES = 2_000_000
 """Approximate bytes of text of a shard, which a worker holds at a time."""
@@ -31,18 +32,13 @@ def column_digest(fragment: ParquetFileFragment, columns: list[str], *parts: str
     return content.hexdigest()
 
 
-def fragment_digest(fragment: ParquetFileFragment) -> str:
-    """Hash the file of a shard."""
-    with fragment.open() as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def tables_digest(tables: Iterable[Dataset], *parts: str) -> str:
     """Hash stored tables, files with their names, and other parts that decide about a result."""
     content = hashlib.sha256("\n".join(parts).encode())
     for table in tables:
         for fragment in table.get_fragments():
-            content.update(f"{Path(fragment.path).name} {fragment_digest(fragment)}\n".encode())
+            path = Path(fragment.path)
+            content.update(f"{path.name} {file_digest(path)}\n".encode())
     return content.hexdigest()
 
 

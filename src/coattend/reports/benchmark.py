@@ -1,7 +1,7 @@
 """The page of a benchmark: its readers' scores, calibration, training, costs and settings, compared."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import starmap
+from itertools import chain, starmap
 
 from coattend.evaluation.bootstrap import LEVEL
 from coattend.evaluation.groups import EVERYTHING
@@ -18,7 +18,7 @@ from coattend.evaluation.records import (
 from coattend.evaluation.runs import finished
 from coattend.evaluation.summary import METRICS
 from coattend.reports import figures, sections, tables
-from coattend.reports.comparison import scored_readers
+from coattend.reports.comparison import scored_readers, scores_on
 from coattend.reports.records import BenchmarkResults, ReaderEntry, RejectedRecords
 from coattend.reports.render import Section
 from coattend.reports.tables import METRIC_TITLES, NO_VALUE, Cell, Table, TableRow, estimate_cell
@@ -64,11 +64,7 @@ def _leaders(results: BenchmarkResults, task: str) -> Iterator[str]:
     of_task = f" ({task})" if len(results["baselines"]) > 1 else ""
     metric_title = METRIC_TITLES[metric] if METRIC_TITLES[metric].isupper() else METRIC_TITLES[metric].lower()
     for split in sorted({split for metrics in readers.values() for split in metrics["splits"]}):
-        scores = {
-            name: score_of(metrics["splits"][split][EVERYTHING], metric)
-            for name, metrics in readers.items()
-            if split in metrics["splits"]
-        }
+        scores = scores_on(readers, split, metric)
         best = max(scores, key=lambda name: scores[name]["mean"])
         # With one passage there is no interval.
         score = f"{scores[best]['mean']:.1f} % {tables.format_interval(scores[best])}".strip()
@@ -103,18 +99,6 @@ def score_tables(results: BenchmarkResults) -> list[Table]:
     for task in results["baselines"]:
         readers = {name: metrics["splits"] for name, metrics in scored_readers(results, task).items()}
         listed.append(_score_table(_task_title(results, task), task, readers))
-    return listed
-
-
-def question_type_tables(results: BenchmarkResults) -> list[Table]:
-    """List each task's readers by question type, a table for each split."""
-    listed = []
-    for task in results["baselines"]:
-        readers = {name: metrics["question_types"] for name, metrics in scored_readers(results, task).items()}
-        for split in dict.fromkeys(split for by_split in readers.values() for split in by_split):
-            # The caption names the split, so that the heads do not.
-            types = {name: {"": by_split[split]} for name, by_split in readers.items() if split in by_split}
-            listed.append(_score_table(_task_title(results, task, split), task, types))
     return listed
 
 
@@ -183,9 +167,16 @@ def _differences(results: BenchmarkResults) -> Section | None:
 
 
 def _question_types(results: BenchmarkResults) -> Section | None:
-    type_tables = tuple(question_type_tables(results))
+    """List each task's readers by question type, a table for each split."""
+    listed = []
+    for task in results["baselines"]:
+        readers = {name: metrics["question_types"] for name, metrics in scored_readers(results, task).items()}
+        for split in dict.fromkeys(split for by_split in readers.values() for split in by_split):
+            # The caption names the split, so that the heads do not.
+            types = {name: {"": by_split[split]} for name, by_split in readers.items() if split in by_split}
+            listed.append(_score_table(_task_title(results, task, split), task, types))
     text = ("A question of several types counts in each.",)
-    return Section("By question type", text, type_tables) if type_tables else None
+    return Section("By question type", text, tuple(listed)) if listed else None
 
 
 def _calibration(results: BenchmarkResults) -> Section | None:
@@ -232,8 +223,7 @@ def _training(results: BenchmarkResults) -> Section | None:
 
 
 def _trials(results: BenchmarkResults) -> Iterator[TrialRecord]:
-    for metrics in _metrics_by_reader(results).values():
-        yield from metrics["trials"]
+    return chain.from_iterable(metrics["trials"] for metrics in _metrics_by_reader(results).values())
 
 
 def _metrics_by_reader(results: BenchmarkResults) -> dict[str, ReaderMetrics]:

@@ -9,7 +9,9 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
 from coattend.evaluation import alignment, groups
-from coattend.evaluation.records import ReaderMetrics
+from coattend.evaluation.groups import EVERYTHING
+from coattend.evaluation.records import ReaderMetrics, Score, score_of
+from coattend.evaluation.runs import finished
 from coattend.evaluation.significance import Difference, mcnemar, paired_bootstrap
 from coattend.evaluation.summary import METRICS, marks
 from coattend.reports.records import BenchmarkResults, ReaderDifference, TestedEstimate
@@ -26,10 +28,7 @@ def compare_readers(
     metrics: Mapping[str, ReaderMetrics | None],
     predictions: Mapping[str, pads.Dataset | None],
 ) -> BenchmarkResults:
-    """Compare the readers of a benchmark.
-
-    A reader that was not run has no metrics; one without predictions gets no paired test.
-    """
+    """Compare a benchmark's readers: one that was not run has no metrics, one without predictions no paired test."""
     columns = questions.to_table(columns=groups.COLUMNS)
     scored = {name: scores for name, scores in metrics.items() if scores is not None and scores["splits"]}
     baselines = _baselines(scored)
@@ -62,6 +61,15 @@ def scored_readers(results: BenchmarkResults, task: str) -> dict[str, ReaderMetr
     }
     baseline = results["baselines"][task]
     return {baseline: scored[baseline]} | scored
+
+
+def scores_on(readers: Mapping[str, ReaderMetrics], split: str, metric: str) -> dict[str, Score]:
+    """Select each reader's score on all questions of a split, of those that were scored on it."""
+    return {
+        name: score_of(metrics["splits"][split][EVERYTHING], metric)
+        for name, metrics in readers.items()
+        if split in metrics["splits"]
+    }
 
 
 def _status(metrics: ReaderMetrics | None) -> Literal["scored", "failed", "not run"]:
@@ -137,6 +145,5 @@ def _differences(
 
 def _align(predictions: pads.Dataset, questions: pa.Table, metrics: ReaderMetrics) -> alignment.Answers:
     """Align the predictions of finished trials with the questions."""
-    trial_ids = [trial["trial_id"] for trial in metrics["trials"] if not trial.get("failure")]
-    table = predictions.to_table(columns=alignment.COLUMNS)
-    return alignment.align(table, questions["question_id"], trial_ids)
+    trial_ids = [trial["trial_id"] for trial in finished(metrics["trials"])]
+    return alignment.align(predictions.to_table(columns=alignment.COLUMNS), questions["question_id"], trial_ids)

@@ -9,9 +9,9 @@ from plotly.graph_objects import Bar, Figure, Scatter
 from plotly.subplots import make_subplots
 
 from coattend.evaluation.groups import EVERYTHING
-from coattend.evaluation.records import Calibration, Estimate, ReaderMetrics, Score, TrialRecord, score_of
+from coattend.evaluation.records import Calibration, Estimate, Score, TrialRecord
 from coattend.evaluation.summary import METRICS
-from coattend.reports.comparison import scored_readers
+from coattend.reports.comparison import scored_readers, scores_on
 from coattend.reports.records import BenchmarkResults
 from coattend.reports.render import render_template
 from coattend.reports.tables import METRIC_TITLES
@@ -33,6 +33,18 @@ _READER_HEIGHT = 26  # Pixels for each reader and split.
 
 PlotlyStyle = dict[str, Any]
 """Properties of a trace, an axis or a layout, as plotly names them."""
+
+LAYOUT: PlotlyStyle = {
+    "template": "none",
+    "margin": {"l": 10, "r": 10, "t": 60, "b": 30},
+    "paper_bgcolor": "rgba(0,0,0,0)",
+    "plot_bgcolor": "rgba(0,0,0,0)",
+    "font": {"color": GREY, "size": 13},
+    "showlegend": True,
+    "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "top", "yref": "container"},
+    "hoverlabel": {"align": "left"},
+}
+"""Layout of all figures but for their heights."""
 
 
 def trace_style(index: int) -> PlotlyStyle:
@@ -61,21 +73,7 @@ def apply_layout(figure: Figure, height: int) -> Figure:
     # Subplot titles are annotations, centred by default.
     figure.update_annotations(x=0, xanchor="left", font={"size": 13})
     figure.update_yaxes(automargin=True).update_xaxes(automargin=True)
-    return figure.update_layout(_layout(height))
-
-
-def _layout(height: int) -> PlotlyStyle:
-    return {
-        "template": "none",
-        "height": height,
-        "margin": {"l": 10, "r": 10, "t": 60, "b": 30},
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"color": GREY, "size": 13},
-        "showlegend": True,
-        "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "top", "yref": "container"},
-        "hoverlabel": {"align": "left"},
-    }
+    return figure.update_layout(LAYOUT, height=height)
 
 
 def axis_title(text: str) -> PlotlyStyle:
@@ -118,7 +116,7 @@ def dot_plot(results: BenchmarkResults) -> Figure:
     # Panels are ordered by task, then by metric.
     panels = [(task, metric) for task in readers for metric in METRICS[task]]
     if not panels:
-        return Figure(layout=_layout(height=120))
+        return Figure(layout=LAYOUT | {"height": 120})
     splits = sorted(
         {split for by_name in readers.values() for metrics in by_name.values() for split in metrics["splits"]}
     )
@@ -134,7 +132,7 @@ def dot_plot(results: BenchmarkResults) -> Figure:
         subplot_titles=titles,
     )
     for panel, (task, metric) in enumerate(panels, start=1):
-        scores_by_split = {split: _scores(readers[task], split, metric) for split in splits}
+        scores_by_split = {split: scores_on(readers[task], split, metric) for split in splits}
         for index, (split, scores) in enumerate(scores_by_split.items()):
             # Splits of one reader are drawn below each other around its tick.
             offset = 0.6 * (index - (len(splits) - 1) / 2) / len(splits)
@@ -152,14 +150,6 @@ def dot_plot(results: BenchmarkResults) -> Figure:
         figure.update_yaxes(**name_ticks(list(readers[task])), row=panel)
     figure.update_xaxes(**PERCENT)
     return apply_layout(figure, height)
-
-
-def _scores(readers: Mapping[str, ReaderMetrics], split: str, metric: str) -> dict[str, Score]:
-    return {
-        name: score_of(metrics["splits"][split][EVERYTHING], metric)
-        for name, metrics in readers.items()
-        if split in metrics["splits"]
-    }
 
 
 def _dots(scores: Mapping[str, Score], rows: Sequence[float], split: str, marker: PlotlyStyle) -> Scatter:
@@ -222,10 +212,7 @@ def training_curves(trials_by_name: Mapping[str, Sequence[TrialRecord]], task: s
 
 
 def risk_coverage_curves(panels: Mapping[str, Mapping[str, Calibration]]) -> Figure:
-    """Draw the share of wrong answers against the share of questions answered, the most confident first.
-
-    Each split has a panel with a line for each reader: the mean over its seeds.
-    """
+    """Draw risk against coverage, a panel for each split with a line for each reader: the mean over its seeds."""
     # A reader has the same style in all panels.
     names = list(dict.fromkeys(name for readers in panels.values() for name in readers))
     height = 60 + 260 * len(panels)

@@ -34,23 +34,18 @@ class ProfileRow(TypedDict):
 
 
 def render_html(title: str, profile: pa.Table) -> str:
-    """Render a profile table as an HTML page."""
-    return html_page(title, profile_sections(profile))
-
-
-def profile_sections(profile: pa.Table) -> list[Section]:
-    """Write the sections of a profile, a table of the schema `PROFILE`, that have numbers."""
+    """Render a profile, a table of the schema `PROFILE`, as an HTML page of the sections that have numbers."""
     rows: list[ProfileRow] = profile.to_pylist()
     written = []
-    for name, (title, text) in TITLES.items():
+    for name, (heading, text) in TITLES.items():
         section_rows = [row for row in rows if row["section"] == name]
         if not section_rows:
             continue
         # A tag is followed by the unit of its share.
         shares = {row["name"].partition(",")[0]: row["value"] for row in section_rows}
         figures = (("How often each tag occurs", share_bars(shares)),) if name == "tags" else ()
-        written.append(Section(title, (text,) if text else (), (_table(section_rows),), figures=figures))
-    return written
+        written.append(Section(heading, (text,) if text else (), (_table(section_rows),), figures=figures))
+    return html_page(title, written)
 
 
 def _table(rows: Sequence[ProfileRow]) -> Table:

@@ -56,14 +56,11 @@ class BenchmarkResults(TypedDict):
     title: str
     unit: str
     readers: dict[str, ReaderEntry]
-    baselines: dict[str, str]
-    """Task to the reader that others are compared with."""
-    chance: dict[str, dict[str, dict[str, float]]]
-    """Task to split to group to the percentage that guessing scores."""
+    baselines: dict[str, str]  # Task to the reader that others are compared with.
+    chance: dict[str, dict[str, dict[str, float]]]  # Task to split to group to the percentage that guessing scores.
     differences: list[ReaderDifference]
     rejected: RejectedRecords
-    scored: NotRequired[float]
-    """Share of the benchmark's questions that is scored."""
+    scored: NotRequired[float]  # Share of the benchmark's questions that is scored.
 
 
 class TrialDifference(TestedEstimate):
@@ -126,10 +123,8 @@ class BaselineDifference(TypedDict):
     difference_low: float | None
     difference_high: float | None
     p: float | None
-    resolves: float | None
-    """The smallest difference that this many questions detect with 80 % power."""
-    over_seeds: bool | None
-    """True if the interval covers other seeds, too."""
+    resolves: float | None  # The smallest difference that this many questions detect with 80 % power.
+    over_seeds: bool | None  # True if the interval covers other seeds, too.
 
 
 class StudyRow(GroupEstimate, BaselineDifference):
@@ -191,8 +186,7 @@ class StudyFindings(TypedDict):
     source: str
     benchmarks: list[str]
     protocol: Literal["finetuned", "frozen"]
-    seeds: list[int]
-    """Seeds that were run."""
+    seeds: list[int]  # Seeds that were run.
     search: NotRequired[Search | None]
     options: NotRequired[dict[str, Setting]]
     baseline: str
@@ -205,15 +199,12 @@ class StudyFindings(TypedDict):
     cited: list[CitedSystem]
     notes: list[str]
     rows: list[StudyRow]
-    trials: dict[str, dict[str, list[TrialRecord]]]
-    """Benchmark to variant to its trials."""
+    trials: dict[str, dict[str, list[TrialRecord]]]  # Benchmark to variant to its trials.
     trained_on: dict[str, dict[str, str]]
     """Benchmark to variant to the other benchmark that its trials were trained on."""
-    homes: dict[str, list[str]]
-    """Benchmark to the subsets that analyses are restricted to; empty for all of it."""
+    homes: dict[str, list[str]]  # Benchmark to the subsets that analyses are restricted to; empty for all of it.
     searches: NotRequired[dict[str, dict[str, SearchResult]]]
     failures: list[TrialFailure]
     analyses: dict[str, Analyses]
     breakdowns: list[BreakdownRow]
-    left_out: NotRequired[list[str]]
-    """Variants that the budget left no time for."""
+    left_out: NotRequired[list[str]]  # Variants that the budget left no time for.

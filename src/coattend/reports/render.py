@@ -19,23 +19,14 @@ PACKAGE = "coattend.reports"
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and its contents.
-
-    Attributes:
-        title: The heading.
-        text: Paragraphs.
-        tables: Tables below the text.
-        folded: Tables that are folded away on an HTML page; empty ones are left out.
-        figures: Captions with figures, on HTML pages only.
-        links: Descriptions of other pages with their relative addresses.
-    """
+    """A heading and its contents."""
 
     title: str
-    text: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()  # Paragraphs.
     tables: tuple[Table, ...] = ()
-    folded: tuple[Table, ...] = ()
-    figures: tuple[tuple[str, "Figure"], ...] = ()
-    links: tuple[tuple[str, str], ...] = ()
+    folded: tuple[Table, ...] = ()  # Folded away on an HTML page; empty ones are left out.
+    figures: tuple[tuple[str, "Figure"], ...] = ()  # With captions, on HTML pages only.
+    links: tuple[tuple[str, str], ...] = ()  # Descriptions of other pages with their relative addresses.
 
 
 def html_page(

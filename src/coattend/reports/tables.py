@@ -41,21 +41,13 @@ TableRow = Mapping[str, Cell | str]
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells under column heads; the first column names the row.
+    """Rows of cells under column heads; the first column names the row."""
 
-    Attributes:
-        caption: Title of the table; may be empty.
-        columns: The heads.
-        rows: As many cells as heads each.
-        aligned: Align columns of numbers to the right.
-        quiet: Print in grey: nothing in it was measured here.
-    """
-
-    caption: str
+    caption: str  # May be empty.
     columns: Row
     rows: tuple[Row, ...]
-    aligned: bool = True
-    quiet: bool = False
+    aligned: bool = True  # Align columns of numbers to the right.
+    quiet: bool = False  # Print in grey: nothing in it was measured here.
 
     @classmethod
     def of(

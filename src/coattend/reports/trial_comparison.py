@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -29,15 +28,6 @@ _DIGEST_CHARACTERS = 8  # Enough to tell digests apart.
 
 Trials = Mapping[str, TrialDescription]
 """``left`` and ``right`` to a trial."""
-
-
-class QuestionColumns(TypedDict):
-    """The listed questions as the browser gets them: columns are shorter than rows with repeated names."""
-
-    rows: dict[str, list[object]]
-    passages: dict[str, str]
-    graded: bool
-    names: dict[str, str]
 
 
 def compare_trials(answers: SideBySide) -> list[Contest]:
@@ -85,8 +75,8 @@ def render_html(
     for side in SIDES:
         columns[f"{side}_mark"] = [round(mark, 3) for mark in columns[f"{side}_mark"]]
     passage_ids = set(columns["passage_id"])
-    # The browser draws the list as it is scrolled.
-    content: QuestionColumns = {
+    # The browser draws the list as it is scrolled; columns are shorter than rows with repeated names.
+    content = {
         "rows": columns,
         "passages": {name: text for name, text in passages.items() if name in passage_ids},
         "graded": answers.task == "span",
@@ -106,10 +96,7 @@ def render_html(
 def trial_sections(
     contests: Sequence[Contest], trials: Trials, task: str, left_out: Mapping[str, int]
 ) -> list[Section]:
-    """Write the sections above the list of questions.
-
-    ``left_out`` maps splits that only one of the trials answered to their number of questions.
-    """
+    """Write the sections above the list of questions; ``left_out`` counts those that only one trial answered."""
     left, right = (f"{trial['reader']} with seed {trial['seed']}" for trial in trials.values())
     descriptions = ((SIDES[side], _describe(trial)) for side, trial in trials.items())
     described = Table.of_columns("What they are", "", descriptions, aligned=False)
@@ -222,10 +209,7 @@ def _cautions(contests: Sequence[Contest], trials: Trials, task: str, left_out: 
 
 
 def listed_questions(table: pa.Table, limit: int) -> pa.Table:
-    """Select a limited number of rows of a table of the schema `COMPARED`, in their order.
-
-    Those that only one trial answered correctly are preferred.
-    """
+    """Select so many rows of a table of the schema `COMPARED` at most, in their order."""
     if len(table) <= limit:
         return table
     # Questions that one trial alone answered correctly say most about the difference; a stable sort keeps the order.

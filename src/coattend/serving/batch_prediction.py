@@ -5,6 +5,7 @@ import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice, starmap
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -25,13 +26,7 @@ from coattend.text.tokenizer import start_worker
 
 
 class Row(NamedTuple):
-    """Row of a file of questions.
-
-    Attributes:
-        id: Id of the question in the file, or a hash of its texts.
-        place: Its location in the file.
-        query: The question, or the reason why the row holds none.
-    """
+    """Row of a file of questions: its id there or a hash of its texts, its location, and the query or its refusal."""
 
     id: str
     place: str
@@ -98,12 +93,9 @@ _LOGGED_PROBLEMS = 3
 logger = logging.getLogger(__name__)
 
 
-def questions_file(path: str | None, *, where: str = "prediction.input") -> Path:
-    """Return the file of questions that a parameter names.
-
-    Raises:
-        CoattendError: If it names none, or none that is there.
-    """
+def questions_file(path: str | None) -> Path:
+    """Return the file of questions that the parameter ``prediction.input`` names; raise if it is not there."""
+    where = "prediction.input"
     if not path:
         cure = f"Name one: --params {where}=my.jsonl; its columns are explained in coattend/data/formats/custom.py"
         raise CoattendError("names no file of questions", where=where, cure=cure)
@@ -146,16 +138,11 @@ def plan_answers(
     def make(names: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
         missing = set(names)
         shards = ((name, rows) for name, rows in _shards(file, rows_per_shard) if name in missing)
-        answered = 0
+        answered, title = 0, f"Answering {file.name}"
         problems: list[tuple[str, int, str]] = []
+        predict = ShardPredictor(answerer)
         for name, table in map_shards(
-            engine,
-            ShardPredictor(answerer),
-            shards,
-            total=len(missing),
-            workers=workers,
-            initializer=start_worker,
-            title=f"Answering {file.name}",
+            engine, predict, shards, total=len(missing), workers=workers, initializer=start_worker, title=title
         ):
             # Shards finish in any order; the first problems are those of the file's first rows.
             problems = sorted([*problems, *_problems(name, table)])[:_LOGGED_PROBLEMS]
@@ -164,13 +151,11 @@ def plan_answers(
             logger.info("%s: %d questions asked", file.name, answered)
         if problems:
             examples = "; ".join(problem for _, _, problem in problems)
-            logger.warning(
-                "%s: what could not be answered says why in the column problem. The first: %s", file, examples
-            )
+            message = "%s: what could not be answered says why in the column problem. The first: %s"
+            logger.warning(message, file, examples)
 
-    return ShardPlan(
-        origin=hashlib.sha256(f"{settings} {file_digest(file)}".encode()).hexdigest(), keys=keys, make=make
-    )
+    origin = hashlib.sha256(f"{settings} {file_digest(file)}".encode()).hexdigest()
+    return ShardPlan(origin=origin, keys=keys, make=make)
 
 
 def _problems(name: str, table: pa.Table) -> list[tuple[str, int, str]]:
@@ -180,15 +165,10 @@ def _problems(name: str, table: pa.Table) -> list[tuple[str, int, str]]:
 
 
 def _shards(file: Path, size: int) -> Iterator[tuple[str, list[Row]]]:
-    rows: list[Row] = []
-    number = 0
-    for place, values in custom.read_rows(file):
-        rows.append(_parse_row(place, values))
-        if len(rows) == size:
-            yield f"{number:08d}", rows
-            rows, number = [], number + 1
-    if rows:
-        yield f"{number:08d}", rows
+    rows = starmap(_parse_row, custom.read_rows(file))
+    # The first empty slice ends the shards.
+    for number, shard in enumerate(iter(lambda: list(islice(rows, size)), [])):
+        yield f"{number:08d}", shard
 
 
 def _parse_row(place: str, values: Any) -> Row:

@@ -1,7 +1,6 @@
 """The best trained reader of a benchmark, by its dev questions, as a registered model with the alias ``champion``."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -10,11 +9,10 @@ import pyarrow.compute as pc
 from coattend.evaluation.summary import METRICS
 from coattend.serving.mlflow_model import logged_model
 from coattend.serving.model_lookup import NOT_FOUND, attached_predictions
-from coattend.serving.records import ChampionRecord, ScoredModel, TrialModel
+from coattend.serving.records import ChampionRecord, TrialModel
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from mlflow.entities import Run
 
 ALIAS = "champion"
 DEV = "dev"
@@ -22,27 +20,6 @@ DEV = "dev"
 
 COLUMNS = {"accuracy": "correct", "exact": "correct", "f1": "f1"}
 """Metric to the column of predictions that it is the mean of."""
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A scored trial whose reader is logged as a model; the score is that on the present dev questions, in percent."""
-
-    run: "Run"
-    model: str
-    score: float
-
-    def about(self) -> ScoredModel:
-        """Return the candidate as JSON."""
-        tags = self.run.data.tags
-        return {
-            "reader": tags["reader"],
-            "seed": tags["seed"],
-            "trial_id": tags["trial_id"],
-            "run": self.run.info.run_id,
-            "model": self.model,
-            "score": self.score,
-        }
 
 
 def registered_name(benchmark: str, task: str, tasks: tuple[str, ...]) -> str:
@@ -53,49 +30,39 @@ def registered_name(benchmark: str, task: str, tasks: tuple[str, ...]) -> str:
 def update_champion(
     client: "MlflowClient", benchmark: str, name: str, task: str, question_ids: pa.ChunkedArray
 ) -> ChampionRecord | None:
-    """Give the alias to the trial that is best on dev; of equals, to the present champion or the earliest.
+    """Give a registered model's alias to the trial that is best on dev; return None without a candidate.
 
-    Args:
-        client: The MLflow store.
-        benchmark: Name of the benchmark.
-        name: Name of the registered model.
-        task: Its task.
-        question_ids: Ids of the dev questions of that task; unanswered ones count as wrong.
-
-    Returns:
-        The champion and the champion that it replaced; None without a candidate.
+    Of equals the present champion has it, or the earliest. Dev questions of the task without an answer count as wrong.
     """
     metric = METRICS[task][-1]
     candidates = list(_candidates(client, benchmark, COLUMNS[metric], question_ids))
     if not candidates:
         return None
     before = _champion(client, name)
+    champion_run = before["run"] if before else None
     # Candidates come with the earliest first, and `max` keeps the first of equal ones.
-    best = max(
-        candidates,
-        key=lambda candidate: (candidate.score, before is not None and candidate.run.info.run_id == before["run"]),
-    )
+    score, best = max(candidates, key=lambda candidate: (candidate[0], candidate[1]["run"] == champion_run))
     record: ChampionRecord = {
         "name": name,
         "alias": ALIAS,
         "metric": f"{DEV}.{metric}",
         "of": len(candidates),
-        "champion": best.about(),
+        "champion": {**best, "score": score},
         "replaced": None,
     }
-    if before is not None and before["run"] == best.run.info.run_id:
+    if best["run"] == champion_run:
         return record
     client.set_registered_model_alias(name, ALIAS, _version(client, name, best))
-    scores = {candidate.run.info.run_id: candidate.score for candidate in candidates}
     if before is not None:
-        record["replaced"] = {**before, "score": scores.get(before["run"] or "")}
+        scores = {trial["run"]: score for score, trial in candidates}
+        record["replaced"] = {**before, "score": scores.get(champion_run)}
     return record
 
 
 def _candidates(
     client: "MlflowClient", benchmark: str, column: str, question_ids: pa.ChunkedArray
-) -> Iterator[Candidate]:
-    """Yield scored trials whose readers are logged, the earliest first.
+) -> Iterator[tuple[float, TrialModel]]:
+    """Yield scored trials whose readers are logged, each after its score on the dev questions, the earliest first.
 
     Trials that chose their checkpoint on dev are left out: their dev scores are too good.
     """
@@ -103,9 +70,8 @@ def _candidates(
     if experiment is None:
         return
     query = f"tags.kind = 'trial' and tags.benchmark = '{benchmark}' and attributes.status = 'FINISHED'"
-    for run in client.search_runs(
-        [experiment.experiment_id], query, max_results=5000, order_by=["attributes.start_time ASC"]
-    ):
+    order = ["attributes.start_time ASC"]
+    for run in client.search_runs([experiment.experiment_id], query, max_results=5000, order_by=order):
         model = None if run.data.tags.get("selection") == DEV else logged_model(client, run)
         if model is None:
             continue
@@ -114,7 +80,8 @@ def _candidates(
         if len(answers_on_dev):
             # Dividing by all dev questions counts those without an answer as wrong.
             marks = pc.sum(answers_on_dev[column].cast(pa.float64())).as_py()
-            yield Candidate(run, model.model_id, round(100 * marks / len(question_ids), 4))
+            score = round(100 * marks / len(question_ids), 4)
+            yield score, _trial_model(run.data.tags, run.info.run_id, model.model_id)
 
 
 def _champion(client: "MlflowClient", name: str) -> TrialModel | None:
@@ -128,24 +95,23 @@ def _champion(client: "MlflowClient", name: str) -> TrialModel | None:
         if error.error_code not in (NOT_FOUND, "INVALID_PARAMETER_VALUE"):
             raise
         return None
-    tags = version.tags
-    return {
-        "reader": tags.get("reader", ""),
-        "seed": tags.get("seed", ""),
-        "trial_id": tags.get("trial_id", ""),
-        "run": version.run_id,
-        "model": version.model_id,
-    }
+    return _trial_model(version.tags, version.run_id, version.model_id)
 
 
-def _version(client: "MlflowClient", name: str, best: Candidate) -> str:
+def _trial_model(tags: Mapping[str, str], run: str | None, model: str | None) -> TrialModel:
+    # A version that somebody registered by hand may have no tags.
+    reader, seed, trial_id = (tags.get(name, "") for name in ("reader", "seed", "trial_id"))
+    return {"reader": reader, "seed": seed, "trial_id": trial_id, "run": run, "model": model}
+
+
+def _version(client: "MlflowClient", name: str, best: TrialModel) -> str:
     """Return the candidate's version of a registered model, created if needed."""
     if not client.search_registered_models(f"name = '{name}'"):
         client.create_registered_model(name, description=f"The best by its {DEV} questions has the alias {ALIAS}.")
-    run = best.run.info.run_id
     # A run that was champion before keeps its version.
     for version in client.search_model_versions(f"name = '{name}'"):
-        if version.run_id == run:
+        if version.run_id == best["run"]:
             return version.version
-    tags = {key: str(value) for key, value in best.about().items() if key in ("reader", "seed", "trial_id")}
-    return client.create_model_version(name, f"models:/{best.model}", run, tags=tags, model_id=best.model).version
+    tags = {"reader": best["reader"], "seed": best["seed"], "trial_id": best["trial_id"]}
+    model = best["model"]
+    return client.create_model_version(name, f"models:/{model}", best["run"], tags=tags, model_id=model).version

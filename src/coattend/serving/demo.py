@@ -14,13 +14,12 @@ from mlflow.pyfunc import PyFuncModel, scoring_server
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import HTMLResponse
 
-from coattend.config import DemoParameters, Limits
+from coattend.config import DemoParameters
 from coattend.reports.render import render_template
 from coattend.serving.predictor import PredictedAnswer, Predictor
-from coattend.serving.queries import ExampleQuery, example_query
+from coattend.serving.queries import example_query
 from coattend.serving.reader_model import ReaderModel, signature
 from coattend.serving.request_limits import Guard
-from coattend.trials.run_spec import RunSpec
 
 HEADERS = {"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
@@ -33,25 +32,16 @@ def application(answerer: Predictor, demo: DemoParameters) -> Guard:
     """
     # MLflow's own server gives up after a minute, with 504: that the time is over is the guard's to say.
     MLFLOW_SCORING_SERVER_REQUEST_TIMEOUT.set(math.ceil(demo.seconds) + 1)
-    inner = scoring_server.init(_pyfunc(answerer, demo.seconds))
-    text = render_page(answerer.spec, example_query(answerer.spec.task), demo.limits)
+    # The reader is wrapped as MLflow serves it, without a folder of a model: nothing is run but this package.
+    about = Model(signature=signature(), flavors={"python_function": {"loader_module": __name__}})
+    inner = scoring_server.init(PyFuncModel(about, _OneAtATime(answerer, demo.seconds)))
+    # The example fills the page's form at first, and the limits bound its fields.
+    page = {"spec": answerer.spec, "example": example_query(answerer.spec.task), "limits": demo.limits}
+    text = render_template("demo.html.j2", package="coattend.serving", title="Ask a reader", **page)
     inner.get("/", response_class=HTMLResponse)(lambda: HTMLResponse(text, headers=HEADERS))
     if demo.host in LOOPBACK:
         inner.add_middleware(TrustedHostMiddleware, allowed_hosts=list(LOOPBACK))
     return Guard(inner, most_bytes=demo.most_bytes, seconds=demo.seconds, most_at_once=demo.most_at_once)
-
-
-def render_page(spec: RunSpec, example: ExampleQuery, limits: Limits) -> str:
-    """Render the page of one reader; the example fills the form at first, and the limits bound its fields."""
-    return render_template(
-        "demo.html.j2", package="coattend.serving", title="Ask a reader", spec=spec, example=example, limits=limits
-    )
-
-
-def _pyfunc(answerer: Predictor, seconds: float) -> PyFuncModel:
-    """Wrap the reader as MLflow serves it, without a folder of a model: nothing is run but this package."""
-    about = Model(signature=signature(), flavors={"python_function": {"loader_module": __name__}})
-    return PyFuncModel(about, _OneAtATime(answerer, seconds))
 
 
 class _OneAtATime:

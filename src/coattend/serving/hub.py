@@ -24,16 +24,7 @@ LOG_IN = "Log in with `hf auth login`, or set HF_TOKEN, as a user who may write 
 
 
 def upload(folder: Path, to: str, *, private: bool) -> str:
-    """Upload a folder to the Hub, as the user who is logged in; return the commit's address.
-
-    Args:
-        folder: The folder.
-        to: The repository, ``<user>/<name>``; created if needed.
-        private: Create it as a private repository.
-
-    Raises:
-        CoattendError: If the Hub is out of reach, or refuses.
-    """
+    """Upload a folder to a repository, ``<user>/<name>``, which is created if needed; return the commit's address."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError, HTTPError  # type: ignore[attr-defined]  # Of its HTTP library.
 
@@ -55,9 +46,6 @@ def _first_line(error: Exception) -> str:
     return (str(error) or type(error).__name__).splitlines()[0][:200]
 
 
-CONFIG = "config.json"
-
-
 def write_folder(
     trial: FinishedTrial,
     target: Path,
@@ -69,13 +57,7 @@ def write_folder(
 ) -> SharedReader:
     """Export a trial's reader as a folder; an earlier folder is replaced once the new one is complete.
 
-    Args:
-        trial: The trial.
-        target: The folder.
-        tables: The tables of all benchmarks.
-        benchmark: Benchmark that it was trained on.
-        to: Its name on the Hub; empty: none yet.
-        commit: The commit of the project that trained it, if it is known.
+    The card names the commit that trained it and, unless that is empty, its repository on the Hub.
 
     Raises:
         CoattendError: If the trial has no spec, or answered none of the benchmark's questions.
@@ -93,11 +75,13 @@ def write_folder(
             file.rename(folder / file.name)
         (folder / "model").rmdir()
         # Its files lie elsewhere now, and the Hub has digests of its own.
-        (folder / run_spec.FILE).write_text(
-            spec.model_copy(update={"model_digest": None}).model_dump_json(indent=1) + "\n"
-        )
+        without_digest = spec.model_copy(update={"model_digest": None})
+        (folder / run_spec.FILE).write_text(without_digest.model_dump_json(indent=1) + "\n")
         checksum_path(folder / run_spec.FILE).unlink(missing_ok=True)
-        (folder / CONFIG).write_text(json.dumps(_config(spec), indent=1) + "\n")
+        # By this file the Hub counts downloads.
+        library = {"library_name": "coattend", "library_version": version("coattend")}
+        config = library | {"reader": spec.reader, "head": spec.head, "trial_id": spec.trial_id}
+        (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
         card.save(folder / model_card.FILE)
         replace_folder(folder, target)
     files = sorted(path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file())
@@ -119,9 +103,3 @@ def trial_metrics(trial: FinishedTrial, spec: RunSpec, tables: StoredTables) -> 
     seeds = {trial.id: trial.outcome["seed"]}
     metrics = summary.summarise(predictions.select(alignment.COLUMNS), questions, task=spec.task, trials=seeds)
     return {"benchmark": spec.benchmark, "reader": spec.name, "trials": [trial.outcome], **metrics}
-
-
-def _config(spec: RunSpec) -> dict[str, str]:
-    """Return the configuration file by which the Hub counts downloads."""
-    library = {"library_name": "coattend", "library_version": version("coattend")}
-    return library | {"reader": spec.reader, "head": spec.head, "trial_id": spec.trial_id}

@@ -4,6 +4,7 @@ import hashlib
 import logging
 import tempfile
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -94,8 +95,6 @@ def _create(client: "MlflowClient", experiment: str, run: str, spec: RunSpec, tr
 
 def _save(folder: Path, spec: RunSpec, model: "LoggedModel", run: str, temporary: Path) -> Path:
     """Save the model in MLflow's layout; return its folder."""
-    from importlib.metadata import version
-
     import mlflow
     import pandas as pd
     from mlflow.models import Model

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, NotRequired, TypedDict
+from typing import TYPE_CHECKING, NamedTuple
 
 from coattend.evaluation.groups import EVERYTHING
 from coattend.evaluation.records import ScoredTrials, TrialRecord, score_of
@@ -39,15 +39,9 @@ def build(
     run: LoggedRun | None = None,
     repository: str = "",
 ) -> "ModelCard":
-    """Build the card of a trial. Credentials in addresses and parameters are masked.
+    """Build the card of a trial, with the metrics over all seeds. Credentials in addresses and parameters are masked.
 
-    Args:
-        spec: Description of the trained reader.
-        metrics: Metrics of its reader, over all seeds.
-        trial: Outcome of the trial itself.
-        commit: The commit of the project, if it is known.
-        run: The run that its model is loaded from; None: it is loaded from a folder.
-        repository: The folder's name on the Hub; empty: the folder that the card lies in.
+    A reader without a run is loaded from a folder: that of its repository on the Hub, else the one of the card.
     """
     from huggingface_hub import ModelCard
 
@@ -123,6 +117,9 @@ def metadata(spec: RunSpec, metrics: ScoredTrials) -> "ModelCardData":
     from huggingface_hub import ModelCardData
 
     encoder = EMBEDDED if spec.encoder == "embedded" else spec.encoder
+    strictest = max(spec.trained_on, key=_strictness)
+    licence = _licence_on_hub(strictest)
+    address = re.search(r"https?://[^\s()]+", strictest.published_at)
     return ModelCardData(
         language="en",
         library_name="coattend",
@@ -133,7 +130,10 @@ def metadata(spec: RunSpec, metrics: ScoredTrials) -> "ModelCardData":
         model_name=f"{spec.name} on {spec.title}",
         eval_results=list(_results(spec, metrics)),
         base_model=None if spec.reads_words else encoder,
-        **_licence_metadata(spec),
+        # The Hub takes a licence that it does not know by name and address.
+        license=licence or "other",
+        license_name=None if licence else f"data-of-{strictest.name.replace('_', '-')}",
+        license_link=None if licence or not address else address[0],
     )
 
 
@@ -153,32 +153,11 @@ def _results(spec: RunSpec, metrics: ScoredTrials) -> Iterator["EvalResult"]:
             )
 
 
-class LicenceMetadata(TypedDict):
-    """Licence of a reader in a card on the Hub; one that the Hub does not know has a name and an address."""
-
-    license: str
-    license_name: NotRequired[str]
-    license_link: NotRequired[str]
-
-
-def _licence_metadata(spec: RunSpec) -> LicenceMetadata:
-    """Return the least permissive licence among the data that the reader was trained on."""
-    data = max(spec.trained_on, key=_strictness)
-    note = _known(data)
-    if note:
-        return {"license": LICENCES[note]}
-    address = re.search(r"https?://[^\s()]+", data.published_at)
-    licence = LicenceMetadata(license="other", license_name=f"data-of-{data.name.replace('_', '-')}")
-    if address:
-        licence["license_link"] = address[0]
-    return licence
-
-
 def _strictness(data: TrainedOn) -> int:
     """Rank a licence by restriction: research-only data last, unknown licences before them."""
-    note = _known(data)
-    return list(LICENCES).index(note) if note else len(LICENCES) + data.for_research
+    licence = _licence_on_hub(data)
+    return list(LICENCES.values()).index(licence) if licence else len(LICENCES) + data.for_research
 
 
-def _known(data: TrainedOn) -> str | None:
-    return next((note for note in LICENCES if data.licence.startswith(note)), None)
+def _licence_on_hub(data: TrainedOn) -> str | None:
+    return next((name for note, name in LICENCES.items() if data.licence.startswith(note)), None)

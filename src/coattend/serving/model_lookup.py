@@ -23,13 +23,21 @@ RUN_ID = re.compile(r"[0-9a-f]{32}")
 NOT_FOUND = "RESOURCE_DOES_NOT_EXIST"
 """MLflow's error code for a missing entity; other codes are failures of the store."""
 
+MODEL_NAME = "model"
+"""Name of the model of a trial's run."""
+
+READER_ARTIFACT = "reader"
+"""Name of the artefact of an MLflow model that is a packed reader."""
+
+HUB_PREFIX = "hf://"
+"""Prefix of the name of a reader on the Hugging Face Hub."""
+
+_MODEL_ID = re.compile(r"m-[0-9a-f]{32}")
+_MAX_LISTED = 5
+
 
 def resolve_run(store: str, run_or_trial: str) -> tuple[str | None, str]:
-    """Resolve the id of a run, or of a trial or its beginning, to the run, if it is the id of one, and the trial.
-
-    Raises:
-        CoattendError: If there is no such run, it is none of a trial, or the store cannot be asked.
-    """
+    """Resolve the id of a run, or of a trial or its beginning, to the run, if it is the id of one, and the trial."""
     if not RUN_ID.fullmatch(run_or_trial):
         return None, run_or_trial
     from mlflow.exceptions import MlflowException
@@ -51,11 +59,7 @@ def resolve_run(store: str, run_or_trial: str) -> tuple[str | None, str]:
 
 
 def attached_predictions(store: str, run: str) -> pa.Table:
-    """Download the predictions that are attached to a run.
-
-    Raises:
-        CoattendError: If there are none, or the store cannot be asked.
-    """
+    """Download the predictions that are attached to a run; raise if there are none."""
     from mlflow import MlflowClient
     from mlflow.exceptions import MlflowException
 
@@ -71,11 +75,7 @@ def attached_predictions(store: str, run: str) -> pa.Table:
 
 
 def run_metrics(store: str, run: str) -> dict[str, float]:
-    """Return the last value of each metric of a run.
-
-    Raises:
-        CoattendError: If the store cannot be asked.
-    """
+    """Return the last value of each metric of a run."""
     from mlflow import MlflowClient
 
     with store_errors(store, writing=False):
@@ -83,27 +83,8 @@ def run_metrics(store: str, run: str) -> dict[str, float]:
     return metrics
 
 
-MODEL_NAME = "model"
-"""Name of the model of a trial's run."""
-
-READER_ARTIFACT = "reader"
-"""Name of the artefact of an MLflow model that is a packed reader."""
-
-HUB_PREFIX = "hf://"
-"""Prefix of the name of a reader on the Hugging Face Hub."""
-
-_MODEL_ID = re.compile(r"m-[0-9a-f]{32}")
-_MAX_LISTED = 5
-
-
 def resolve_model(name: str | None, trials: Path, store: str, *, where: str = "prediction.model") -> Path:
-    """Resolve the name of a trained reader to a folder for `Predictor.load`.
-
-    Args:
-        name: Folder, trial id, run id, model id or address, or ``hf://`` name.
-        trials: The folder of all trials.
-        store: Address of the MLflow store.
-        where: The parameter that names it.
+    """Resolve a folder, trial id, run id, model id or address, or ``hf://`` name to a folder for `Predictor.load`.
 
     Raises:
         CoattendError: If there is none of that name; it lists what there is. If the store cannot be asked.
@@ -128,24 +109,17 @@ def resolve_model(name: str | None, trials: Path, store: str, *, where: str = "p
 
 def describe_choices(trials: Path, store: str) -> str:
     """List the trained readers to choose from, in one sentence."""
+    choices = {
+        "Logged models": [f"models:/{model.model_id} ({model.tags['about']})" for model in logged_models(store)],
+        "Registered models": [f"models:/{name}" for name in _registered_models(store)],
+        "Trials": [str(trial) for trial in finished_trials(trials) if trial.outcome["training"]["reads"] == "all"],
+    }
     parts = []
-    models = logged_models(store)
-    if models:
-        parts.append(
-            "Logged models: " + _first_names([f"models:/{model.model_id} ({model.tags['about']})" for model in models])
-        )
-    names = _registered_models(store)
-    if names:
-        parts.append("Registered models: " + _first_names([f"models:/{name}" for name in names]))
-    trials_read_whole = [trial for trial in finished_trials(trials) if trial.outcome["training"]["reads"] == "all"]
-    if trials_read_whole:
-        parts.append("Trials: " + _first_names([str(model) for model in trials_read_whole]))
+    for title, names in choices.items():
+        rest = [f"and {len(names) - _MAX_LISTED} more"] if len(names) > _MAX_LISTED else []
+        if names:
+            parts.append(f"{title}: {'; '.join(names[:_MAX_LISTED] + rest)}")
     return ". ".join(parts) or "Nothing is trained here yet: run the pipelines training and evaluation of a reader"
-
-
-def _first_names(names: list[str]) -> str:
-    hidden = len(names) - _MAX_LISTED
-    return "; ".join(names[:_MAX_LISTED]) + (f"; and {hidden} more" if hidden > 0 else "")
 
 
 def logged_models(store: str) -> "list[LoggedModel]":
@@ -154,9 +128,8 @@ def logged_models(store: str) -> "list[LoggedModel]":
     if client is None:
         return []
     experiments = [model.experiment_id for model in client.search_experiments()]
-    candidates = client.search_logged_models(experiments) if experiments else []
-    readers = [model for model in candidates if "trial_id" in model.tags]
-    return sorted(readers, key=lambda model: -model.creation_timestamp)
+    models = client.search_logged_models(experiments) if experiments else []
+    return sorted((model for model in models if "trial_id" in model.tags), key=lambda model: -model.creation_timestamp)
 
 
 def _registered_models(store: str) -> list[str]:
@@ -169,9 +142,8 @@ def _download(address: str, trials: Path, store: str, where: str) -> Path:
     from mlflow.exceptions import MlflowException
 
     if client_of(store) is None:
-        raise CoattendError(
-            f"there is no MLflow store here to look for {address!r}", where=where, cure=describe_choices(trials, store)
-        )
+        problem = f"there is no MLflow store here to look for {address!r}"
+        raise CoattendError(problem, where=where, cure=describe_choices(trials, store))
     try:
         return Path(download_artifacts(artifact_uri=address, tracking_uri=store, registry_uri=store))
     # MLflow raises its own errors, and those of the place where models are kept or of the package that knows it.

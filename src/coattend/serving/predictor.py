@@ -1,7 +1,7 @@
 """A trained reader that answers questions: tokenizer, tagger and reader in one object."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypedDict
 
@@ -18,7 +18,7 @@ from coattend.inference.decoding import OptionAnswer, SpanAnswer, WordAnswer, op
 from coattend.readers.interfaces import require
 from coattend.readers.reader import Reader
 from coattend.schemas import QUESTIONS
-from coattend.serving.preprocessor import Preprocessor, QueryRow
+from coattend.serving.preprocessor import Preprocessor
 from coattend.serving.queries import InvalidQuery, Query, check_query
 from coattend.text.cloze import distinct_words, is_cloze
 from coattend.trials import run_spec
@@ -28,6 +28,11 @@ from coattend.trials.trial import digest_of_files
 
 MAX_EVIDENCE_TOKENS = 10
 """Number of tokens in the evidence."""
+
+MAX_WORDS = 5
+"""Number of words of the passage that are listed with their probabilities."""
+
+_COLUMNS = ("question_id", "passage_id", "task", "question", "options", "label", "answers")
 
 
 class EvidenceToken(TypedDict):
@@ -57,12 +62,6 @@ class PredictedAnswer(PredictedChoice):
     evidence: list[EvidenceToken]
 
 
-MAX_WORDS = 5
-"""Number of words of the passage that are listed with their probabilities."""
-
-_COLUMNS = ("question_id", "passage_id", "task", "question", "options", "label", "answers")
-
-
 @dataclass(frozen=True)
 class PreparedQueries:
     """Queries prepared as evaluation prepares questions."""
@@ -71,21 +70,20 @@ class PreparedQueries:
     questions: QuestionSet
 
     @classmethod
-    def of(cls, rows: Sequence[QueryRow], processing: Preprocessor) -> "PreparedQueries":
-        """Tokenise questions and build their examples."""
-        spec, texts_read = processing.spec, processing(rows)
-        texts = {row["question_id"]: row["passage"] for row in rows}
-        questions = pa.Table.from_pylist(list(rows), schema=pa.schema([QUESTIONS.field(name) for name in _COLUMNS]))
+    def of(cls, queries: Mapping[str, Query], processing: Preprocessor) -> "PreparedQueries":
+        """Tokenise queries by question id, with options where a reader chooses one, and build their examples."""
+        spec, texts_read = processing.spec, processing(queries.values())
+        texts = {question_id: query.passage for question_id, query in queries.items()}
+        rows = [
+            {"question_id": name, "passage_id": name, "task": spec.task, "question": q.question, "options": q.options}
+            for name, q in queries.items()
+        ]
+        # Labels and answers, which rows lack, are null.
+        questions = pa.Table.from_pylist(rows, schema=pa.schema([QUESTIONS.field(name) for name in _COLUMNS]))
         passages = pads.dataset(pa.table({"passage_id": list(texts), "text": list(texts.values())}))
         training, special = spec.inference_training, texts_read.layout.count
-        layout = Layout(
-            training.max_length,
-            special,
-            training.stride,
-            training.stride_counts,
-            fill_blanks=spec.fill_blanks,
-            words_as_options=spec.words_as_options,
-        )
+        rules = spec.fill_blanks, spec.words_as_options
+        layout = Layout(training.max_length, special, training.stride, training.stride_counts, *rules)
         examples, unreadable = build_examples(questions, passages, texts_read.tokens, layout)
         experiment = Experiment(
             benchmark=spec.benchmark,
@@ -96,14 +94,7 @@ class PreparedQueries:
             encoder=EncoderParameters(source=processing.source),
             training=training,
             source=QuestionSource(
-                spec.benchmark,
-                pads.dataset(questions),
-                passages,
-                texts_read.tokens,
-                spec.task,
-                special,
-                fill_blanks=spec.fill_blanks,
-                words_as_options=spec.words_as_options,
+                spec.benchmark, pads.dataset(questions), passages, texts_read.tokens, spec.task, special, *rules
             ),
             layout=texts_read.layout,
             preparation=TextPreparation(spec.tagging_profile, spec.tokenizer_profile, spec.tagging),
@@ -111,20 +102,12 @@ class PreparedQueries:
         )
         return cls(experiment, QuestionSet(questions, texts, texts_read.tokens, examples, unreadable))
 
-    def unreadable(self) -> dict[str, str]:
-        """Return the questions that cannot be read, with reasons."""
-        return {question.question_id: question.reason for question in self.questions.unreadable}
-
     def answer(
         self, reader: Reader, question_id: str, *, threshold: float | None, has_options: bool
     ) -> PredictedAnswer:
-        """Answer one question, with evidence.
+        """Answer one question, with evidence; probabilities of options that were given are all listed.
 
-        Args:
-            reader: The reader.
-            question_id: The question's id.
-            threshold: No answer is given where its score exceeds the best span's by more than this; None: always one.
-            has_options: True if options were given, whose probabilities are all listed.
+        A span is no answer where the score of none exceeds the best span's by more than the threshold; None: never.
         """
         example = next(candidate for candidate in self.questions.examples if candidate.question_id == question_id)
         trace = trace_forward(reader, self.experiment, self.questions, example)
@@ -193,59 +176,37 @@ def most_attended_tokens(reader: Reader, trace: ForwardTrace, sequence: int) -> 
     Every map of the passage that the reader's interaction has counts the same: over turns, heads or layers its mean is
     taken, and of that each token's share of what the passage has; the shares of all tokens add up to one. Where the
     interaction has no map, as that of ``plain``, it is what the question's tokens see of the passage in the encoder's
-    last layer.
-
-    Args:
-        reader: The reader.
-        trace: Its forward pass over a question.
-        sequence: Index of the sequence that the answer is of.
+    last layer. The sequence is that of the answer.
     """
     tokens, maps = trace.sequences[sequence].passage, trace.sequences[sequence].maps
     # Special tokens have no characters in the passage.
     is_token = np.array([token.start is not None for token in tokens])
-    passage_maps = [
-        values for name, values in maps.items() if trace.legend[name].seen == "passage" and name not in SPAN_MAPS
-    ]
-    shares = [
-        share
-        for share in (_share(values.mean(0, dtype=np.float64), is_token) for values in passage_maps)
-        if share is not None
-    ]
+    names = [name for name in maps if trace.legend[name].seen == "passage" and name not in SPAN_MAPS]
+    shares = _shares((maps[name].mean(0, dtype=np.float64) for name in names), is_token)
+    if not shares and (layer := self_attention(reader, trace.batch)) is not None:
+        shares = _shares([layer[sequence, : len(tokens)].astype(np.float64)], is_token)
     if not shares:
-        layer = self_attention(reader, trace.batch)
-        share = None if layer is None else _share(layer[sequence, : len(tokens)].astype(np.float64), is_token)
-        if share is None:
-            return []
-        shares = [share]
+        return []
     weights = np.mean(shares, axis=0)
     # A stable sort keeps equally heavy tokens in the order of the passage.
-    heaviest = [
-        (tokens[index], float(weights[index])) for index in np.argsort(-weights, kind="stable")[:MAX_EVIDENCE_TOKENS]
-    ]
+    heaviest = np.argsort(-weights, kind="stable")[:MAX_EVIDENCE_TOKENS]
+    evidence = [(tokens[index], float(weights[index])) for index in heaviest if weights[index] > 0]
     return [
-        {"text": token.text, "start": token.start, "end": token.end, "weight": weight}
-        for token, weight in heaviest
-        if weight > 0
+        {"text": token.text, "start": token.start, "end": token.end, "weight": weight} for token, weight in evidence
     ]
 
 
-def _share(values: np.ndarray, is_token: np.ndarray) -> np.ndarray | None:
-    """Share of each token in a map [P], 0 for special tokens; None if the map is empty."""
-    weights = np.where(is_token, np.clip(values, 0, None), 0.0)
-    total = weights.sum()
-    return weights / total if total > 0 else None
+def _shares(maps: Iterable[np.ndarray], is_token: np.ndarray) -> list[np.ndarray]:
+    """Share of each token in each map [P], 0 for special tokens; empty maps are left out."""
+    weights = [np.where(is_token, np.clip(values, 0, None), 0.0) for values in maps]
+    return [values / total for values in weights if (total := values.sum()) > 0]
 
 
 @dataclass(frozen=True)
 class Predictor:
     """Answers questions about texts, in float32 and one by one, so that no answer depends on other questions.
 
-    Attributes:
-        spec: How the reader is asked.
-        reader: The reader.
-        processing: What makes its tokens of texts.
-        limits: What may be asked.
-        folder: Where it was loaded from; None: nowhere, and no other process can load it.
+    Without the folder that it was loaded from, no other process can load it.
     """
 
     spec: RunSpec
@@ -258,10 +219,7 @@ class Predictor:
     def load(cls, folder: Path | str, *, limits: Limits | None = None, device: str | None = None) -> "Predictor":
         """Load a reader: from a trial's folder, or from one that `coattend.serving.preprocessor.pack` made.
 
-        Args:
-            folder: The folder.
-            limits: The largest question that is answered; None: the usual.
-            device: Where it answers; None: on a GPU if there is one.
+        Without a device it answers on a GPU if there is one.
 
         Raises:
             CoattendError: If the folder holds no reader, or a damaged one, or what made its tokens cannot be had.
@@ -284,67 +242,44 @@ class Predictor:
 
     def answers(self, questions: Sequence[Query]) -> Iterator[PredictedAnswer | InvalidQuery]:
         """Yield the answer to each question, in order, or why it cannot be answered."""
-        rows_or_refusals = [self._ready(f"{number}", row) for number, row in enumerate(questions)]
-        rows = [row for row in rows_or_refusals if not isinstance(row, InvalidQuery)]
-        if not rows:
+        checked = {f"{number}": self._ready(question) for number, question in enumerate(questions)}
+        queries = {name: query for name, query in checked.items() if isinstance(query, Query)}
+        if not queries:
             # All questions were refused, so there is nothing to tokenise.
-            yield from (refusal for refusal in rows_or_refusals if isinstance(refusal, InvalidQuery))
+            yield from (refusal for refusal in checked.values() if isinstance(refusal, InvalidQuery))
             return
-        reading = PreparedQueries.of(rows, self.processing)
-        unreadable = reading.unreadable()
-        for row, query in zip(rows_or_refusals, questions, strict=True):
-            if isinstance(row, InvalidQuery):
-                yield row
-            elif row["question_id"] in unreadable:
-                yield InvalidQuery(unreadable[row["question_id"]], cure="Ask it in fewer words")
+        reading, threshold = PreparedQueries.of(queries, self.processing), self.spec.null_threshold
+        unreadable = {question.question_id: question.reason for question in reading.questions.unreadable}
+        for (name, query), question in zip(checked.items(), questions, strict=True):
+            if isinstance(query, InvalidQuery):
+                yield query
+            elif name in unreadable:
+                yield InvalidQuery(unreadable[name], cure="Ask it in fewer words")
             else:
-                yield reading.answer(
-                    self.reader,
-                    row["question_id"],
-                    threshold=self.spec.null_threshold,
-                    has_options=query.options is not None,
-                )
+                has_options = question.options is not None
+                yield reading.answer(self.reader, name, threshold=threshold, has_options=has_options)
 
     def answer(self, question: Query) -> PredictedAnswer:
-        """Answer one question.
-
-        Raises:
-            InvalidQuery: If it cannot be answered.
-        """
+        """Answer one question, or raise an `InvalidQuery` that says why it cannot be answered."""
         (answer,) = self.answers([question])
         if isinstance(answer, InvalidQuery):
             raise answer
         return answer
 
-    def _ready(self, name: str, query: Query) -> QueryRow | InvalidQuery:
-        """Return a question as a row of the questions table, with its passage, or why it is refused."""
+    def _ready(self, query: Query) -> Query | InvalidQuery:
+        """Return a query with the options that its answer is chosen from, or why it is refused."""
         try:
             check_query(query, self.limits)
-            options = self._options(query)
+            return replace(query, options=self._options(query))
         except InvalidQuery as error:
             return error
-        return {
-            "question_id": name,
-            "passage_id": name,
-            "task": self.spec.task,
-            "question": query.question,
-            "passage": query.passage,
-            "options": options,
-            "label": None,
-            "answers": None,
-        }
 
-    def _options(self, query: Query) -> list[str] | None:
-        """Return the options that a question's answer is chosen from; None: the spans of its passage.
-
-        Raises:
-            InvalidQuery: If the reader answers no such questions.
-        """
+    def _options(self, query: Query) -> tuple[str, ...] | None:
+        """Return the options that a question's answer is chosen from; None: the spans of its passage."""
         if self.spec.task == "span":
             if query.options is not None:
-                raise InvalidQuery(
-                    "has options, and this reader answers with a span of the passage", cure="Leave them out"
-                )
+                problem = "has options, and this reader answers with a span of the passage"
+                raise InvalidQuery(problem, cure="Leave them out")
             return None
         if query.options is None and self.spec.needs_options:
             raise InvalidQuery("has no options, and this reader chooses one of them", cure="Give two or more")
@@ -352,4 +287,4 @@ class Predictor:
             cure = "Write _ or @placeholder where the word is missing"
             raise InvalidQuery("the question has no blank, and this reader finds the word that fills it", cure=cure)
         # Without candidates, every distinct word of the passage is one.
-        return list(distinct_words(query.passage).numbers if query.options is None else query.options)
+        return tuple(distinct_words(query.passage).numbers if query.options is None else query.options)

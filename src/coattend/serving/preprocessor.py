@@ -6,19 +6,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import TypedDict
 
 import pyarrow as pa
 import pyarrow.dataset as pads
 
 from coattend import readers
-from coattend.batches.load_tokens import ReaderTexts
 from coattend.batches.subword_alignment import SubwordAlignment
 from coattend.batches.tokens import Tokens
-from coattend.batches.word_tokens import ONLY_WORDS, WITH_BOUNDARY, WordTokens
+from coattend.batches.word_tokens import WordTokens, word_layout
 from coattend.config import TokenizerParameters
 from coattend.data.text_store import DistinctTexts
 from coattend.errors import CoattendError
+from coattend.serving.queries import Query
 from coattend.text import nltk as nltk_data
 from coattend.text.encode import tag_texts, tokenize_texts
 from coattend.text.nltk import NltkTagger
@@ -33,23 +32,11 @@ from coattend.text.tokenizer import (
     special_layout,
 )
 from coattend.trials import run_spec
+from coattend.trials.experiment import ReaderTexts
 from coattend.trials.run_spec import RunSpec
 
 TOKENIZER, NLTK = "tokenizer", "nltk_data"
 """Folders of a packed reader."""
-
-
-class QueryRow(TypedDict):
-    """A query as a row of questions, with its passage."""
-
-    question_id: str
-    passage_id: str
-    task: str
-    question: str
-    passage: str
-    options: list[str] | None
-    label: None
-    answers: None
 
 
 @dataclass(frozen=True)
@@ -65,8 +52,7 @@ class Preprocessor:
     def of(cls, spec: RunSpec, folder: Path) -> "Preprocessor":
         """Load a reader's tokenizer and tagger: those that its folder carries, else where they came from.
 
-        Raises:
-            CoattendError: If one cannot be had, or is another than the reader was trained with.
+        One that cannot be had, or is another than the reader was trained with, is an error.
         """
         tagger = _load_tagger(spec, folder)
         if tagger.name != spec.tagger:
@@ -75,10 +61,8 @@ class Preprocessor:
             raise CoattendError(problem, where=f"trial {spec.trial_id}", cure=cure)
         if not spec.tokenizer:
             return cls(spec, tagger, None, None)
-        tokenizer_folder = folder / TOKENIZER
-        subwords = load_tokenizer(
-            TokenizerParameters(source=str(tokenizer_folder) if tokenizer_folder.is_dir() else spec.encoder)
-        )
+        source = str(folder / TOKENIZER) if (folder / TOKENIZER).is_dir() else spec.encoder
+        subwords = load_tokenizer(TokenizerParameters(source=source))
         if subwords.digest != spec.tokenizer:
             problem = f"was trained with another tokenizer than that of {subwords.source!r}"
             raise CoattendError(problem, where=f"trial {spec.trial_id}", cure="Restore its files, or train it again")
@@ -89,35 +73,27 @@ class Preprocessor:
         """Source of its tokenizer."""
         return self.spec.encoder if self.subwords is None else self.subwords.source
 
-    def __call__(self, questions: Iterable[QueryRow]) -> ReaderTexts:
-        """Tag and tokenise all texts of questions."""
-        texts = self._texts(questions)
+    def __call__(self, queries: Iterable[Query]) -> ReaderTexts:
+        """Tag and tokenise all texts of queries."""
+        texts = self._texts(queries)
         tags = tag_texts(self.tagger, texts)
+        around_words = word_layout(readers.task_of(self.spec.head))
         if self.subwords is None or self.layout is None:
-            return ReaderTexts(WordTokens.from_tags(pads.dataset(tags)), self._around_words)
+            return ReaderTexts(WordTokens.from_tags(pads.dataset(tags)), around_words)
         tokens = pads.dataset(tokenize_texts(self.subwords, texts, tags))
         if not self.spec.reads_words:
             return ReaderTexts(Tokens.from_table(tokens), self.layout)
         words = WordTokens.from_tags(pads.dataset(tags))
         pieces = SubwordAlignment.between(words, Tokens.from_table(tokens, with_word_index=True), self.layout)
-        return ReaderTexts(words, self._around_words, pieces)
+        return ReaderTexts(words, around_words, pieces)
 
-    @property
-    def _around_words(self) -> SpecialLayout:
-        return WITH_BOUNDARY if readers.task_of(self.spec.head) == "span" else ONLY_WORDS
-
-    def _texts(self, questions: Iterable[QueryRow]) -> pa.Table:
+    def _texts(self, queries: Iterable[Query]) -> pa.Table:
         """Gather each distinct text once, as ingestion does."""
-        spec, texts = self.spec, DistinctTexts(1)
-        for question in questions:
-            texts.add(question["passage"], "passage")
-            texts.add_question(
-                question["task"],
-                question["question"],
-                question["options"],
-                fill_blanks=spec.fill_blanks,
-                words_as_options=spec.words_as_options,
-            )
+        texts = DistinctTexts(1)
+        rules = {"fill_blanks": self.spec.fill_blanks, "words_as_options": self.spec.words_as_options}
+        for query in queries:
+            texts.add(query.passage, "passage")
+            texts.add_question(self.spec.task, query.question, query.options, **rules)
         # All texts are in the only shard.
         (name,) = texts.keys()
         return texts.table(name)
@@ -132,29 +108,22 @@ def _load_tagger(spec: RunSpec, folder: Path) -> TextTagger:
 
 
 def pack(trial: Path, target: Path) -> None:
-    """Copy a finished trial's reader, and all that stands between a text and it, to a new folder.
-
-    Raises:
-        CoattendError: If the trial has no spec, or its tokenizer or tagger cannot be had.
-    """
+    """Copy a finished trial's reader, and all that stands between a text and it, to a new folder."""
     spec = run_spec.read_servable(trial)
     processing = Preprocessor.of(spec, trial)
     shutil.copytree(trial / "model", target / "model")
     run_spec.write(spec.without_credentials(), target)
-    if processing.subwords is not None:
-        _save_tokenizer(processing.subwords, target / TOKENIZER)
+    if (subwords := processing.subwords) is not None:
+        (target / TOKENIZER).mkdir()
+        tokenizer = read_tokenizer(find_tokenizer_files(subwords.source), subwords.source)
+        tokenizer.save(str(target / TOKENIZER / "tokenizer.json"))
+        pad = subwords.tokenizer.id_to_token(subwords.pad_id)
+        (target / TOKENIZER / "tokenizer_config.json").write_text(json.dumps({"pad_token": pad}) + "\n")
     tagger = processing.tagger.tagger
     if isinstance(tagger, NltkTagger):
         english = nltk_data.open_package(tagger.punkt, nltk_data.PUNKT) / "english"
         _copy_files(english, target / NLTK / nltk_data.PUNKT / "english")
         _copy_files(nltk_data.open_package(tagger.tagger, nltk_data.TAGGER), target / NLTK / nltk_data.TAGGER)
-
-
-def _save_tokenizer(subwords: SubwordTokenizer, target: Path) -> None:
-    target.mkdir()
-    read_tokenizer(find_tokenizer_files(subwords.source), subwords.source).save(str(target / "tokenizer.json"))
-    pad = subwords.tokenizer.id_to_token(subwords.pad_id)
-    (target / "tokenizer_config.json").write_text(json.dumps({"pad_token": pad}) + "\n")
 
 
 def _copy_files(source: Traversable, target: Path) -> None:

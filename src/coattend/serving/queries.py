@@ -16,13 +16,7 @@ class InvalidQuery(CoattendError):
 
 @dataclass(frozen=True)
 class Query:
-    """A question about a passage.
-
-    Attributes:
-        passage: The text.
-        question: The question; a blank that an option fills is written ``_`` or ``@placeholder``.
-        options: What can be chosen, if anything.
-    """
+    """A question about a passage; a blank that an option fills is written ``_`` or ``@placeholder``."""
 
     passage: str
     question: str
@@ -32,8 +26,7 @@ class Query:
 def parse_query(values: Mapping[str, object]) -> Query:
     """Read a query from the fields of a file's row or a request; an empty list of options means none.
 
-    Raises:
-        InvalidRecord: If one is no text, or the options are no list of texts.
+    What is no text, and options that are no list of texts, raise an `InvalidRecord`.
     """
     passage, question = (require(values.get(name), str, f"the {name}") for name in REQUIRED_COLUMNS)
     options = values.get("options")
@@ -44,11 +37,7 @@ def parse_query(values: Mapping[str, object]) -> Query:
 
 
 def check_query(query: Query, limits: Limits) -> None:
-    """Refuse what is empty, too long or too much.
-
-    Raises:
-        InvalidQuery: With what is wrong.
-    """
+    """Raise an `InvalidQuery` for what is empty, too long or too much."""
     _check_text(query.passage, "the passage", limits.passage)
     _check_text(query.question, "the question", limits.question)
     if not any(map(str.isalnum, query.passage)):
@@ -77,27 +66,20 @@ def _check_text(text: str, label: str, max_characters: int) -> None:
         raise InvalidQuery(f"{label} holds half a surrogate pair at character {error.start}") from None
 
 
-class ExampleQuestion(TypedDict):
-    """A question about `EXAMPLE_PASSAGE`."""
+class ExampleQuery(TypedDict):
+    """A question with its passage: a row of a request."""
 
+    passage: str
     question: str
     options: NotRequired[list[str]]
 
 
-class ExampleQuery(ExampleQuestion):
-    """A question with its passage: a row of a request."""
-
-    passage: str
-
-
-EXAMPLE_PASSAGE = "The lamp is in the hall . Mary carried the sofa to the attic , and John sold his boat ."
-EXAMPLE_QUESTIONS: dict[str, ExampleQuestion] = {
-    "options": {"question": "Where is the sofa?", "options": ["In the hall.", "In the attic.", "At sea."]},
-    "span": {"question": "Where is the sofa?"},
-    "word": {"question": "John sold his _ .", "options": ["boat", "lamp", "sofa"]},
-}
-
-
 def example_query(task: str) -> ExampleQuery:
     """Return a question that readers of a task can answer."""
-    return {"passage": EXAMPLE_PASSAGE, **EXAMPLE_QUESTIONS[task]}
+    passage = "The lamp is in the hall . Mary carried the sofa to the attic , and John sold his boat ."
+    if task == "word":
+        return {"passage": passage, "question": "John sold his _ .", "options": ["boat", "lamp", "sofa"]}
+    example: ExampleQuery = {"passage": passage, "question": "Where is the sofa?"}
+    if task == "options":
+        example["options"] = ["In the hall.", "In the attic.", "At sea."]
+    return example

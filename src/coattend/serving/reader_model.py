@@ -43,27 +43,21 @@ class ReaderModel(PythonModel):
 
     def answers(self, questions: pd.DataFrame, *, until: float = math.inf) -> list[PredictedAnswer]:
         """Answer each row before a deadline, by `time.monotonic`."""
+        answers: list[PredictedAnswer] = []
         try:
-            return self._answers(questions, until)
+            queries = [_parse_request_row(row, number) for number, row in enumerate(questions.to_dict("records"), 1)]
+            for number, answer in enumerate(self.answerer.answers(queries), 1):
+                if isinstance(answer, InvalidQuery):
+                    raise refusal(f"question {number}: {answer.message}")
+                answers.append(answer)
+                if time.monotonic() > until:
+                    raise refusal(f"there was time for {number} of {len(queries)} questions only: ask fewer at once")
         except MlflowException:
             raise
         # MLflow would call it the caller's fault, and send the caller this machine's traceback.
         except Exception:
             logger.exception("The reader failed at a request of %s questions", len(questions))
             raise MlflowException("the reader failed: see the server's log", error_code=INTERNAL_ERROR) from None
-
-    def _answers(self, questions: pd.DataFrame, until: float) -> list[PredictedAnswer]:
-        try:
-            queries = [_parse_request_row(row, number) for number, row in enumerate(questions.to_dict("records"), 1)]
-        except InvalidRecord as flaw:
-            raise refusal(str(flaw)) from None
-        answers: list[PredictedAnswer] = []
-        for number, answer in enumerate(self.answerer.answers(queries), 1):
-            if isinstance(answer, InvalidQuery):
-                raise refusal(f"question {number}: {answer.message}")
-            answers.append(answer)
-            if time.monotonic() > until:
-                raise refusal(f"there was time for {number} of {len(queries)} questions only: ask fewer at once")
         return answers
 
 
@@ -74,7 +68,7 @@ def _parse_request_row(row: Mapping[str, object], number: int) -> Query:
     try:
         return parse_query({name: _plain(row.get(name)) for name in REQUIRED_COLUMNS} | {"options": options_listed})
     except InvalidRecord as flaw:
-        raise InvalidRecord(f"question {number}: {flaw}") from None
+        raise refusal(f"question {number}: {flaw}") from None
 
 
 def _plain(cell: Any) -> Any:
@@ -88,25 +82,18 @@ def refusal(problem: str) -> MlflowException:
 
 def signature() -> ModelSignature:
     """Return the signature: passage, question and options; answer, probabilities and evidence."""
-    token = [Property("text", DataType.string), Property("start", DataType.long), Property("end", DataType.long)]
+    text, whole, real = DataType.string, DataType.long, DataType.double
+    token = {"text": text, "start": whole, "end": whole, "weight": real}
     return ModelSignature(
-        inputs=Schema(
+        Schema([ColSpec(text, "passage"), ColSpec(text, "question"), ColSpec(Array(text), "options", required=False)]),
+        Schema(
             [
-                ColSpec(DataType.string, "passage"),
-                ColSpec(DataType.string, "question"),
-                ColSpec(Array(DataType.string), "options", required=False),
-            ]
-        ),
-        outputs=Schema(
-            [
-                ColSpec(DataType.string, "answer"),
-                ColSpec(DataType.long, "label", required=False),
-                ColSpec(DataType.long, "start", required=False),
-                ColSpec(DataType.long, "end", required=False),
-                ColSpec(Array(DataType.string), "choices"),
-                ColSpec(Array(DataType.double), "probabilities"),
-                ColSpec(DataType.double, "null_score", required=False),
-                ColSpec(Array(Object([*token, Property("weight", DataType.double)])), "evidence"),
+                ColSpec(text, "answer"),
+                *(ColSpec(whole, name, required=False) for name in ("label", "start", "end")),
+                ColSpec(Array(text), "choices"),
+                ColSpec(Array(real), "probabilities"),
+                ColSpec(real, "null_score", required=False),
+                ColSpec(Array(Object([Property(name, datatype) for name, datatype in token.items()])), "evidence"),
             ]
         ),
     )

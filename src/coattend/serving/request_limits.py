@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from collections.abc import Iterator
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -22,11 +23,7 @@ class Guard:
     """ASGI middleware that answers what is too large with 413, what no JSON reader can take with 400, what takes too
     long with 408, and what comes while too many wait with 429.
 
-    Args:
-        application: What it guards.
-        most_bytes: Bytes of a request's body.
-        seconds: Time from the request's first byte to the answer.
-        most_at_once: Requests that may be worked on or wait.
+    The time runs from a request's first byte to the answer; ``most_at_once`` requests may be worked on or wait.
     """
 
     def __init__(self, application: ASGIApp, *, most_bytes: int, seconds: float, most_at_once: int) -> None:
@@ -114,14 +111,10 @@ def misnamed(body: bytes) -> str | None:
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
     """Give the body once more, as one piece."""
-    given = False
+    messages: Iterator[Message] = iter([{"type": "http.request", "body": body, "more_body": False}])
 
     async def again() -> Message:
-        nonlocal given
-        if given:
-            return await receive()
-        given = True
-        return {"type": "http.request", "body": body, "more_body": False}
+        return next(messages, None) or await receive()
 
     return again
 

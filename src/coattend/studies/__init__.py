@@ -2,7 +2,6 @@
 
 from coattend.studies.spec import (
     PREFIX,
-    change_study,
     forget_studies,
     load_study,
     read_studies,
@@ -15,7 +14,6 @@ from coattend.studies.study import Study
 __all__ = [
     "PREFIX",
     "Study",
-    "change_study",
     "forget_studies",
     "load_study",
     "read_studies",

@@ -1,8 +1,5 @@
-"""Read and validate the files of the folder ``studies`` of the base environment.
-
-A file is a paper, an entry of its ``studies`` a table or figure: ``duma.yml`` with ``table7`` is ``duma_table7``.
-Nothing here imports torch.
-"""
+"""Read and validate the files of the folder ``studies`` of the base environment. A file is a paper, an entry of its
+``studies`` a table or figure: ``duma.yml`` with ``table7`` is ``duma_table7``. Nothing here imports torch."""
 
 import re
 from collections import UserDict
@@ -49,35 +46,16 @@ def study_groups() -> dict[str, list[str]]:
 
 
 def load_study(name: str) -> Study:
-    """Return a study by name.
-
-    Raises:
-        CoattendError: If there is no such study, or a file of studies is wrong, with its line.
-    """
+    """Return a study by name; CoattendError if there is none, or a file of studies is wrong, with its line."""
     studies = _studies(current().location)
     if name not in studies:
         raise CoattendError(f"no study is called {name!r}", cure=did_you_mean(name, list(studies)))
     return studies[name]
 
 
-def change_study(name: str, values: Mapping[str, Any]) -> Study:
-    """Return a study with the changes of an environment.
-
-    Raises:
-        CoattendError: As `load_study`, or if its variants can no longer be compared.
-    """
-    study = load_study(name).changed(values)
-    for problem in check_frozen(study) if values else ():
-        raise CoattendError(problem.what, where=f"studies.{name}", cure=problem.cure)
-    return study
-
-
 class StudyBlock(UserDict[str, Any]):
-    """A block of a study's parameters, which Kedro takes as one value.
-
-    Kedro registers a dataset for every key of nested dictionaries. The keys of all studies are ten thousand, which
-    would cost every run a second.
-    """
+    """A block of a study's parameters, which Kedro takes as one value: it registers a dataset for every key of nested
+    dictionaries, and the keys of all studies, ten thousand, would cost every run a second."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "StudyBlock":
         return self  # Nothing changes it.
@@ -88,17 +66,14 @@ def study_parameters(
 ) -> dict[str, dict[str, Any]]:
     """Return the parameters of every study: the study itself, its variants as readers' entries, and its benchmarks.
 
-    Args:
-        changes: Changes of the environment, by study.
-        readers: The readers' entries that variants differ from.
-        benchmarks: The benchmarks' entries.
-
-    Raises:
-        CoattendError: If a change is wrong.
+    These are the entries of ``readers`` and ``benchmarks`` with what the study differs in and the environment changes.
     """
     blocks = {}
     for name in study_names():
-        study = change_study(name, changes.get(name) or {})
+        study = load_study(name).changed(changes.get(name) or {})
+        # With the changes its variants must still be comparable.
+        for problem in check_frozen(study) if changes.get(name) else ():
+            raise CoattendError(problem.what, where=f"studies.{name}", cure=problem.cure)
         variants = {variant: StudyBlock(study.entry(variant, readers)) for variant in study.parameters.variants}
         read = {benchmark: StudyBlock(study.benchmark(benchmark, benchmarks[benchmark])) for benchmark in study.read}
         if changes.get(name):
@@ -121,11 +96,7 @@ def _studies(location: str) -> dict[str, Study]:
 
 
 def read_studies(file: TextFile) -> list[Study]:
-    """Read the studies of a file.
-
-    Raises:
-        CoattendError: If it uses unknown names or repeats something, with file, line and the nearest name.
-    """
+    """Read the studies of a file; a mistake is reported with file, line and the nearest name."""
     lines = Lines.of(file)
     content, cure = lines.content, "See the files beside it"
     if not isinstance(content, dict) or set(content) != {"paper", "studies"} or not content["studies"]:

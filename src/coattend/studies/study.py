@@ -20,13 +20,7 @@ _VALUES = ("seeds", "protocol", "budget_hours", "training", "options", "base")
 
 @dataclass(frozen=True)
 class Study:
-    """A study with its paper and its file.
-
-    Attributes:
-        paper: Source of the study.
-        parameters: Content of its entry.
-        file: File that it was read from.
-    """
+    """A study: its paper, the content of its entry, and the file that it was read from."""
 
     paper: PaperParameters
     parameters: StudyParameters
@@ -43,11 +37,7 @@ class Study:
         return self.parameters.model_dump(mode="json")
 
     def changed(self, values: Mapping[str, Any]) -> "Study":
-        """Return the study with other values for some fields; its shape stays that of the file.
-
-        Raises:
-            CoattendError: If there is no such field, or it decides the study's shape.
-        """
+        """Return the study with other values for some fields; its shape stays that of the file."""
         if not values:
             return self
         for field in values:
@@ -94,12 +84,8 @@ class Study:
         return {**entry, "training": entry.get("training", {}) | self.parameters.training.get(name, {})}
 
     def entry(self, variant: str, readers: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Return a variant as the entry of a reader.
-
-        Args:
-            variant: Its name.
-            readers: Readers' entries to start from; None for those of the base environment.
-        """
+        """Return a variant as the entry of a reader, which starts from one of ``readers``, else of the base
+        environment."""
         training = merge(self.training_layers(variant, readers))
         training.pop("start_from", None)  # A variant's trials are found when they are there.
         return {**merge(self.entry_layers(variant, readers)), "name": variant, "benchmarks": None, "training": training}
@@ -121,10 +107,8 @@ class Study:
         ]
 
     def training_layers(self, variant: str, readers: Mapping[str, Any] | None = None) -> list[Layer]:
-        """Return the blocks with a variant's training; later ones count.
-
-        What a reader's entry says of single benchmarks does not: a study says itself how a benchmark is trained on.
-        """
+        """Return the blocks with a variant's training, later ones count. What a reader's entry says of single
+        benchmarks does not: a study says itself how a benchmark is trained on."""
         parameters, start = self.parameters, self._start(variant, readers)
         change = parameters.variants[variant].change
         return [

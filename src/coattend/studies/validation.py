@@ -1,7 +1,6 @@
 """Validate a study: its benchmarks, variants, figure, search and printed numbers."""
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import NamedTuple
 
 from pydantic import ValidationError
 
@@ -63,20 +62,18 @@ _NOISE = ("tag_noise", "tag_noise_kind", "tag_noise_in")
 
 
 def check_frozen(study: Study) -> Iterator[Problem]:
-    """Yield variants that read other tags than the baseline over an encoder whose tag embedding stays at zero.
-
-    The embedding is added to the frozen encoder's input, and so is frozen with it. The one that is added to its outputs
-    (``hidden_tag_embedding``) is learned.
-    """
+    """Yield variants that read other tags than the baseline over an encoder whose tag embedding stays at zero: it is
+    added to the frozen encoder's input, and so is frozen with it. The one that is added to its outputs
+    (``hidden_tag_embedding``) is learned."""
     parameters = study.parameters
     frozen = [name for name in parameters.variants if _is_frozen(study, name)]
     if not frozen or parameters.baseline not in parameters.variants:
         return
     baseline = parameters.baseline
-    tags_of_baseline = _tags(study, baseline)
+    baseline_learns, tags_of_baseline = _tags(study, baseline)
     for name in frozen:
-        tags = _tags(study, name)
-        if tags.read != tags_of_baseline.read and not (tags.are_learned or tags_of_baseline.are_learned):
+        learns, tags = _tags(study, name)
+        if tags != tags_of_baseline and not (learns or baseline_learns):
             problem = f"{name!r} reads other tags than {baseline!r}, whose embedding stays at zero where it is frozen"
             cure = "Take protocol: finetuned, or for all variants options: { tag_embedding: false } and the same tags"
             yield Problem(("variants", name, "change"), problem, cure)
@@ -88,21 +85,15 @@ def _is_frozen(study: Study, variant: str) -> bool:
     return bool(study.entry(variant)["training"].get("frozen", elsewhere))
 
 
-class _Tags(NamedTuple):
-    """Tags of a variant: if any is learned in spite of freezing, and the profile and noise of those that it embeds."""
-
-    are_learned: bool
-    read: tuple[str, dict[str, object]] | None
-
-
-def _tags(study: Study, variant: str) -> _Tags:
+def _tags(study: Study, variant: str) -> tuple[bool, tuple[str, dict[str, object]] | None]:
+    """Return True if a variant learns tags in spite of freezing, and the profile and noise of those that it embeds."""
     reader = ReaderParameters.model_validate(study.entry(variant))
     embedded, learned = (
         bool(reader.options.get(option, readers.default_of(reader.reader, option))) for option in _EMBEDDINGS
     )
     # Without noise its other settings change no tag.
     noise = {field: reader.training.get(field) for field in _NOISE} if reader.training.get("tag_noise") else {}
-    return _Tags(learned, (reader.tagging, noise) if embedded else None)
+    return learned, (reader.tagging, noise) if embedded else None
 
 
 def check_lines(study: Study) -> Iterator[Problem]:
@@ -203,8 +194,8 @@ def _check_reader(study: Study, variant: str) -> Iterator[Problem]:
         entries.encoder_entry(entry.encoder)
         for benchmark in study.parameters.benchmarks_of(variant):
             # The head that fits the scored benchmark must fit the one that is trained on, too.
-            head = readers.head_for(entry.reader, entries.answerable_tasks(benchmark), entry.head)
-            readers.head_for(entry.reader, entries.answerable_tasks(entry.trained_on(benchmark)), head)
+            head = readers.head_for(entry.reader, entries.benchmark(benchmark).answerable, entry.head)
+            readers.head_for(entry.reader, entries.benchmark(entry.trained_on(benchmark)).answerable, head)
     except CoattendError as error:
         yield Problem(path, error.problem, error.cure)
 
@@ -247,7 +238,7 @@ def _tasks(study: Study, variant: str, benchmark: str) -> set[str]:
     """Return the tasks of the questions that a variant may answer; its data decide among several."""
     entry, benchmark_tasks = study.entry(variant), entries.benchmark_entry(benchmark)["tasks"]
     heads = [entry["head"]] if entry.get("head") else readers.heads_of(entry["reader"])
-    tasks = {readers.task_of(head) for head in heads} & set(entries.answerable_tasks(benchmark))
+    tasks = {readers.task_of(head) for head in heads} & set(entries.benchmark(benchmark).answerable)
     # Options can be read of questions with a missing word.
     return {task if task in benchmark_tasks else "word" for task in tasks}
 

@@ -145,10 +145,8 @@ _DERIVED_FIELDS = {"name", "head", "training", "training_on", "options"}
 
 
 def have_same_trials(study: Study, variant: str, other: str) -> bool:
-    """Return True if two variants have the same trials on all benchmarks that both run on, in the base environment.
-
-    A change that restates the benchmark's training, its head or a default option of the reader changes nothing.
-    """
+    """Return True if two variants have the same trials on all benchmarks that both run on, in the base environment. A
+    change that restates the benchmark's training, its head or a default option of the reader changes nothing."""
     parameters = study.parameters
     shared = set(parameters.benchmarks_of(variant)) & set(parameters.benchmarks_of(other))
     try:

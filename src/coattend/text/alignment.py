@@ -11,11 +11,9 @@ NO_WORD = -1
 
 
 class Spans(NamedTuple):
-    """Words or subwords of T texts, one text after the other.
+    """Words or subwords of T texts, one text after the other: n spans with exclusive ends, all int32 [n].
 
     Attributes:
-        starts: Offset of each span in its text, int32 [n].
-        ends: Its end, exclusive, int32 [n].
         offsets: Text t's spans lie at ``offsets[t]:offsets[t + 1]``, int32 [T + 1].
     """
 
@@ -63,14 +61,7 @@ def word_index(subwords: Spans, words: Spans) -> np.ndarray:
 
 
 def subword_tags(index: np.ndarray, subwords: Spans, words: Spans, tag_ids: np.ndarray) -> np.ndarray:
-    """Return the tag of each subword's word, int8 [n]; ERR if it has none.
-
-    Args:
-        index: The result of `word_index`, [n].
-        subwords: The subwords.
-        words: The words.
-        tag_ids: Tag of each word, int8.
-    """
+    """Return the tag of each subword's word in the result of `word_index`, int8 [n]; ERR if it has none."""
     tags = np.full(len(index), ERR, np.int8)
     in_word = index != NO_WORD
     tags[in_word] = tag_ids[(words.offsets[subwords.rows] + index)[in_word]]

@@ -26,9 +26,9 @@ def question_domains(
     """Return the texts in the question domain of each of a question's sequences, in order.
 
     Args:
-        task: Its answer's form: ``options``, ``span`` or ``word``.
-        question: The question, with or without a blank.
-        options: The answers to choose from, if any.
+        task: The form of the answer: ``options``, ``span`` or ``word``.
+        question: The question.
+        options: Its options, if any.
         fill_blanks: An option fills the question's blank, if it has one, instead of following the question.
         words_as_options: Candidates for a word are read like options, each filled into the blank.
 
@@ -43,12 +43,9 @@ def question_domains(
 
 
 class DistinctWords(NamedTuple):
-    """The distinct words of a passage and their occurrences.
+    """The distinct words of a passage, numbered by first occurrence, and their n occurrences.
 
     Attributes:
-        numbers: Number of each distinct word, by first occurrence from 0.
-        starts: First character of each occurrence [n].
-        ends: Character after its last [n].
         word: The number of the word that occurs [n].
     """
 
@@ -58,12 +55,7 @@ class DistinctWords(NamedTuple):
     word: np.ndarray
 
     def of_tokens(self, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-        """Return the number of the word that each token lies in [tokens]; -1 if it lies in none.
-
-        Args:
-            starts: First character of each token.
-            ends: Character after its last.
-        """
+        """Return the number of the word that each token lies in [tokens]; -1 if it lies in none."""
         if not len(self.ends):
             return np.full(len(starts), -1)
         occurrence = np.searchsorted(self.ends, starts, side="right")
@@ -84,11 +76,9 @@ def distinct_words(passage: str) -> DistinctWords:
 
 
 def candidate_positions(passage: str, candidates: Sequence[str]) -> list[tuple[int, ...]]:
-    """Return the positions of each candidate among the words of a passage; none if it does not occur.
+    """Return the positions of each candidate, a single word, among the words of a passage; none if it does not occur.
 
-    Args:
-        passage: As cloze benchmarks publish it: words and punctuation with spaces between.
-        candidates: Single words.
+    Cloze benchmarks publish passages as words and punctuation with spaces between.
     """
     positions: dict[str, list[int]] = defaultdict(list)
     for position, word in enumerate(passage.split()):

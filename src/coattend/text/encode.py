@@ -16,43 +16,21 @@ def tags_schema(tagger: TextTagger) -> pa.Schema:
 
 
 def tag_texts(tagger: TextTagger, texts: pa.Table) -> pa.Table:
-    """Split texts into words and tag them.
-
-    Args:
-        tagger: The tagger.
-        texts: Rows of a texts table.
-
-    Returns:
-        Rows of a tags table, in the order of the texts.
-    """
+    """Turn rows of a texts table into rows of a tags table, in the same order."""
     strings = texts.column("text").to_pylist()
     tagged = tagger.tag_all(strings)
     forms = [
-        text[start:end]
+        [text[start:end] for start, end in zip(words.starts, words.ends, strict=True)]
         for text, words in zip(strings, tagged, strict=True)
-        for start, end in zip(words.starts, words.ends, strict=True)
     ]
-    offsets = pa.array(offsets_of([len(words.starts) for words in tagged]))
-    columns = (
-        pa.array(forms, pa.string()),
-        pa.array([tag for words in tagged for tag in words.tag_ids], pa.int8()),
-        pa.array([start for words in tagged for start in words.starts], pa.int32()),
-        pa.array([end for words in tagged for end in words.ends], pa.int32()),
-    )
-    lists = [pa.ListArray.from_arrays(offsets, values) for values in columns]
-    return pa.Table.from_arrays([_ids(texts), *lists], schema=tags_schema(tagger))
+    starts, ends, tag_ids = zip(*tagged, strict=True) if tagged else ([], [], [])
+    return pa.table([_ids(texts), forms, tag_ids, starts, ends], schema=tags_schema(tagger))
 
 
 def tokenize_texts(subwords: SubwordTokenizer, texts: pa.Table, tags: pa.Table) -> pa.Table:
-    """Split texts into subword tokens, each with the tag of its word.
+    """Turn rows of a texts table and their rows of a tags table into rows of a tokens table, all in the same order.
 
-    Args:
-        subwords: The tokenizer.
-        texts: Rows of a texts table.
-        tags: Rows of a tags table, of the same texts in the same order.
-
-    Returns:
-        Rows of a tokens table, in the order of the texts; metadata names the tagger and has the tokenizer's digest.
+    Each subword has the tag of its word. The metadata names the tagger and has the tokenizer's digest.
     """
     tags = tags.combine_chunks()
     is_option = pc.equal(texts.column("kind").cast(pa.string()), "option").to_pylist()

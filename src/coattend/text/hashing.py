@@ -18,30 +18,18 @@ def normalize(text: str) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file; one process reads an unchanged file once.
-
-    Raises:
-        OSError: If it cannot be read.
-    """
+    """Return the SHA-256 of a file; one process reads an unchanged file once."""
     return _digest(path, file_version(path))
 
 
 def file_version(path: Path) -> tuple[int, int, int]:
-    """Return inode, size and time of a file, which change if it is written or replaced.
-
-    Raises:
-        OSError: If there is no such file.
-    """
+    """Return inode, size and time of a file, which change if it is written or replaced."""
     state = path.stat()
     return state.st_ino, state.st_size, state.st_mtime_ns
 
 
 def combined_digest(files: Iterable[Path]) -> str:
-    """Return the SHA-256 of several files, in the order of their paths.
-
-    Raises:
-        OSError: If one cannot be read.
-    """
+    """Return the SHA-256 of several files, in the order of their paths."""
     content = hashlib.sha256()
     for path in sorted(files):
         content.update(path.read_bytes())

@@ -1,13 +1,14 @@
 """NLTK's punkt sentences and averaged perceptron tags, and their data, which is found without importing NLTK."""
 
 import hashlib
+import io
 import os
 import shutil
 import sys
 import threading
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources.abc import Traversable
@@ -58,19 +59,12 @@ def open_package(folder: Path, package: str) -> Traversable:
 
 @cache
 def download_packages() -> bool:
-    """Download missing packages to NLTK's default folder, silently; one attempt a process.
-
-    Returns:
-        True if all packages exist now.
-    """
-    import contextlib
-    import io
-
+    """Download missing packages to NLTK's default folder, silently, once a process; return True if all exist now."""
     from nltk.downloader import Downloader
 
     if _is_reachable(Downloader.DEFAULT_URL):
         names = [Path(package).name for package in PACKAGES if find_package(package) is None]
-        with contextlib.suppress(OSError, ValueError):
+        with suppress(OSError, ValueError):
             Downloader().download(names, quiet=True, print_error_to=io.StringIO())
     return all(find_package(package) is not None for package in PACKAGES)
 
@@ -82,11 +76,8 @@ def _is_reachable(address: str) -> bool:
     def request() -> None:
         from urllib.request import urlopen
 
-        try:
-            with urlopen(address, timeout=TIMEOUT_S):  # noqa: S310 (the address is NLTK's own)
-                reachable.set()
-        except OSError:
-            pass
+        with suppress(OSError), urlopen(address, timeout=TIMEOUT_S):  # noqa: S310 (the address is NLTK's own)
+            reachable.set()
 
     thread = threading.Thread(target=request, daemon=True)
     thread.start()
@@ -96,12 +87,7 @@ def _is_reachable(address: str) -> bool:
 
 @dataclass(frozen=True)
 class NltkTagger:
-    """NLTK's tagger, which loads its data only when it tags, so that it is cheap to send to worker processes.
-
-    Attributes:
-        punkt: Folder of NLTK data with punkt.
-        tagger: Folder of NLTK data with the tagger.
-    """
+    """NLTK's tagger: the folders of its data, which it loads when it tags, so that it is cheap to send to workers."""
 
     punkt: Path
     tagger: Path

@@ -24,7 +24,6 @@ class _Vocabulary(NamedTuple):
     """The distinct words of some sentences, after NLTK's padding.
 
     Attributes:
-        numbers: Form to number.
         contexts: Name of each word in features, by its number.
         fixed: Tag of each word that has one tag in every sentence, else `_UNDECIDED`.
         features: Rows of weights [words, 9]: three for the word's own tag, two for the next word's, one for that of the
@@ -41,12 +40,8 @@ class Perceptron:
     """Greedy left-to-right tagger: the first words of many sentences at once, then their second words, and so on.
 
     Scores are added in NLTK's order and ties go to the last tag of the alphabet, as there, so that rounding makes no
-    difference. Features without weights add zeros, which change no sum.
-
-    Args:
-        weights: Feature to tag to weight.
-        tagdict: Words that have one tag in every sentence.
-        tags: The tags to choose from.
+    difference. Features without weights add zeros, which change no sum. Words of the tagdict have one tag in every
+    sentence.
     """
 
     def __init__(self, weights: Mapping[str, Mapping[str, float]], tagdict: dict[str, str], tags: list[str]) -> None:
@@ -73,12 +68,7 @@ class Perceptron:
 
     @classmethod
     def load(cls, folder: Traversable) -> "Perceptron":
-        """Read the three JSON files of NLTK's package.
-
-        Raises:
-            OSError: If one is missing.
-            ValueError: If one is not whole.
-        """
+        """Read the three JSON files of NLTK's package."""
         files = (f"averaged_perceptron_tagger_eng.{part}.json" for part in ("weights", "tagdict", "classes"))
         return cls(*(json.loads((folder / file).read_bytes()) for file in files))
 

@@ -22,11 +22,7 @@ VERSION = 1
 
 
 class Tagger(Protocol):
-    """A splitter of sentences and tagger of their words.
-
-    Attributes:
-        name: Its name in logs and tables.
-    """
+    """A splitter of sentences and tagger of their words; logs and tables have its name."""
 
     name: str
 
@@ -42,13 +38,7 @@ class Tagger(Protocol):
 
 
 class TaggedWords(NamedTuple):
-    """Words of a text in order, none overlapping.
-
-    Attributes:
-        starts: Offset of each word in code points.
-        ends: Its end, exclusive.
-        tag_ids: Its tag.
-    """
+    """Words of a text in order, none overlapping; offsets count code points, ends are exclusive."""
 
     starts: list[int]
     ends: list[int]
@@ -57,13 +47,7 @@ class TaggedWords(NamedTuple):
 
 @dataclass(frozen=True)
 class TextTagger:
-    """A tagger with its settings, ready to use in any process.
-
-    Attributes:
-        tagger: The tagger.
-        tagset: Maps its tags to ids.
-        lowercase: Lower-case words before they are tagged.
-    """
+    """A tagger with its settings, ready to use in any process; words may be lower-cased before they are tagged."""
 
     tagger: Tagger
     tagset: Tagset
@@ -105,11 +89,7 @@ class TextTagger:
 def load_tagger(tagging: TaggingParameters) -> TextTagger:
     """Load the tagger of a profile, and download NLTK's data if need be.
 
-    Args:
-        tagging: The profile. ``auto`` takes NLTK's tagger, or textblob's with a warning without its data.
-
-    Raises:
-        CoattendError: If the profile requires ``nltk`` and its data is not available.
+    Without that data, ``auto`` takes textblob's tagger, with a warning; ``nltk`` is an error.
     """
     tagger = TextblobTagger() if tagging.tagger == "textblob" else _nltk_tagger() or _fallback(tagging.tagger)
     return TextTagger(tagger, tagset(tagging.tagset), tagging.lowercase_before_tagging)
@@ -125,10 +105,8 @@ def _nltk_tagger() -> NltkTagger | None:
 
 def _fallback(requested: str) -> TextblobTagger:
     names = " ".join(Path(package).name for package in PACKAGES)
-    cure = (
-        f"Run `python -m nltk.downloader {names}` where there is a network, "
-        f"or put {' and '.join(PACKAGES)} into {raw_data_folder()}"
-    )
+    fetch = f"Run `python -m nltk.downloader {names}` where there is a network"
+    cure = f"{fetch}, or put {' and '.join(PACKAGES)} into {raw_data_folder()}"
     problem = "NLTK's tagger needs data that is neither found nor downloadable"
     if requested == "nltk":
         raise CoattendError(problem, where="tagger 'nltk'", cure=f"{cure}, or set `tagger: auto`")

@@ -18,14 +18,8 @@ _PUNCTUATION = "# $ '' ( ) , . : ``"
 
 @dataclass(frozen=True)
 class Tagset:
-    """Tags in the order of their ids.
+    """Tags in the order of their ids: PAD, SPE, ERR, then those of taggers."""
 
-    Attributes:
-        name: ``penn`` or ``extended``.
-        names: PAD, SPE, ERR, then the tags.
-    """
-
-    name: str
     names: tuple[str, ...]
 
     @cached_property
@@ -42,20 +36,16 @@ class Tagset:
 
 
 _TAGSETS = {
-    "penn": Tagset("penn", ("PAD", "SPE", "ERR", *_PENN.split())),
-    "extended": Tagset("extended", ("PAD", "SPE", "ERR", *_PENN.split(), *_PUNCTUATION.split())),
+    "penn": Tagset(("PAD", "SPE", "ERR", *_PENN.split())),
+    "extended": Tagset(("PAD", "SPE", "ERR", *_PENN.split(), *_PUNCTUATION.split())),
 }
 
 
 def tagset(name: str) -> Tagset:
     """Return a tagset by name.
 
-    Args:
-        name: ``penn``, the 39 entries of POI-Net (section 4.1), where punctuation is ERR; or ``extended``, where
-            punctuation has nine tags of its own after them.
-
-    Raises:
-        CoattendError: If there is no such tagset.
+    ``penn`` has the 39 entries of POI-Net (section 4.1), where punctuation is ERR; in ``extended``, punctuation has
+    nine tags of its own after them.
     """
     if name not in _TAGSETS:
         raise CoattendError(f"there is no tagset {name!r}", cure=did_you_mean(name, list(_TAGSETS)))

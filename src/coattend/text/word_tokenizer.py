@@ -16,12 +16,10 @@ _WORD = re.compile(r"\S+")
 
 
 class Sentence(NamedTuple):
-    """Words in order, none overlapping.
+    """Words in order, none overlapping; ``text[start:end]`` of the whole text is the word as written.
 
     Attributes:
         forms: Each word as taggers expect it: double quotes are `` and ''.
-        starts: Offset of each word in the whole text, in code points.
-        ends: Its end, exclusive; ``text[start:end]`` is the word as written.
     """
 
     forms: list[str]
@@ -30,16 +28,9 @@ class Sentence(NamedTuple):
 
 
 def split_sentences(text: str, sentence_spans: SentenceSpans) -> Iterator[Sentence]:
-    """Split a text into sentences and each into NLTK's Treebank words.
+    """Split a text into the sentences that have a word, and each into NLTK's Treebank words.
 
     A sentence never crosses the end of a line, so the turns of a dialogue stay separate.
-
-    Args:
-        text: Any text.
-        sentence_spans: Splits one line into sentences.
-
-    Yields:
-        The sentences that have a word.
     """
     for line in _LINE.finditer(text):
         for start, end in sentence_spans(line.group()):
@@ -58,9 +49,8 @@ def split_sentences(text: str, sentence_spans: SentenceSpans) -> Iterator[Senten
 def word_tokenizer(*, plain: bool) -> "NLTKWordTokenizer":
     """Return NLTK's tokenizer without its time limit, by which words would depend on the load of the machine.
 
-    Args:
-        plain: For printable ASCII alone, where Python's regular expressions find what NLTK's do, in less time.
-            Elsewhere they differ in spaces, digits, word characters, and the other case of a letter.
+    In plain text, printable ASCII alone, Python's regular expressions find what NLTK's do, in less time. Elsewhere they
+    differ in spaces, digits, word characters, and the other case of a letter.
     """
     from nltk import redos
     from nltk.tokenize import NLTKWordTokenizer

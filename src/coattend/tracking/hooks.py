@@ -90,13 +90,11 @@ class Tracking:
 
     @property
     def _experiment(self) -> str:
-        """The experiment of the node that this thread runs, or that sent the listener here.
-
-        Threads can run several nodes at once.
-        """
+        """The experiment of the node that this thread runs, or that sent the listener here."""
+        # Threads can run several nodes at once.
         return getattr(self._node, "experiment", self._sent_by)
 
-    @project_hook
+    @project_hook()
     def before_pipeline_run(self, run_params: RunParameters, pipeline: Pipeline) -> None:
         """Close what dead processes left open, then open a parent run for each benchmark."""
         names = sorted({_experiment(node) for node in pipeline.nodes if _is_tracked(node)})
@@ -111,7 +109,7 @@ class Tracking:
             self._parents = {name: self._open_parent(client, name, run_params) for name in names}
         os.environ[PARENTS] = json.dumps(self._parents)
 
-    @project_hook
+    @project_hook()
     def before_node_run(self, node: Node) -> None:
         """Listen to trials, in worker processes too."""
         if _parents() and _is_tracked(node):
@@ -119,7 +117,7 @@ class Tracking:
             if self not in events.listeners:
                 events.listeners.append(self)
 
-    @project_hook
+    @project_hook()
     def after_node_run(
         self, node: Node, catalog: DataCatalog, inputs: Mapping[str, pads.Dataset], outputs: Mapping[str, ReaderMetrics]
     ) -> None:
@@ -131,7 +129,7 @@ class Tracking:
                 with self._store_errors():
                     self._write_metrics(value, inputs[f"{prefix_of(name)}.predictions"], trials)
 
-    @project_hook
+    @project_hook()
     def after_dataset_saved(self, dataset_name: str, data: Any, node: Node) -> None:
         """Attach pages and figures to the parent run of their benchmark or study, and write a study's findings."""
         key, entry = NodeKey.of(node), entry_of(dataset_name)
@@ -148,14 +146,14 @@ class Tracking:
             else:
                 runs.write_findings(parent, data)
 
-    @project_hook
+    @project_hook()
     def after_pipeline_run(self, pipeline: Pipeline, catalog: DataCatalog) -> None:
         """Say in the parent runs what their trials were trained on, and close them."""
         nodes = [node for node in pipeline.nodes if _is_tracked(node)]
         nodes_of = {name: [node for node in nodes if _experiment(node) == name] for name in _parents()}
         self.close("FINISHED", {name: runs.data_hash(nodes_of[name], catalog) for name in nodes_of})
 
-    @project_hook
+    @project_hook()
     def on_pipeline_error(self) -> None:
         """Close all open runs. Kedro calls this for an `Exception` inside the runner only."""
         self.close("FAILED")
@@ -220,12 +218,9 @@ class Tracking:
             runs.attach_predictions(parent.client, run, answers)
             if trials is not None:
                 log_reader(parent.client, run, trials / trial["trial_id"], metrics, trial)
-        values = {
-            f"{metrics['reader']}.{name}{suffix}": value
-            for name, metric in scored.items()
-            for suffix, value in (("", metric["mean"]), (".low", metric["low"]), (".high", metric["high"]))
-            if value is not None
-        }
+        values: dict[str, float | None] = {}
+        for name, metric in scored.items():
+            values |= runs.estimate_values(f"{metrics['reader']}.{name}", metric)
         log_values(parent.client, parent.run, values)
 
     def close(self, status: str, data: Mapping[str, str | None] | None = None) -> None:

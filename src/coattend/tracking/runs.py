@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 from kedro.io import DataCatalog
 from kedro.pipeline.node import Node
 
-from coattend.evaluation.groups import EVERYTHING
-from coattend.evaluation.records import TrialRecord
+from coattend.evaluation.records import Estimate, TrialRecord
 from coattend.evaluation.runs import finished
+from coattend.evaluation.summary import metric_name
 from coattend.masking import masked, masked_text
-from coattend.reports.records import StudyFindings, StudyRow
+from coattend.reports.records import StudyFindings
 from coattend.tracking.store import common_tags, experiment_id, experiment_tag, log_values
 from coattend.training.events import StartedTrial
 from coattend.trials.warnings import alarms
@@ -116,14 +116,7 @@ def create(parent: ParentRun, trial: StartedTrial) -> str:
 
 
 def find_or_write(parent: ParentRun, trial: TrialRecord, benchmark: str, name: str) -> str:
-    """Return the id of a finished trial's run; write it after the fact if the experiment has none.
-
-    Args:
-        parent: The Kedro run.
-        trial: Outcome of the trial.
-        benchmark: Benchmark that it was trained on.
-        name: Name of its reader or variant.
-    """
+    """Return the id of the run of a finished trial of a reader or variant; write it if the experiment has none."""
     client = parent.client
     query = f"tags.trial_id = '{trial['trial_id']}' and attributes.status = 'FINISHED'"
     experiment = experiment_id(client, parent.experiment, parent.project)
@@ -145,9 +138,8 @@ def find_or_write(parent: ParentRun, trial: TrialRecord, benchmark: str, name: s
     run = create(parent, content)
     for point in trial["curve"]:
         # Curves of early trials have no loss on held-out questions.
-        losses = {key: point.get(key) for key in ("loss", "held_out", "held_out_loss")}
-        values = {key: value for key, value in losses.items() if isinstance(value, int | float)}
-        log_values(client, run, values, point["step"])
+        losses = {"loss": point.get("loss"), "held_out": point.get("held_out")}
+        log_values(client, run, losses | {"held_out_loss": point.get("held_out_loss")}, point["step"])
     _write_outcome(client, run, trial)
     client.set_terminated(run, "FINISHED")
     return run
@@ -157,10 +149,8 @@ def _write_outcome(client: "MlflowClient", run: str, outcome: TrialRecord) -> No
     """Log the metrics and tags of a finished trial, and warnings about its training."""
     signs = outcome.get("signs", {})
     measures = cast("Mapping[str, float | None]", outcome)
-    values = {name: measures[name] for name in OUTCOME_METRICS} | {
-        f"signs.{name}": value for name, value in signs.items()
-    }
-    log_values(client, run, {name: value for name, value in values.items() if value is not None})
+    diagnostics = {f"signs.{name}": value for name, value in signs.items()}
+    log_values(client, run, {name: measures[name] for name in OUTCOME_METRICS} | diagnostics)
     warnings = " ".join(alarms(signs))
     if warnings:
         client.set_tag(run, "alarms", warnings[:LONGEST_TEXT])
@@ -179,22 +169,23 @@ def attach_predictions(client: "MlflowClient", run: str, predictions: pa.Table) 
 def write_findings(parent: ParentRun, findings: StudyFindings) -> None:
     """Log the findings of a study, and its trials as child runs."""
     for row in findings["rows"]:
-        prefix = f"{row['benchmark']}.{row['variant']}.{_metric_name(row)}"
-        values = {"": row["mean"], ".low": row["low"], ".high": row["high"], ".difference": row["difference"]}
-        measured = {f"{prefix}{end}": value for end, value in values.items() if value is not None}
-        log_values(parent.client, parent.run, measured)
+        name = f"{row['benchmark']}.{row['variant']}.{metric_name(row['split'], row['group'], row['metric'])}"
+        log_values(parent.client, parent.run, estimate_values(name, row) | {f"{name}.difference": row["difference"]})
     for benchmark, by_variant in findings["trials"].items():
         for variant, trials in by_variant.items():
             trained_on = findings["trained_on"][benchmark].get(variant, benchmark)
-            rows = [row for row in findings["rows"] if (row["benchmark"], row["variant"]) == (benchmark, variant)]
+            rows = {
+                metric_name(row["split"], row["group"], row["metric"]): row
+                for row in findings["rows"]
+                if (row["benchmark"], row["variant"]) == (benchmark, variant)
+            }
             # A run has the scores on every benchmark that its trial answers; those on its own have no prefix.
             prefix = "" if trained_on == benchmark else f"{benchmark}."
             for trial in finished(trials):
-                scores = {f"{prefix}{_metric_name(row)}": row["seeds"][str(trial["seed"])] for row in rows}
+                scores = {f"{prefix}{name}": row["seeds"][str(trial["seed"])] for name, row in rows.items()}
                 log_values(parent.client, find_or_write(parent, trial, trained_on, variant), scores)
 
 
-def _metric_name(row: StudyRow) -> str:
-    """Name a row's metric, such as ``dev.accuracy`` or ``dev.middle.accuracy``."""
-    group = "" if row["group"] == EVERYTHING else f"{row['group']}."
-    return f"{row['split']}.{group}{row['metric']}"
+def estimate_values(name: str, estimate: Estimate) -> dict[str, float | None]:
+    """Name the mean and the ends of an estimate as metrics."""
+    return {name: estimate["mean"], f"{name}.low": estimate["low"], f"{name}.high": estimate["high"]}

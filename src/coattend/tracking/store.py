@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,12 +80,12 @@ def experiment_id(client: "MlflowClient", benchmark: str, project: Path) -> str:
         return client.create_experiment(benchmark, artifact_location=(project / "mlartifacts" / benchmark).as_uri())
 
 
-def log_values(client: "MlflowClient", run: str, values: dict[str, float], step: int = 0) -> None:
-    """Write metrics in one call."""
+def log_values(client: "MlflowClient", run: str, values: Mapping[str, float | None], step: int = 0) -> None:
+    """Write those metrics that have a value in one call."""
     from mlflow.entities import Metric
 
-    now = int(time.time() * 1000)
-    client.log_batch(run, metrics=[Metric(name, float(value), now, step) for name, value in values.items()])
+    now, measured = int(time.time() * 1000), {name: value for name, value in values.items() if value is not None}
+    client.log_batch(run, metrics=[Metric(name, float(value), now, step) for name, value in measured.items()])
 
 
 def common_tags(project: Path) -> dict[str, str]:

@@ -55,10 +55,8 @@ class Schedule(TrainerCallback):
 
 
 class Patience(TrainerCallback):
-    """Stops early after a number of evaluations without a gain.
-
-    It counts in the trainer's history, so that a resumed training goes on counting.
-    """
+    """Stops early after a number of evaluations without a gain, counted in the trainer's history, so that a resumed
+    training goes on counting."""
 
     def __init__(self, evaluations: int) -> None:
         self._evaluations = evaluations
@@ -80,11 +78,8 @@ class Patience(TrainerCallback):
 
 
 class EmbeddingL2(TrainerCallback):
-    """Adds the gradient of an L2 penalty on trained word vectors, while the loss stays that of the answers.
-
-    Args:
-        factor: Factor of the sum of their squares.
-    """
+    """Adds the gradient of an L2 penalty on trained word vectors, a factor times the sum of their squares, while the
+    loss stays that of the answers."""
 
     def __init__(self, factor: float) -> None:
         self._factor = factor
@@ -92,11 +87,7 @@ class EmbeddingL2(TrainerCallback):
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **context: Any
     ) -> None:
-        """Check that the reader trains word vectors.
-
-        Raises:
-            CoattendError: If it does not.
-        """
+        """Check that the reader trains word vectors."""
         self._vectors(context["model"])
 
     def on_pre_optimizer_step(
@@ -154,14 +145,8 @@ class ProgressLog(TrainerCallback):
         loss = next((entry["loss"] for entry in reversed(state.log_history) if "loss" in entry), float("nan"))
         step = f"step {state.global_step} of {state.max_steps}"
         rest = f", {self._remaining(state)}" if self._first_step < state.global_step < state.max_steps else ""
-        logger.info(
-            "%s: %s, loss %.3f, held-out %.1f %%%s",
-            self._title,
-            step,
-            loss,
-            100 * context["metrics"]["eval_score"],
-            rest,
-        )
+        score = 100 * context["metrics"]["eval_score"]
+        logger.info("%s: %s, loss %.3f, held-out %.1f %%%s", self._title, step, loss, score, rest)
         self._last_log = time.monotonic()
 
 

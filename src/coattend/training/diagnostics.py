@@ -34,18 +34,12 @@ def training_diagnostics(
 ) -> dict[str, float | None]:
     """Compute the diagnostics of a training and its data, for which `coattend.trials.warnings` has limits.
 
-    Args:
-        experiment: The experiment.
-        reader: The trained reader.
-        questions: The questions to train on and those held out.
-        batches: Indices of the training questions in each batch.
-        history: Points of the training with ``step`` and ``loss``.
+    ``batches`` are indices of the training questions, ``history`` points of the training with ``step`` and ``loss``.
 
-    Returns:
-        ``final_loss``; ``chance_loss``, that of guessing, None if the loss is not over options or candidates; and as
-        shares from 0 to 1: ``truncated_passages``, None if passages are left out on purpose; ``lost_answers``, of the
-        answers that have a position, None if none has; ``err_tags``, of the tokens of all texts; ``unknown_words``, of
-        the words of the held-out texts, None for readers of subwords.
+    Returns ``final_loss``; ``chance_loss``, that of guessing, None if the loss is not over options or candidates; and
+    as shares from 0 to 1: ``truncated_passages``, None if passages are left out on purpose; ``lost_answers``, of the
+    answers that have a position, None if none has; ``err_tags``, of the tokens of all texts; ``unknown_words``, of the
+    words of the held-out texts, None for readers of subwords.
     """
     train, held_out = questions.train, questions.held_out
     tokens = held_out.tokens
@@ -63,7 +57,12 @@ def training_diagnostics(
 
 def answer_diagnostics(predictions: pa.Table) -> dict[str, float | None]:
     """Count the answers to the held-out questions, and compute the share of the most frequent one, ``most_given``."""
-    return {"held_out_questions": predictions.num_rows, "most_given": _most_frequent_answer_rate(predictions)}
+    # Answers are compared by position in the options or in the passage.
+    columns = ("label", "start", "end", "prediction")
+    rows = zip(*(predictions[name].to_pylist() for name in columns), strict=True)
+    counts = Counter(_answer_key(*row) for row in rows)
+    most_given = counts.most_common(1)[0][1] / counts.total() if counts else None
+    return {"held_out_questions": predictions.num_rows, "most_given": most_given}
 
 
 def _final_loss(history: Sequence[Mapping[str, float]]) -> float | None:
@@ -75,24 +74,14 @@ def _final_loss(history: Sequence[Mapping[str, float]]) -> float | None:
 
 
 def _chance_loss(experiment: Experiment, examples: Sequence[Example], batches: Iterable[Sequence[int]]) -> float | None:
-    """Return the cross entropy of a uniform guess; None if the loss is not over options or candidates alone.
-
-    It is a mean of batch means, like the training loss: questions with few options share batches.
-    """
+    """Return the cross entropy of a uniform guess, a mean of batch means like the training loss: questions with few
+    options share batches. None if the loss is not over options or candidates alone."""
     over_words = experiment.task == "word" and experiment.options.get("normalise") == "document"
     if experiment.task == "span" or over_words:
         return None
     # Options are sequences of their own; candidates share one.
     log_counts = np.log([len(example.candidates) or len(example.sequences) for example in examples])
     return float(np.mean([log_counts[list(batch)].mean() for batch in batches]))
-
-
-def _most_frequent_answer_rate(predictions: pa.Table) -> float | None:
-    """Return the share of the most frequent answer, compared by position in the options or in the passage."""
-    columns = ("label", "start", "end", "prediction")
-    rows = zip(*(predictions[name].to_pylist() for name in columns), strict=True)
-    counts = Counter(_answer_key(*row) for row in rows)
-    return counts.most_common(1)[0][1] / counts.total() if counts else None
 
 
 def _answer_key(
@@ -116,10 +105,8 @@ def _truncated_passage_rate(examples: Iterable[Example], tokens: Tokens) -> floa
 
 
 def _truncated_answer_rate(train: QuestionSet, held_out: QuestionSet) -> float | None:
-    """Return the share of gold answers that were cut off with their passage; None if the task has no positions.
-
-    Such training questions were dropped; such held-out questions count as errors.
-    """
+    """Return the share of gold answers that were cut off with their passage: training questions that were dropped, and
+    held-out ones, which count as errors. None if the task has no positions."""
     examples = chain(train.examples, train.dropped, held_out.examples)
     with_position = sum(map(has_answer_position, examples))
     if not with_position:

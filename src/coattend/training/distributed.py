@@ -10,6 +10,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 import torch
@@ -27,17 +28,8 @@ LOSS_WEIGHT = "loss_weight"
 
 
 def launch(function: Callable[..., Result], *arguments: Any, processes: int, name: str) -> Result:
-    """Call a picklable function in a group of processes, and return the result of the main process.
-
-    Args:
-        function: The function.
-        arguments: Its arguments.
-        processes: Number of processes on this machine.
-        name: Id of the call: the same on all machines, and unique.
-
-    Raises:
-        CoattendError: If a process fails.
-    """
+    """Call a picklable function in a group of processes of this machine, and return the result of the main process.
+    ``name`` is the id of the call: the same on all machines, and unique."""
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
@@ -107,31 +99,20 @@ def broadcast_from_main(function: Callable[[], Result]) -> Result:
     return cast(Result, broadcast_object_list(results)[0])
 
 
+@dataclass(frozen=True)
 class ShardedCollator:
-    """Collates a process's share of a batch; with one process it is the whole batch, with weight 1.
+    """Collates a process's share of a batch; with one process it is the whole batch, with weight 1. ``loss_terms``
+    returns the number of terms that a question adds to the mean loss of a batch."""
 
-    Args:
-        collate: Makes the tensors of questions.
-        loss_terms: Returns the number of terms that a question adds to the mean loss of a batch.
-        rank: Rank of the process.
-        processes: Number of processes.
-    """
-
-    def __init__(
-        self,
-        collate: Callable[[Sequence[Any]], dict[str, Any]],
-        loss_terms: Callable[[Any], int],
-        rank: int,
-        processes: int,
-    ) -> None:
-        self._collate, self._loss_terms, self._rank, self._processes = collate, loss_terms, rank, processes
+    collate: Callable[[Sequence[Any]], dict[str, Any]]
+    loss_terms: Callable[[Any], int]
+    rank: int
+    processes: int
 
     def __call__(self, examples: Sequence[Any]) -> dict[str, Any]:
-        """Return the tensors of every n-th question of a batch, and the weight of their loss.
-
-        A process without a question gets the first one with weight zero.
-        """
-        shard = examples[self._rank :: self._processes]
-        shard_terms, batch_terms = (sum(map(self._loss_terms, questions)) for questions in (shard, examples))
-        weight = shard_terms * self._processes / batch_terms
-        return self._collate(shard or examples[:1]) | {LOSS_WEIGHT: torch.tensor(weight)}
+        """Return the tensors of every n-th question of a batch, and the weight of their loss; a process without a
+        question gets the first one with weight zero."""
+        shard = examples[self.rank :: self.processes]
+        shard_terms, batch_terms = (sum(map(self.loss_terms, questions)) for questions in (shard, examples))
+        weight = shard_terms * self.processes / batch_terms
+        return self.collate(shard or examples[:1]) | {LOSS_WEIGHT: torch.tensor(weight)}

@@ -34,21 +34,13 @@ def train_seeds(
 def train_jobs(
     runner: TrialRunner, jobs: Sequence[Job], *, processes: int | None = None, engine: EngineParameters = LOCAL
 ) -> Iterator[tuple[int, TrialOutcome]]:
-    """Train trials, or load their outcomes; if one fails, the others go on.
+    """Train trials, or load their outcomes, and yield the index of each job with its outcome as they end; if one fails,
+    its outcome has a ``failure``, and the others go on.
 
     On a cluster each worker trains one trial at a time, with PyTorch's default number of threads, and writes it into
     the folder of all trials, which it has to see. If a worker dies, its trial resumes elsewhere from the last
-    checkpoint.
-
-    Args:
-        runner: Trains the trials of an experiment.
-        jobs: The trials.
-        processes: Number of trials at once, which share the cores; None: one a GPU, else one a core. A cluster beyond
-            this machine trains as many as it has workers.
-        engine: Where to train.
-
-    Yields:
-        The index of a job and the outcome of its trial, as they end; one that failed has a ``failure``.
+    checkpoint. On this machine ``processes`` trials share the cores; None: one a GPU, else one a core. A cluster beyond
+    it trains as many as it has workers.
     """
     indexed = list(enumerate(jobs))
     to_train = [
@@ -61,7 +53,9 @@ def train_jobs(
         return
     yield from ((index, _attempt(runner, job)) for index, job in indexed if (index, job) not in to_train)
     threads = max(1, cores() // processes) if engine.kind == "local" else None
-    attempt = partial(_attempt_in_worker, runner, threads, list(events.listeners), _tracking_environment())
+    # These tell a worker where this run is tracked; paths and limits stay the worker's.
+    environment = {name: value for name, value in os.environ.items() if name.startswith(("COATTEND_", "MLFLOW_"))}
+    attempt = partial(_attempt_in_worker, runner, threads, list(events.listeners), environment)
     title = f"{runner.experiment.benchmark}.{runner.experiment.name}"
     pending = dict(to_train)
     try:
@@ -73,11 +67,6 @@ def train_jobs(
         for index, job in pending.items():
             trial = runner.with_training(job.values).trial(job.seed)
             yield index, trial.outcome() or trial.fail(error.message)
-
-
-def _tracking_environment() -> dict[str, str]:
-    """Return the variables that tell a worker where this run is tracked; paths and limits stay the worker's."""
-    return {name: value for name, value in os.environ.items() if name.startswith(("COATTEND_", "MLFLOW_"))}
 
 
 def _attempt_in_worker(

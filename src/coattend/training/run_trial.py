@@ -2,9 +2,8 @@
 
 import logging
 import shutil
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -51,14 +50,8 @@ logger = logging.getLogger(__name__)
 
 
 def train_all(questions: TrainingQuestions, experiment: Experiment, store: Path) -> list[TrialOutcome]:
-    """Train an experiment's trials, seed by seed; finished trials are not trained again.
-
-    Returns:
-        The outcome of each trial. One that failed has a ``failure``, and the others go on.
-
-    Raises:
-        CoattendError: If every trial failed.
-    """
+    """Train an experiment's trials, seed by seed, or load their outcomes. One that fails has a ``failure``, and the
+    others go on; if all fail, the first error is raised."""
     freeze_gc()
     runner = TrialRunner(experiment, store, questions)
     attempts = [attempt(questions, experiment, runner.trial(seed)) for seed in experiment.training.seeds]
@@ -70,11 +63,7 @@ def train_all(questions: TrainingQuestions, experiment: Experiment, store: Path)
 def attempt(
     questions: TrainingQuestions, experiment: Experiment, trial: Trial
 ) -> tuple[TrialOutcome, Exception | None]:
-    """Train a trial, or load its outcome.
-
-    Returns:
-        The outcome, and the error of a trial that failed, whose outcome has a ``failure``; else None.
-    """
+    """Train a trial, or load its outcome; of one that fails the outcome has a ``failure``, beside its error."""
     try:
         return _train_or_load(questions, experiment, trial), None
     except Exception as error:
@@ -106,8 +95,12 @@ def _train_or_load(questions: TrainingQuestions, experiment: Experiment, trial: 
         events.announce("trial_started", description | {"encoder": experiment.encoder.source})
         verb = "goes on from " + Path(checkpoint).name if checkpoint else "trains"
         logger.info("%s seed %d: trial %s %s", title, seed, trial.id, verb)
-        with _without_denormals():
+        # Adam's moments of words that a batch lacks decay to denormal numbers, on which CPUs are ten times slower.
+        torch.set_flush_denormal(True)
+        try:
             outcome = _fit(questions, experiment, trial, checkpoint)
+        finally:
+            torch.set_flush_denormal(False)  # It would flush small numbers of other code in this process, too.
         events.announce("trial_ended", trial.id, outcome)
         return outcome
 
@@ -120,28 +113,10 @@ def _train_in_process(
     return _train_or_load(questions, experiment, trial)
 
 
-@contextmanager
-def _without_denormals() -> Iterator[None]:
-    # Adam's moments of words that a batch lacks decay to denormal numbers, on which CPUs are ten times slower.
-    # The mode is reset afterwards, since it would also flush small numbers of other code in this process.
-    torch.set_flush_denormal(True)
-    try:
-        yield
-    finally:
-        torch.set_flush_denormal(False)
-
-
 def _fit(questions: TrainingQuestions, experiment: Experiment, trial: Trial, checkpoint: str | None) -> TrialOutcome:
-    device, bf16 = device_and_precision(experiment.training)
+    device, _ = device_and_precision(experiment.training)
     seed = trial.content["seed"]
-    arguments = arguments_of(
-        experiment.training,
-        folder=trial.checkpoints,
-        seed=seed,
-        device=device,
-        bf16=bf16,
-        quiet=not sys.stderr.isatty(),
-    )
+    arguments = arguments_of(experiment.training, trial.checkpoints, seed)
     train = questions.train
     # The seed decides the initial weights, dropout and, by way of the buckets, the order of batches.
     torch.manual_seed(seed)
@@ -154,13 +129,7 @@ def _fit(questions: TrainingQuestions, experiment: Experiment, trial: Trial, che
     held_out = HeldOutScorer(experiment, reader, questions.held_out, held_out_features)
     measure = Measure(trial.id, device)
     trainer = ReaderTrainer(
-        train,
-        reader,
-        experiment,
-        features=train_features,
-        score=held_out.score,
-        arguments=arguments,
-        measure=measure,
+        train, reader, experiment, features=train_features, score=held_out.score, arguments=arguments, measure=measure
     )
     trainer.train(resume_from_checkpoint=checkpoint)
 

@@ -47,23 +47,10 @@ logger = logging.getLogger(__name__)
 
 
 def estimate(
-    study: StudyParameters,
-    experiments: Mapping[tuple[str, str], ExperimentPair],
-    store: Path,
-    *,
-    hours: float | None,
+    study: StudyParameters, experiments: Mapping[tuple[str, str], ExperimentPair], store: Path, *, hours: float | None
 ) -> StudyCosts:
-    """Estimate the cost of a study, log it, and choose the variants that its budget leaves out.
-
-    Args:
-        study: The study.
-        experiments: Benchmark and variant to the experiments to train and to evaluate.
-        store: The folder of all trials.
-        hours: The budget; None: no limit.
-
-    Raises:
-        CoattendError: If two variants answer different questions of a benchmark.
-    """
+    """Estimate the cost of a study, log it, and choose the variants that its budget in hours leaves out. CoattendError
+    if two variants answer different questions of a benchmark."""
     _check_tasks(study, experiments)
     costs: Costs = {}
     # A variant that is evaluated on several benchmarks but trained on one is trained once.
@@ -137,12 +124,8 @@ def _over_budget(study: StudyParameters, costs: Costs, hours: float | None) -> l
     # Every comparison needs its baseline, so baselines are trained beyond the budget.
     remaining_hours = _seconds(costs, left_out) / 3600
     if remaining_hours > hours:
-        logger.warning(
-            "%s: baselines alone take about %.1f hours, more than its budget of %g, and are trained all the same",
-            study.name,
-            remaining_hours,
-            hours,
-        )
+        message = "%s: baselines alone take about %.1f hours, more than its budget of %g, and are trained all the same"
+        logger.warning(message, study.name, remaining_hours, hours)
     return left_out
 
 
@@ -157,23 +140,15 @@ def _seconds(costs: Costs, left_out: Collection[str]) -> float:
 def _log(study: StudyParameters, estimates: StudyCosts) -> None:
     costs, left_out = estimates["costs"], estimates["left_out"]
     trials = sum(cost["trials"] for cost in _included(costs, left_out))
-    logger.info(
-        "%s: %d trials to train, about %.1f hours of this machine, one after the other",
-        study.name,
-        trials,
-        _seconds(costs, left_out) / 3600,
-    )
+    machine_hours = _seconds(costs, left_out) / 3600
+    message = "%s: %d trials to train, about %.1f hours of this machine, one after the other"
+    logger.info(message, study.name, trials, machine_hours)
     for benchmark, counts in estimates["questions"].items():
         if not counts:
             logger.warning("%s: there is no question to score: no answer is known outside of training", benchmark)
         for split, count in counts.items():
-            logger.info(
-                "%s, %s: %s questions to score; they can show differences of %.1f points",
-                benchmark,
-                split,
-                f"{count:,}",
-                expected_resolution(count),
-            )
+            message = "%s, %s: %s questions to score; they can show differences of %.1f points"
+            logger.info(message, benchmark, split, f"{count:,}", expected_resolution(count))
     if left_out:
         logger.warning("%s: its budget leaves out %s", study.name, ", ".join(left_out))
 
@@ -190,8 +165,6 @@ def cost_of(
     """Estimate the cost of an experiment from the speed of similar trials on this machine, or else of a few batches.
 
     Args:
-        experiment: The experiment to train.
-        store: The folder of all trials.
         evaluated: The experiment to evaluate; None: the same.
         search: A search that tunes its training first; None: no search.
         awaits_parents: True if its trials start from others that are not trained yet, so that their ids are unknown.
@@ -223,10 +196,8 @@ def cost_of(
 
 
 def _missing_jobs(runner: TrialRunner, search: SearchParameters | None, *, awaits_parents: bool) -> list[Job]:
-    """Return the trials that are still to be trained.
-
-    Until a search has ended, the configured training stands for the chosen one.
-    """
+    """Return the trials still to be trained; until a search has ended, the configured training stands for the chosen
+    one."""
 
     def is_missing(job: Job) -> bool:
         return awaits_parents or runner.with_training(job.values).trial(job.seed).outcome() is None

@@ -27,13 +27,10 @@ class Variant:
     additional: Sequence[BenchmarkTables]
 
     def experiments(self, parents: Sequence[TrialRecord] = ()) -> tuple[Experiment, Experiment]:
-        """Configure how the variant is trained, and how it is evaluated.
+        """Configure how the variant is trained, starting from the trials of its parents, and how it is evaluated.
 
         Both are one experiment, unless it is trained on one other benchmark alone: then it is trained as an experiment
         of that benchmark, and the same trials serve wherever it is evaluated.
-
-        Args:
-            parents: Outcomes of the trials that its own start from, seed by seed.
         """
         parent_trials = {trial["seed"]: trial["trial_id"] for trial in parents}
         home = self.setup.reader.trained_on(self.tables.benchmark.name)
@@ -71,22 +68,8 @@ def train_variant(
     processes: int | None = None,
     engine: EngineParameters = LOCAL,
 ) -> tuple[VariantOutcome, pa.Table]:
-    """Train a variant's trials, or load their outcomes, and predict their answers.
-
-    Args:
-        variant: The variant and its tables.
-        store: The folder of all trials.
-        parents: Outcomes of the trials that its own start from; None: it starts from fresh readers.
-        search: A search that tunes its training first; None: no search.
-        processes: Number of trials at once.
-        engine: Where to train and to predict.
-
-    Returns:
-        The outcome of the variant, with the record of the search, and the predictions of the trials that did not fail.
-
-    Raises:
-        CoattendError: If it starts from a variant without trials, or a search would choose on dev.
-    """
+    """Train a variant's trials, or load their outcomes, and predict the answers of those that did not fail. They start
+    from the trials of ``parents``, None: from fresh readers. A search tunes the training first, and is recorded."""
     reader, benchmark = variant.setup.reader, variant.tables.benchmark.name
     if parents is not None and not parents:
         raise CoattendError(

@@ -3,6 +3,7 @@
 import json
 import logging
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -12,13 +13,7 @@ from accelerate import PartialState
 from accelerate.data_loader import prepare_data_loader
 from safetensors import SafetensorError
 from torch.utils.data import DataLoader, Dataset
-from transformers import (
-    PrinterCallback,
-    ProgressCallback,
-    Trainer,
-    TrainerState,
-    TrainingArguments,
-)
+from transformers import PrinterCallback, ProgressCallback, Trainer, TrainerState, TrainingArguments
 from transformers.trainer import TRAINER_STATE_NAME
 from transformers.trainer_utils import get_last_checkpoint
 
@@ -33,6 +28,7 @@ from coattend.readers.reader import Reader
 from coattend.training.callbacks import Measure, QuietProgressBar, callbacks_of
 from coattend.training.distributed import LOSS_WEIGHT, ShardedCollator, broadcast_from_main
 from coattend.trials.build import build_collator, entity_permutation
+from coattend.trials.device import device_and_precision
 from coattend.trials.experiment import Experiment
 from coattend.trials.trial import digest_of_files
 
@@ -43,17 +39,8 @@ logger = logging.getLogger(__name__)
 
 
 class ReaderTrainer(Trainer):
-    """Trains a reader on questions and scores it with a function.
-
-    Args:
-        questions: The training questions.
-        reader: The reader.
-        experiment: The experiment.
-        features: Cached outputs of a frozen encoder for the questions.
-        score: Returns the score on the held-out questions, from 0 to 1, and the loss there, None if it has none.
-        arguments: The trainer's arguments.
-        measure: Measures seconds and memory.
-    """
+    """Trains a reader on questions, perhaps with cached outputs of its frozen encoder for them. ``score`` returns the
+    score on the held-out questions, from 0 to 1, and the loss there, None if it has none."""
 
     def __init__(
         self,
@@ -161,10 +148,9 @@ class ReaderTrainer(Trainer):
                 remove_checkpoint(path)
 
 
-def arguments_of(
-    training: TrainingParameters, *, folder: Path, seed: int, device: str, bf16: bool, quiet: bool
-) -> TrainingArguments:
+def arguments_of(training: TrainingParameters, folder: Path, seed: int) -> TrainingArguments:
     """Translate training parameters into the trainer's arguments."""
+    device, bf16 = device_and_precision(training)
     never = 10**9  # `Schedule` decides when to score and save.
     arguments = TrainingArguments(
         output_dir=str(folder),
@@ -189,7 +175,7 @@ def arguments_of(
         logging_nan_inf_filter=False,
         remove_unused_columns=False,
         report_to="none",
-        disable_tqdm=quiet,
+        disable_tqdm=not sys.stderr.isatty(),
         ddp_find_unused_parameters=True,  # A baseline that pools one vector does not use all weights.
     )
     # A trial takes one GPU: DataParallel would split batches within questions.

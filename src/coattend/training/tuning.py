@@ -37,14 +37,8 @@ def tune(
     processes: int | None = None,
     engine: EngineParameters = LOCAL,
 ) -> tuple[Experiment, SearchResult]:
-    """Train the first seed's trial of every configuration, or load its outcome, and choose one.
-
-    Returns:
-        The experiment with the chosen training, and the record of the search.
-
-    Raises:
-        CoattendError: If checkpoints are chosen on dev.
-    """
+    """Train the first seed's trial of every configuration, or load its outcome, and choose one: return the experiment
+    with that training, and the record of the search."""
     seed = experiment.training.seeds[0]
     jobs = [Job(seed, values) for values in configurations(experiment, search)]
     runner = TrialRunner.of(experiment, store)
@@ -71,11 +65,8 @@ def tune(
 
 
 def configurations(experiment: Experiment, search: SearchParameters) -> list[dict[str, float | None]]:
-    """Return the configurations to try: the configured one, which may lie outside of the space, and samples of it.
-
-    Raises:
-        CoattendError: If checkpoints are chosen on dev: configurations would be, too.
-    """
+    """Return the configurations to try: the configured one, which may lie outside of the space, and samples of it. It
+    is an error to choose checkpoints on dev: configurations would be chosen there, too."""
     if experiment.training.selection == "dev":
         raise CoattendError(
             "is 'dev': a search would choose on the questions that are scored",

@@ -11,8 +11,8 @@ from coattend.errors import CoattendError
 from coattend.evaluation.records import Differences, Verification
 from coattend.evaluation.summary import by_name, summarise
 from coattend.inference.predict import compute_predictions
-from coattend.inference.restore import restore_experiment
 from coattend.io.table_store import StoredTables
+from coattend.trials.run_spec import restore_experiment
 from coattend.trials.store import FinishedTrial, answers_of
 from coattend.trials.trial import digest_of_files
 
@@ -31,18 +31,9 @@ def verify(
     attached: pa.Table | None,
     logged: Mapping[str, float] | None = None,
 ) -> Verification:
-    """Predict the answers of a trial again and compare them with the stored ones.
-
-    Args:
-        trial: The trial.
-        tables: The tables of all benchmarks.
-        benchmark: Its benchmark.
-        attached: Predictions attached to its MLflow run; None: it has no run.
-        logged: Metrics of its MLflow run.
-
-    Raises:
-        CoattendError: If its weights, tables or predictions are gone.
-    """
+    """Predict the answers of a trial again and compare them with the stored ones, with those attached to its MLflow run
+    (None: it has no run), and with the metrics logged there. CoattendError if weights, tables or predictions are
+    gone."""
     experiment = restore_experiment(trial, tables, benchmark)
     questions = experiment.source.evaluation(experiment.training)
     stored = answers_of(trial, trial.id, questions.questions["question_id"], benchmark.name)
@@ -62,11 +53,7 @@ def verify(
 
 
 def differences(predictions: pa.Table, stored: pa.Table) -> Differences:
-    """Compare two tables of predictions for the same questions.
-
-    Raises:
-        CoattendError: If they are for different questions.
-    """
+    """Compare two tables of predictions, which must be for the same questions."""
     predictions, stored = _sorted(predictions), _sorted(stored)
     if predictions["question_id"] != stored["question_id"]:
         cure = "Run ingestion, tagging and tokenization with the parameters that it was scored with"

@@ -7,11 +7,10 @@ from typing import cast
 
 from coattend import readers
 from coattend.batches.cloze import ClozeArrays
-from coattend.batches.collator import CachedFeatures, Collator
+from coattend.batches.collator import CachedFeatures, Collator, SpanReward
 from coattend.batches.dataset import QuestionSet
 from coattend.batches.entity_permutation import EntityNames, EntityPermutation
 from coattend.batches.feature_cache import FeatureCache
-from coattend.batches.span_reward import SpanReward
 from coattend.batches.word_tokens import LexiconTokenizer, WordTokens
 from coattend.config import TokenizerParameters
 from coattend.errors import CoattendError
@@ -27,13 +26,7 @@ from coattend.trials.trial import encoder_digest
 
 
 def build_reader(experiment: Experiment, train: QuestionSet) -> Reader:
-    """Build the untrained reader of an experiment.
-
-    The training questions are the vocabulary of a reader of words.
-
-    Raises:
-        CoattendError: If the encoder cannot read sequences of ``training.max_length`` tokens.
-    """
+    """Build the untrained reader of an experiment; the training questions are the vocabulary of a reader of words."""
     reader = readers.build(
         experiment.reader, encoder=_encoder_of(experiment, train), head=experiment.head, **experiment.model_options
     )
@@ -51,11 +44,7 @@ def _encoder_of(experiment: Experiment, train: QuestionSet) -> str | Words:
 
 
 def prepare_for_training(experiment: Experiment, reader: Reader) -> Reader:
-    """Freeze the reader's encoder if the experiment says so, and return the reader.
-
-    Raises:
-        CoattendError: If its encoder cannot read sequences of ``training.max_length`` tokens.
-    """
+    """Freeze the reader's encoder if the experiment says so; raise if it cannot read ``training.max_length`` tokens."""
     encoder = cast(TransformerEncoder | RecurrentEncoder, reader.encoder)
     limit, training = encoder.max_length, experiment.training
     if limit is not None and training.max_length > limit:
@@ -70,11 +59,7 @@ def prepare_for_training(experiment: Experiment, reader: Reader) -> Reader:
 
 
 def initial_reader(experiment: Experiment, train: QuestionSet, store: Path, seed: int) -> Reader:
-    """Build the reader that a trial starts from: an untrained one, or that of its parent trial.
-
-    Raises:
-        CoattendError: If the parent trial is missing, or has another reader.
-    """
+    """Build the reader that a trial starts from: an untrained one, or that of its parent trial, which must be alike."""
     parent = experiment.parent_trial(seed)
     if parent is None:
         return build_reader(experiment, train)
@@ -107,15 +92,7 @@ def build_collator(
     permutation: EntityPermutation | None = None,
     features: CachedFeatures | None = None,
 ) -> Collator:
-    """Build the collator that makes an experiment's batches.
-
-    Args:
-        experiment: The experiment.
-        reader: The reader that takes the batches.
-        questions: The questions that batches are made of.
-        permutation: Renames entities; for training only.
-        features: Cached outputs of a frozen encoder for these questions.
-    """
+    """Build the collator that makes the batches of an experiment's questions for its reader."""
     tokens, passage_start = questions.tokens, len(experiment.layout.prefix)
     lookup = cloze = reward = None
     # Words are numbered over all texts; the reader knows those of its training questions.
@@ -147,9 +124,6 @@ def cached_features(
 
     They are hidden states of a frozen transformer, or contextual vectors of a reader of words. The cache lies beside
     the folder of all trials.
-
-    Raises:
-        CoattendError: If there is no pretrained encoder to freeze, or entities are renamed in every batch.
     """
     training, words = experiment.training, isinstance(questions.tokens, WordTokens)
     # Only a pretrained encoder whose inputs stay the same has outputs to cache.

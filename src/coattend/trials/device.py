@@ -23,21 +23,13 @@ _TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # Parameter numbers of glibc's `mallopt`.
 
 
 def device_and_precision(training: TrainingParameters) -> tuple[str, bool]:
-    """Choose the device, and whether matrix products run in bf16.
-
-    Raises:
-        CoattendError: If a GPU is required and there is none.
-    """
+    """Choose the device, and whether matrix products run in bf16."""
     device = select_device(training)
     return device, uses_bf16(training, device)
 
 
 def select_device(training: TrainingParameters) -> str:
-    """Choose ``"cuda"`` or ``"cpu"``; on a CPU, freed memory is kept by this process from then on.
-
-    Raises:
-        CoattendError: If a GPU is required and there is none.
-    """
+    """Choose ``"cuda"`` or ``"cpu"``; on a CPU, freed memory is kept by this process from then on."""
     import torch
 
     if training.device == "cuda" and not torch.cuda.is_available():
@@ -102,17 +94,12 @@ def device_name(device: str) -> str:
     if device == "cuda":
         return torch.cuda.get_device_name()
     # Linux names the model once for each core; elsewhere the architecture has to do.
-    models = [line for line in _cpuinfo().splitlines() if line.startswith("model name")]
-    name = models[0].partition(":")[2].strip() if models else platform.machine()
+    name = platform.machine()
+    with suppress(OSError):
+        models = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+        name = models[0].partition(":")[2].strip() if models else name
     threads = torch.get_num_threads()
     return f"{name}, {threads} thread{'s' if threads > 1 else ''}"
-
-
-def _cpuinfo() -> str:
-    try:
-        return Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return ""
 
 
 def disable_malloc_trim() -> None:
@@ -127,12 +114,6 @@ def disable_malloc_trim() -> None:
         library.mallopt(_TRIM_THRESHOLD, -1)
 
 
-def trim_malloc() -> None:
-    """Return memory that was freed and kept to Linux; a measurement would count it otherwise."""
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
-
-
 @cache
 def freeze_gc() -> None:
     """Exclude all objects that this process holds now, such as modules, from garbage collection; once.
@@ -144,11 +125,7 @@ def freeze_gc() -> None:
 
 
 class PeakMemory:
-    """Peak memory since the creation of this object: of the process, or, on a GPU, of PyTorch's allocator.
-
-    Args:
-        device: ``"cpu"`` or ``"cuda"``.
-    """
+    """Peak memory since the creation of this object: of the process, or, on a GPU, of PyTorch's allocator."""
 
     def __init__(self, device: str) -> None:
         self._device = device
@@ -157,7 +134,9 @@ class PeakMemory:
 
             torch.cuda.reset_peak_memory_stats()
             return
-        trim_malloc()
+        # Memory that was freed and kept goes back to Linux, or it would count.
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)
         # Where Linux does not let a process reset its peak, the peak of its whole life is reported.
         with suppress(OSError):
             Path("/proc/self/clear_refs").write_text("5")

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
@@ -14,9 +14,9 @@ from coattend import readers
 from coattend.batches.ablations import corrupt_tags
 from coattend.batches.dataset import QuestionSet, QuestionSource, training_questions
 from coattend.batches.examples import digest
-from coattend.batches.load_tokens import ReaderTexts, load_subwords, load_words
 from coattend.batches.subword_alignment import SubwordAlignment
 from coattend.batches.tokens import Tokens
+from coattend.batches.word_tokens import WordTokens, word_layout
 from coattend.config import (
     BenchmarkParameters,
     EncoderParameters,
@@ -26,7 +26,8 @@ from coattend.config import (
     TrainingParameters,
     training_of,
 )
-from coattend.text.tokenizer import SpecialLayout
+from coattend.errors import CoattendError
+from coattend.text.tokenizer import SpecialLayout, load_tokenizer, special_layout
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +40,29 @@ class BenchmarkTables(NamedTuple):
     tokens: pads.Dataset
     tags: pads.Dataset | None
     benchmark: BenchmarkParameters
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The benchmark's tasks that its questions have, in the benchmark's order."""
+        tasks = set(pc.unique(self.questions.to_table(columns=["task"]).column("task")).to_pylist())
+        if self.benchmark.words_as_options and "word" in tasks:
+            tasks.add("options")
+        return tuple(task for task in self.benchmark.answerable if task in tasks) or self.benchmark.answerable
+
+    def source(self, reading: "Reading") -> QuestionSource:
+        """Return the benchmark's questions in the form that a reader takes."""
+        task = readers.task_of(reading.head)
+        return QuestionSource(
+            self.benchmark.name,
+            self.questions,
+            self.passages,
+            reading.texts.tokens,
+            task=task if task in self.benchmark.tasks else "word",
+            special_tokens=reading.texts.layout.count,
+            fill_blanks=self.benchmark.fill_blanks,
+            words_as_options=self.benchmark.words_as_options and task == "options",
+            eval_tokens=reading.eval_tokens,
+        )
 
 
 class ReaderSetup(NamedTuple):
@@ -58,14 +82,35 @@ class ReaderSetup(NamedTuple):
         return cls(reader, encoder, tokenizer, tagging)
 
 
+class ReaderTexts(NamedTuple):
+    """Subwords or words of a benchmark, special tokens around them, and subwords for contextual vectors of words."""
+
+    tokens: Tokens
+    layout: SpecialLayout
+    alignment: SubwordAlignment | None = None
+
+
+def load_subwords(
+    table: pads.Dataset, tokenizer: TokenizerParameters, encoder: EncoderParameters, *, with_word_index: bool = False
+) -> ReaderTexts:
+    """Load the subwords of a benchmark, which the encoder's own tokenizer must have made."""
+    tokens = Tokens.from_table(table, with_word_index=with_word_index)
+    # Another tokenizer's ids mean other words to the encoder.
+    if load_tokenizer(TokenizerParameters(source=encoder.source)).digest != tokens.tokenizer:
+        # Either the profile is another encoder's, or its tokenizer's files have changed since.
+        if encoder.source != tokenizer.source:
+            cure = f"Give it a tokenizer profile of its own, with the source {encoder.source!r}"
+        else:
+            cure = "Run the pipeline tokenization again, with the same parameters"
+        where = f"encoder {encoder.source!r}"
+        raise CoattendError("has another tokenizer than the stored tokens", where=where, cure=cure)
+    return ReaderTexts(tokens, special_layout(load_tokenizer(tokenizer)))
+
+
 class Reading(NamedTuple):
-    """A reader's configuration on a benchmark, resolved, with its texts.
+    """A reader's configuration on a benchmark, resolved, with its texts: words or subwords to train on.
 
     Attributes:
-        head: Name of the reader's head.
-        options: The reader's options, resolved.
-        training: Training parameters.
-        texts: Words or subwords to train on, of all benchmarks that it may be trained on.
         eval_tokens: Tokens to evaluate on; they differ from those of `texts` only if tags are corrupted in one of both.
     """
 
@@ -84,11 +129,7 @@ class Reading(NamedTuple):
         tokens: pads.Dataset,
         tags: pads.Dataset | None,
     ) -> "Reading":
-        """Resolve a reader's configuration on a benchmark, and load the texts.
-
-        Raises:
-            CoattendError: If a parameter names nothing that exists, or the reader has no head for the tasks.
-        """
+        """Resolve a reader's configuration on a benchmark, and load the texts."""
         reader, encoder, tokenizer, _ = setup
         training = training_of(benchmark, reader, recurrent=tags is not None)
         # The head decides on the task, and the task on the texts to load.
@@ -97,8 +138,11 @@ class Reading(NamedTuple):
         if tags is None:
             texts = load_subwords(tokens, tokenizer, encoder, with_word_index=training.tag_noise > 0)
         else:
-            subwords = (tokens, tokenizer, encoder) if options.get("context") else None
-            texts = load_words(tags, readers.task_of(head), subwords=subwords)
+            words, alignment = WordTokens.from_tags(tags), None
+            if options.get("context"):
+                subwords = load_subwords(tokens, tokenizer, encoder, with_word_index=True)
+                alignment = SubwordAlignment.between(words, subwords.tokens, subwords.layout)
+            texts = ReaderTexts(words, word_layout(readers.task_of(head)), alignment)
         train_tokens, eval_tokens = corrupt_tags(texts.tokens, training, tag_count=options.get("tag_count", 0))
         return cls(head, options, training, texts._replace(tokens=train_tokens), eval_tokens)
 
@@ -116,19 +160,10 @@ class Experiment:
     """The configuration that the trials of one reader on one benchmark share; they differ in their seeds.
 
     Attributes:
-        benchmark: Name of the benchmark.
-        name: Name of the reader's entry.
-        reader: Name of the reader in the registry.
-        head: Name of its head.
-        options: Its options, resolved.
-        encoder: Its encoder.
-        training: Its training parameters.
-        source: The benchmark's questions.
+        name: Name of the reader's entry; ``reader`` is that in the registry.
         layout: Special tokens of its tokenizer.
-        preparation: The profiles that its texts were tagged and tokenised with.
         alignment: Subwords aligned with words, for readers of words that use contextual vectors.
-        other_sources: Questions of other benchmarks that it may be trained on too.
-        benchmarks: Parameters of all these benchmarks, by name.
+        other_sources: Questions of other benchmarks that it may be trained on too; ``benchmarks`` has all parameters.
         parent_trials: The trial that each seed starts from; other seeds start as ``training.start_from`` says.
     """
 
@@ -156,13 +191,7 @@ class Experiment:
         additional: Sequence[BenchmarkTables] = (),
         parent_trials: Mapping[int, str] | None = None,
     ) -> "Experiment":
-        """Resolve the configuration of a reader on a benchmark.
-
-        Args:
-            tables: The benchmark.
-            setup: The reader and its profiles.
-            additional: Other benchmarks that it may be trained on too.
-            parent_trials: The trial that each seed starts from.
+        """Resolve the configuration of a reader on a benchmark, and on others that it may be trained on too.
 
         Raises:
             CoattendError: If a parameter names nothing that exists, or the reader has no head for the benchmark.
@@ -171,28 +200,10 @@ class Experiment:
         everywhere = (tables, *additional)
         tokens = _concat([part.tokens for part in everywhere])
         tags = _concat([part.tags for part in everywhere if part.tags is not None]) if tables.tags is not None else None
-        tasks = tasks_of(tables.questions, tables.benchmark)
-        reading = Reading.resolve(setup, tables.benchmark, tasks, tokens, tags)
-        source, *other_sources = (
-            question_source(part.questions, part.passages, part.benchmark, reading) for part in everywhere
-        )
-        experiment = cls.from_reading(setup, tables.benchmark, reading, source, parent_trials=parent_trials)
-        benchmarks = {part.benchmark.name: part.benchmark for part in everywhere}
-        return replace(experiment, other_sources=tuple(other_sources), benchmarks=benchmarks)
-
-    @classmethod
-    def from_reading(
-        cls,
-        setup: ReaderSetup,
-        benchmark: BenchmarkParameters,
-        reading: Reading,
-        source: QuestionSource,
-        *,
-        parent_trials: Mapping[int, str] | None = None,
-    ) -> "Experiment":
-        """Describe the trials of a reader on one benchmark."""
+        reading = Reading.resolve(setup, tables.benchmark, tables.tasks, tokens, tags)
+        source, *other_sources = (part.source(reading) for part in everywhere)
         return cls(
-            benchmark=benchmark.name,
+            benchmark=tables.benchmark.name,
             name=setup.reader.name,
             reader=setup.reader.reader,
             head=reading.head,
@@ -203,7 +214,8 @@ class Experiment:
             layout=reading.texts.layout,
             preparation=TextPreparation(setup.reader.tagging, setup.encoder.tokenizer, setup.tagging),
             alignment=reading.texts.alignment,
-            benchmarks={benchmark.name: benchmark},
+            other_sources=tuple(other_sources),
+            benchmarks={part.benchmark.name: part.benchmark for part in everywhere},
             parent_trials=parent_trials or {},
         )
 
@@ -227,8 +239,11 @@ class Experiment:
         return self.parent_trials.get(seed, self.training.start_from)
 
     def training_questions(self) -> "TrainingQuestions":
-        """Read the questions of all benchmarks that it is trained on."""
-        return read_questions(self.source, self.training, self.other_sources)
+        """Read the questions of all benchmarks that it is trained on, and log those that cannot be read."""
+        train, held_out = training_questions((self.source, *self.other_sources), self.training)
+        for unreadable in (*train.unreadable, *held_out.unreadable):
+            logger.warning("question %s is left out: %s", unreadable.question_id, unreadable.reason)
+        return TrainingQuestions(train, held_out)
 
 
 @dataclass(frozen=True)
@@ -244,41 +259,5 @@ class TrainingQuestions:
         return digest(chain(self.train.examples, self.held_out.examples), self.train.tokens)
 
 
-def question_source(
-    questions: pads.Dataset, passages: pads.Dataset, benchmark: BenchmarkParameters, reading: Reading
-) -> QuestionSource:
-    """Return a benchmark's questions in the form that a reader takes."""
-    task = readers.task_of(reading.head)
-    return QuestionSource(
-        benchmark.name,
-        questions,
-        passages,
-        reading.texts.tokens,
-        task=task if task in benchmark.tasks else "word",
-        special_tokens=reading.texts.layout.count,
-        fill_blanks=benchmark.fill_blanks,
-        words_as_options=benchmark.words_as_options and task == "options",
-        eval_tokens=reading.eval_tokens,
-    )
-
-
-def read_questions(
-    source: QuestionSource, training: TrainingParameters, other_sources: Sequence[QuestionSource] = ()
-) -> TrainingQuestions:
-    """Read the questions to train on and those held out, and log those that cannot be read."""
-    train, held_out = training_questions((source, *other_sources), training)
-    for unreadable in (*train.unreadable, *held_out.unreadable):
-        logger.warning("question %s is left out: %s", unreadable.question_id, unreadable.reason)
-    return TrainingQuestions(train, held_out)
-
-
 def _concat(datasets: Sequence[pads.Dataset]) -> pads.Dataset:
     return datasets[0] if len(datasets) == 1 else pads.dataset(list(datasets))
-
-
-def tasks_of(questions: pads.Dataset, benchmark: BenchmarkParameters) -> tuple[str, ...]:
-    """Return the benchmark's tasks that its questions have, in the benchmark's order."""
-    tasks = set(pc.unique(questions.to_table(columns=["task"]).column("task")).to_pylist())
-    if benchmark.words_as_options and "word" in tasks:
-        tasks.add("options")
-    return tuple(task for task in benchmark.answerable if task in tasks) or benchmark.answerable

@@ -7,14 +7,23 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from coattend.batches.word_tokens import WordTokens
-from coattend.config import TaggingParameters
+from coattend.config import (
+    BenchmarkParameters,
+    EncoderParameters,
+    ReaderParameters,
+    TaggingParameters,
+    TokenizerParameters,
+)
 from coattend.config.base import Parameters
 from coattend.config.training import TrainingParameters
 from coattend.errors import CoattendError
-from coattend.io.atomic import matches_checksum, verify_checksum, write_with_checksum
+from coattend.io.atomic import verify_checksum, write_if_changed
+from coattend.io.table_store import StoredTables
 from coattend.masking import masked, masked_text
+from coattend.text.tokenizer import load_tokenizer
 from coattend.trials.device import device_and_precision
-from coattend.trials.experiment import Experiment
+from coattend.trials.experiment import BenchmarkTables, Experiment, ReaderSetup
+from coattend.trials.store import FinishedTrial
 from coattend.trials.trial import TrialOutcome
 
 FILE = "run_spec.json"
@@ -181,20 +190,11 @@ def _trained_on(experiment: Experiment, seed: int, store: Path) -> Iterator[Trai
 def write(spec: RunSpec, folder: Path) -> None:
     """Write a spec into a folder, unless the same one is there already."""
     # An unchanged file keeps its date: finished trials are described at every run.
-    content = spec.model_dump_json(indent=1) + "\n"
-    file = folder / FILE
-    if file.is_file() and matches_checksum(file) and file.read_bytes() == content.encode():
-        return
-    with write_with_checksum(file) as temporary:
-        temporary.write_text(content)
+    write_if_changed(folder / FILE, spec.model_dump_json(indent=1) + "\n")
 
 
 def read(folder: Path) -> RunSpec:
-    """Read the spec of a folder.
-
-    Raises:
-        CoattendError: If there is none, or it is damaged or of another version.
-    """
+    """Read the spec of a folder; raise if there is none, or it is damaged or of another version."""
     file = folder / FILE
     cure = "Run the pipeline training of its reader again: it mends it, and does not train it again"
     try:
@@ -209,11 +209,7 @@ def read(folder: Path) -> RunSpec:
 
 
 def read_servable(folder: Path) -> RunSpec:
-    """Read the spec of a reader that is to answer questions.
-
-    Raises:
-        CoattendError: As `read`, and if the reader is given parts of its questions only.
-    """
+    """Read the spec of a reader that is to answer questions, and so must read all of them."""
     spec = read(folder)
     if not spec.is_servable:
         cure = "Name a trial of a reader that reads all of its questions"
@@ -224,3 +220,51 @@ def read_servable(folder: Path) -> RunSpec:
 def weights_of(folder: Path) -> Path:
     """Return the folder of the weights of a trial or a packed reader: ``model``, or on the Hub the folder itself."""
     return folder / "model" if (folder / "model").is_dir() else folder
+
+
+def restore_experiment(
+    trial: FinishedTrial, tables: StoredTables, benchmark: BenchmarkParameters, tagging: str | None = None
+) -> Experiment:
+    """Configure a trial's experiment again, over the tables as they are now, or those of another tagging profile."""
+    spec = read(trial.folder)
+    # Variants that are compared may be shown over the tags of one profile.
+    tagging = tagging or spec.tagging_profile
+    _check_tables(spec, tables, tagging)
+    benchmark_tables = BenchmarkTables(
+        tables.open("questions", spec.benchmark),
+        tables.open("passages", spec.benchmark),
+        tables.open("tokens", spec.benchmark, tagging=tagging, tokenizer=spec.tokenizer_profile),
+        tables.open("tags", spec.benchmark, tagging=tagging) if spec.reads_words else None,
+        benchmark,
+    )
+    reader = ReaderParameters(
+        name=spec.name,
+        reader=spec.reader,
+        head=spec.head,
+        tagging=tagging,
+        options=spec.options,
+        training=spec.training.model_dump(),
+    )
+    encoder = EncoderParameters(source=spec.encoder, tokenizer=spec.tokenizer_profile)
+    setup = ReaderSetup(reader, encoder, TokenizerParameters(source=spec.encoder), spec.tagging)
+    return Experiment.from_config(benchmark_tables, setup)
+
+
+def _check_tables(spec: RunSpec, tables: StoredTables, tagging: str) -> None:
+    """Raise unless there are tokens of a tagging profile that the reader's own tokenizer and tagger made."""
+    # Tokens of another tokenizer or tagger would give the reader other inputs.
+    tokenizer = load_tokenizer(TokenizerParameters(source=spec.encoder)).digest
+    profiles = tables.tokenized(spec.benchmark)
+    if (tagging, spec.tokenizer_profile) in profiles:
+        tokens = tables.open("tokens", spec.benchmark, tagging=tagging, tokenizer=spec.tokenizer_profile)
+        metadata = tokens.schema.metadata or {}
+        made_by = metadata.get(b"tokenizer", b"").decode(), metadata.get(b"tagger", b"").decode()
+        if made_by == (tokenizer, spec.tagger):
+            return
+    available = ", ".join(f"{profile.tagging}.{profile.tokenizer}" for profile in profiles) or "none"
+    raise CoattendError(
+        f"there are no tokens of {spec.benchmark} by its tokenizer ({spec.encoder}) and its tagger "
+        f"({spec.tagger}); there are: {available}",
+        where=f"trial {spec.trial_id}",
+        cure="Run the data stages as it was trained, or set attention.tagging to a profile of them",
+    )

@@ -48,59 +48,33 @@ class FinishedTrial:
 
 
 def find_pair(store: Path, left: str | None, right: str | None) -> tuple[FinishedTrial, FinishedTrial]:
-    """Find two different trials of one benchmark.
+    """Find two different trials of one benchmark by the beginnings of their ids.
 
-    Args:
-        store: The folder of all trials.
-        left: Id of the first or its beginning, followed by ``/`` and a key of its predictions where it has several.
-        right: The second, likewise.
-
-    Raises:
-        CoattendError: If one is not named, missing, unfinished or ambiguous; if both are the same, or of different
-            benchmarks. The message lists the nearest candidates.
+    Behind ``/`` a key of a trial's predictions may follow. Errors list the nearest candidates.
     """
     trials = finished_trials(store)
     first = _find(store, trials, left, "compare.left")
     candidates = [trial for trial in trials if trial.benchmark == first.benchmark and trial.id != first.id]
     second = _find(store, trials, right, "compare.right", candidates=candidates, benchmark=first.benchmark)
-    prefix = (right or "").partition("/")[0]
+    if second in candidates:
+        return first, second
+    problem = f"{second.id} was trained on {second.benchmark}, and {first.id} on {first.benchmark}"
     if second.id == first.id:
-        cure = _suggestions(candidates, prefix, benchmark=first.benchmark)
-        raise CoattendError(f"is the trial {first.id} as well", where="compare.right", cure=cure)
-    if second.benchmark != first.benchmark:
-        problem = f"{second.id} was trained on {second.benchmark}, and {first.id} on {first.benchmark}"
-        cure = _suggestions(candidates, prefix, benchmark=first.benchmark)
-        raise CoattendError(problem, where="compare.right", cure=cure)
-    return first, second
+        problem = f"is the trial {first.id} as well"
+    cure = _suggestions(candidates, (right or "").partition("/")[0], benchmark=first.benchmark)
+    raise CoattendError(problem, where="compare.right", cure=cure)
 
 
 def find_trial(store: Path, name: str | None, where: str) -> FinishedTrial:
-    """Find the finished trial whose id begins with a name.
-
-    Args:
-        store: The folder of all trials.
-        name: An id or its beginning; None raises with a list of the trials.
-        where: The parameter that holds the name.
-
-    Raises:
-        CoattendError: If there is none, or more than one, or it is not finished. The message lists the nearest ones.
-    """
+    """Find the finished trial whose id begins with a name; the error about a missing one lists the nearest ones."""
     return _find(store, finished_trials(store), name, where)
 
 
 def answers_of(trial: FinishedTrial, name: str, question_ids: pa.ChunkedArray, benchmark: str) -> pa.Table:
-    """Read a trial's predictions for questions from its own folder.
+    """Read a trial's predictions for questions from its own folder, among others' rows.
 
-    The readers' tables have copies of them, which the next run of a reader with other parameters replaces.
-
-    Args:
-        trial: The trial.
-        name: Name that the user gave it; a key, or its beginning, behind ``/`` chooses among several files.
-        question_ids: Ids of the questions.
-        benchmark: The benchmark of the questions.
-
-    Returns:
-        Rows of a predictions table, other questions' among them.
+    The readers' tables have copies of them, which the next run of a reader with other parameters replaces. Behind ``/``
+    in the name that the user gave, a key, or its beginning, chooses among several files.
 
     Raises:
         CoattendError: If it answered none of them, or several times.

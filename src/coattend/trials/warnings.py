@@ -35,23 +35,15 @@ def alarms(signs: Signs) -> Iterator[str]:
     final, chance = signs.get("final_loss"), signs.get("chance_loss")
     if final is not None and chance and final >= STUCK * chance:
         yield f"the training loss ended at {final:.2f}, and guessing has {chance:.2f}: it learned next to nothing."
-    if (signs.get("held_out_questions") or 0) >= FEWEST and _above(signs, "most_given", CONSTANT):
-        yield f"{_percent(signs, 'most_given')} of the questions held out get one and the same answer."
-    if _above(signs, "truncated_passages", TRUNCATED):
-        yield f"{_percent(signs, 'truncated_passages')} of the passages are too long and are not read to their end."
-    if _above(signs, "lost_answers", LOST):
-        yield f"{_percent(signs, 'lost_answers')} of the answers do not lie in what is read of their passages."
-    if _above(signs, "err_tags", ERRONEOUS):
-        usual = "punctuation alone is 10 to 20 %"
-        yield f"{_percent(signs, 'err_tags')} of the tokens have no tag but ERR; {usual}."
-    if _above(signs, "unknown_words", UNKNOWN):
-        yield f"{_percent(signs, 'unknown_words')} of the words of the questions held out are unknown to it."
-
-
-def _above(signs: Signs, name: str, limit: float) -> bool:
-    value = signs.get(name)
-    return value is not None and value >= limit
-
-
-def _percent(signs: Signs, name: str) -> str:
-    return f"{100 * (signs[name] or 0):.1f} %"
+    shares = [
+        ("truncated_passages", TRUNCATED, "of the passages are too long and are not read to their end."),
+        ("lost_answers", LOST, "of the answers do not lie in what is read of their passages."),
+        ("err_tags", ERRONEOUS, "of the tokens have no tag but ERR; punctuation alone is 10 to 20 %."),
+        ("unknown_words", UNKNOWN, "of the words of the questions held out are unknown to it."),
+    ]
+    if (signs.get("held_out_questions") or 0) >= FEWEST:
+        shares.insert(0, ("most_given", CONSTANT, "of the questions held out get one and the same answer."))
+    for name, limit, finding in shares:
+        share = signs.get(name)
+        if share is not None and share >= limit:
+            yield f"{100 * share:.1f} % {finding}"

@@ -18,15 +18,7 @@ Reader = Callable[..., Iterator[PassageRecord | Rejection]]
 
 
 def format_reader(name: str, options: Mapping[str, object]) -> FormatReader:
-    """Return the reader of a format with its options set.
-
-    Args:
-        name: ``dream``, ``squad_parquet``, ``cbt`` ...
-        options: The format's own options.
-
-    Raises:
-        CoattendError: If there is no such format or option, or an option has no such value.
-    """
+    """Return the reader of a format, such as ``squad_parquet``, with the format's own options checked and set."""
     readers = _readers()
     if name not in readers:
         raise CoattendError(f"no format of raw files is called {name!r}", cure=did_you_mean(name, names()))

@@ -9,18 +9,10 @@ from coattend.data.formats.reading import Readable
 
 @dataclass(frozen=True)
 class QuestionRecord:
-    """A question about a passage.
+    """A question about a passage; a blank in it is written ``_``.
 
-    Attributes:
-        question_id: Its id, unique in the benchmark.
-        subset: The part of the benchmark that it belongs to, if the format knows parts.
-        task: Its answer's form: one of the options, a span of the passage, or the word that fills its blank.
-        question: Its text; a blank is written ``_``.
-        options: The answers to choose from; None for a span.
-        label: Index of the right option; None for a span.
-        answers: Gold spans as (text, offset in code points), empty if the passage holds none; None for options.
-        answerable: False if the passage does not answer it.
-        question_types: Annotated types, if there are any.
+    Its answer is an option, a span of the passage, or the word that fills its blank. A span has neither options nor a
+    label, but gold answers as (text, offset in code points): none if the passage does not answer the question.
     """
 
     question_id: str
@@ -36,15 +28,9 @@ class QuestionRecord:
 
 @dataclass(frozen=True)
 class PassageRecord:
-    """A passage with its questions.
+    """A passage with its questions; the turns of a dialogue are joined by line ends.
 
-    Attributes:
-        passage_id: Its id, unique in the benchmark.
-        text: The passage; the turns of a dialogue are joined by line ends.
-        turns: The turns of a dialogue, else None.
-        source: The raw file that it comes from.
-        questions: The questions about it.
-        location: Position in its file, such as ``line 3``, if that helps more than ids.
+    Its source is the name of its file; its location there, such as ``line 3``, is set if it helps more than ids.
     """
 
     passage_id: str
@@ -57,13 +43,7 @@ class PassageRecord:
 
 @dataclass(frozen=True)
 class Rejection:
-    """A record that is left out.
-
-    Attributes:
-        file: The raw file that it stands in.
-        record: Its id, or its position in the file.
-        reason: The check that it fails.
-    """
+    """A record that is left out: its file, its id or position there, and the check that it fails."""
 
     file: str
     record: str
@@ -74,11 +54,7 @@ class FormatReader(Protocol):
     """Reader of one raw file."""
 
     def __call__(self, path: Readable, *, max_characters: int) -> Iterator[PassageRecord | Rejection]:
-        """Yield the passages of a file, and the records that are left out.
-
-        Args:
-            path: The file.
-            max_characters: Length of the longest text; a record with a longer one is left out.
+        """Yield the passages of a file, and the records that are left out, such as those with longer texts.
 
         Raises:
             CoattendError: If the file as a whole cannot be used.

@@ -45,9 +45,8 @@ def format_cloze(sentences: Sequence[str], query: str, answer: str, candidates: 
 def _passage(lines: list[str], subset: str | None, file: str, max_characters: int) -> PassageRecord:
     matches = [match for match in map(_NUMBERED.fullmatch, lines) if match]
     if len(matches) < len(lines) or [int(match.group(1)) for match in matches] != list(range(1, SENTENCES + 2)):
-        raise InvalidRecord(
-            f"has {len(lines)} lines, not {SENTENCES} sentences and a query numbered from 1 to {SENTENCES + 1}"
-        )
+        expected = f"{SENTENCES} sentences and a query numbered from 1 to {SENTENCES + 1}"
+        raise InvalidRecord(f"has {len(lines)} lines, not {expected}")
     *sentences, query_line = [match.group(2) or "" for match in matches]
     text = require_passage("\n".join(sentences), "the passage", max_characters=max_characters)
     question = _question(query_line, text, subset, max_characters)
@@ -57,9 +56,8 @@ def _passage(lines: list[str], subset: str | None, file: str, max_characters: in
 def _question(line: str, passage: str, subset: str | None, max_characters: int) -> QuestionRecord:
     fields = line.split("\t")
     if len(fields) != 4:
-        raise InvalidRecord(
-            f"the query's line has {len(fields)} fields instead of query, answer, nothing and candidates"
-        )
+        expected = "query, answer, nothing and candidates"
+        raise InvalidRecord(f"the query's line has {len(fields)} fields instead of {expected}")
     query, answer, _, candidates = fields
     if query.count("XXXXX") != 1:
         raise InvalidRecord(f"the query has {query.count('XXXXX')} gaps XXXXX instead of one")

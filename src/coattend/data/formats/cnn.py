@@ -24,13 +24,8 @@ def read(
     """Read the file of one question; see `coattend.data.formats.base.FormatReader`.
 
     A question's id is its file's name, which is a hash. The options are the listed entities in the order of their
-    numbers; their names, behind a colon in the list, are dropped: only the passage identifies them.
-
-    Args:
-        path: The file.
-        max_characters: Length of the longest text.
-        entities: Entities keep their published numbers, or are numbered from 0 in the order in which they first occur
-            in context and query.
+    numbers; their names, behind a colon in the list, are dropped: only the passage identifies them. Relabelled entities
+    are numbered from 0 in the order in which they first occur in context and query.
     """
     text = decode(read_bytes(path), path).replace("\r\n", "\n")
     parts = text.strip("\n").split("\n\n", len(PARTS) - 1)

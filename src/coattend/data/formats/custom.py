@@ -21,13 +21,14 @@ A row with options asks for one of them, a row without for a span. Other columns
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import ParamSpec, TypedDict, TypeVar
+from typing import ParamSpec
 
 from coattend.data.formats import squad
 from coattend.data.formats.base import InvalidRecord, PassageRecord, QuestionRecord, Rejection
 from coattend.data.formats.checks import (
+    Checked,
     label_of_answer,
     printable,
     require,
@@ -61,14 +62,6 @@ _WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
 Row = dict[str, object]
 """Columns to unchecked values."""
 Arguments = ParamSpec("Arguments")
-Checked = TypeVar("Checked")
-
-
-class RawAnswer(TypedDict):
-    """An answer as the file gives it."""
-
-    text: object
-    start: object
 
 
 def read(path: Readable, *, max_characters: int) -> Iterator[PassageRecord | Rejection]:
@@ -84,10 +77,7 @@ def read(path: Readable, *, max_characters: int) -> Iterator[PassageRecord | Rej
 
 
 def read_rows(path: Readable) -> Iterator[tuple[str, object]]:
-    """Yield the rows of a file, with some in memory at a time.
-
-    Yields:
-        A row's location, such as ``line 3``, and the row: columns to values, or an `InvalidRecord`.
+    """Yield each row of a file with its location, such as ``line 3``; an `InvalidRecord` stands for one that is no row.
 
     Raises:
         CoattendError: If the file has another suffix or other columns, or is not whole.
@@ -170,7 +160,7 @@ def _from_cells(cells: dict[str, str]) -> Row:
     return row | ({"options": options} if options else {"answers": _answers_in_cells(row)})
 
 
-def _answers_in_cells(row: Row) -> list[RawAnswer]:
+def _answers_in_cells(row: Row) -> list[Row]:
     """Return the answer in the columns ``answer`` and ``start``, if there is one."""
     answer = row.get("answer")
     return [] if answer is None else [{"text": answer, "start": row.get("start")}]
@@ -208,9 +198,8 @@ def _passage(row: Row, file: str, max_characters: int) -> PassageRecord:
     question_id, subset = row.get("id"), row.get("subset")
     if question_id is None:
         question_id = text_id("\n".join([passage, text, *(question.options or ())]))
-    question = replace(
-        question, question_id=str(question_id), subset=None if subset is None else str(subset), question=text
-    )
+    subset = None if subset is None else str(subset)
+    question = replace(question, question_id=str(question_id), subset=subset, question=text)
     return PassageRecord(text_id(passage), passage, None, file, (question,))
 
 
@@ -224,11 +213,8 @@ def _options(values: object, max_characters: int) -> tuple[str, ...]:
 
 def _span_question(row: Row, passage: str, max_characters: int) -> QuestionRecord:
     """Check the answers of a row without options as those of SQuAD."""
-    raw_answers: list[Mapping[str, object]] = (
-        [*_answers_in_cells(row)]
-        if row.get("answers") is None
-        else require(row["answers"], list, "the list of answers")
-    )
+    listed = row.get("answers")
+    raw_answers: list[Row] = _answers_in_cells(row) if listed is None else require(listed, list, "the list of answers")
     for answer in raw_answers:
         for name in require(answer, dict, "an answer"):
             if name not in ANSWER_FIELDS:
@@ -247,7 +233,6 @@ def _label(row: Row, options: tuple[str, ...]) -> int:
         raise InvalidRecord(f"the label {label} is none of its {len(options)} options, counted from 0")
     answer = row.get("answer")
     if answer is not None and answer != options[label]:
-        raise InvalidRecord(
-            f"the label {label} says {printable(options[label])!r}, and the answer {printable(answer)!r}"
-        )
+        said = f"the label {label} says {printable(options[label])!r}"
+        raise InvalidRecord(f"{said}, and the answer {printable(answer)!r}")
     return label

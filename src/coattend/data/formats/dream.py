@@ -39,14 +39,7 @@ def read(path: Readable, *, max_characters: int) -> Iterator[PassageRecord | Rej
 
 
 def read_annotations(files: Iterable[Path]) -> dict[str, tuple[str, ...]]:
-    """Map question ids to annotated types, each with its annotator: ``logic, annotator1``.
-
-    Args:
-        files: The annotators' files, ``annotator1_dev.txt`` ...
-
-    Raises:
-        CoattendError: If a line is of another form.
-    """
+    """Map question ids to annotated types, each with its annotator: ``logic, annotator1`` of ``annotator1_dev.txt``."""
     types: dict[str, tuple[str, ...]] = {}
     for file in files:
         annotator = file.stem.partition("_")[0]

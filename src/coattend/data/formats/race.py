@@ -15,13 +15,8 @@ from coattend.text.cloze import is_cloze
 
 LETTERS = ("A", "B", "C", "D")
 LEVELS = ("middle", "high")
-PARQUET_COLUMNS = {
-    "example_id": TEXT_COLUMN,
-    "article": TEXT_COLUMN,
-    "question": TEXT_COLUMN,
-    "options": LIST_COLUMN,
-    "answer": TEXT_COLUMN,
-}
+_COLUMNS = ("example_id", "article", "question", "options", "answer")
+PARQUET_COLUMNS = dict.fromkeys(_COLUMNS, TEXT_COLUMN) | {"options": LIST_COLUMN}
 
 
 def read(path: Readable, *, max_characters: int) -> Iterator[PassageRecord | Rejection]:

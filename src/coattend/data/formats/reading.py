@@ -109,24 +109,19 @@ def read_lines(path: Readable) -> Iterator[tuple[int, str]]:
 def read_parquet_rows(
     path: Readable, columns: Mapping[str, str], *, optional: frozenset[str] = frozenset(), strict: bool = False
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a Parquet file, with some in memory at a time.
+    """Yield the rows of a Parquet file, with some in memory at a time; other columns are skipped, or refused if strict.
 
     Args:
-        path: The file.
         columns: Column to its type: `TEXT_COLUMN`, `LIST_COLUMN` ...
         optional: Columns that may be missing.
-        strict: Refuse other columns instead of skipping them.
     """
     try:
         with path.open("rb") as content:
             file = pq.ParquetFile(content)
             present = file.schema_arrow.names
-            _check_columns(path, file.schema_arrow, columns, optional)
-            unknown = [name for name in present if name not in columns]
-            if strict and unknown:
-                raise CoattendError(
-                    f"has an unknown column {unknown[0]!r}", where=str(path), cure=_required_columns(columns)
-                )
+            for problem in _column_problems(file.schema_arrow, columns, optional, strict=strict):
+                cure = "It needs " + ", ".join(f"{name} ({expected})" for name, expected in columns.items())
+                raise CoattendError(problem, where=str(path), cure=cure)
             if not file.metadata.num_rows:
                 raise CoattendError("has no rows", where=str(path), cure=REFETCH)
             # In small batches: the passages of one may be long.
@@ -140,17 +135,18 @@ def read_parquet_rows(
         raise CoattendError(f"is not a whole Parquet file ({reason})", where=str(path), cure=REFETCH) from None
 
 
-def _check_columns(path: Readable, schema: pa.Schema, columns: Mapping[str, str], optional: frozenset[str]) -> None:
+def _column_problems(
+    schema: pa.Schema, columns: Mapping[str, str], optional: frozenset[str], *, strict: bool
+) -> Iterator[str]:
     for name, expected in columns.items():
-        if name not in schema.names:
-            if name in optional:
-                continue
-            problem = f"has no column {name!r} (it has {', '.join(schema.names)})"
-            raise CoattendError(problem, where=str(path), cure=_required_columns(columns))
-        actual = schema.field(name).type
-        if not _is_of_type(actual, expected):
-            problem = f"the column {name!r} is {actual} instead of {expected}"
-            raise CoattendError(problem, where=str(path), cure=_required_columns(columns))
+        if name in schema.names:
+            actual = schema.field(name).type
+            if not _is_of_type(actual, expected):
+                yield f"the column {name!r} is {actual} instead of {expected}"
+        elif name not in optional:
+            yield f"has no column {name!r} (it has {', '.join(schema.names)})"
+    if strict:
+        yield from (f"has an unknown column {name!r}" for name in schema.names if name not in columns)
 
 
 def _is_of_type(actual: pa.DataType, expected: str) -> bool:
@@ -162,10 +158,6 @@ def _is_of_type(actual: pa.DataType, expected: str) -> bool:
     if expected == TEXT_COLUMN:
         return bool(pa.types.is_string(actual) or pa.types.is_large_string(actual))
     return expected == ANY_COLUMN or bool(pa.types.is_struct(actual))
-
-
-def _required_columns(columns: Mapping[str, str]) -> str:
-    return "It needs " + ", ".join(f"{name} ({expected})" for name, expected in columns.items())
 
 
 def _load_json(text: str) -> object:

@@ -15,13 +15,7 @@ from coattend.data.formats.reading import REFETCH, STRUCT_COLUMN, TEXT_COLUMN, R
 from coattend.errors import CoattendError
 from coattend.text.hashing import text_id
 
-PARQUET_COLUMNS = {
-    "id": TEXT_COLUMN,
-    "title": TEXT_COLUMN,
-    "context": TEXT_COLUMN,
-    "question": TEXT_COLUMN,
-    "answers": STRUCT_COLUMN,
-}
+PARQUET_COLUMNS = dict.fromkeys(("id", "title", "context", "question"), TEXT_COLUMN) | {"answers": STRUCT_COLUMN}
 
 
 def read(path: Readable, *, max_characters: int) -> Iterator[PassageRecord | Rejection]:

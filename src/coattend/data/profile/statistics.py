@@ -47,12 +47,10 @@ class QuestionGroup(NamedTuple):
 
 @dataclass(frozen=True)
 class BenchmarkRows:
-    """A benchmark's questions and passages.
+    """A benchmark's questions, also by split and subset, and its passages by id.
 
     Attributes:
-        questions: Rows of the questions table.
         groups: Every split with the subset ``all``, and every subset of it.
-        passages: Passage id to its row.
         normalized: Passage id to its words in lower case, without punctuation.
     """
 
@@ -87,14 +85,9 @@ class BenchmarkRows:
 
 @dataclass(frozen=True)
 class TextLengths:
-    """Lengths of all texts of a benchmark.
+    """Numbers of words, punctuation included, and of subwords of all texts of a benchmark [texts]."""
 
-    Attributes:
-        rows: Text id to row.
-        words: Words of each text, punctuation included [texts].
-        tokens: Subwords of each text [texts].
-    """
-
+    # Text id to its place in the arrays.
     rows: dict[str, int]
     words: np.ndarray
     tokens: np.ndarray
@@ -127,9 +120,7 @@ def gold_answer(question: QuestionRow) -> str | None:
 
 def profile_table(statistics: Iterable[Statistic]) -> pa.Table:
     """Store statistics as rows of a profile table."""
-    columns = [list(column) for column in zip(*statistics, strict=True)]
-    arrays = [pa.array(values, field.type) for values, field in zip(columns, PROFILE, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=PROFILE)
+    return pa.table(list(zip(*statistics, strict=True)), schema=PROFILE)
 
 
 def overview_statistics(
@@ -219,7 +210,11 @@ def length_statistics(
             "tokens of a sequence": sequences,
         }
         for name, values in distributions.items():
-            yield from _distribution("lengths", split, subset, name, values)
+            if not len(values):
+                continue
+            for label, quantile in QUANTILES.items():
+                value = values.mean() if quantile is None else np.quantile(values, quantile, method="higher")
+                yield Statistic("lengths", split, subset, f"{name}, {label}", float(value))
         too_long = 100 * float((sequences > MAX_SEQUENCE_TOKENS).mean())
         yield Statistic("lengths", split, subset, f"sequences over {MAX_SEQUENCE_TOKENS} tokens, %", too_long)
 
@@ -258,14 +253,6 @@ def tag_statistics(tags: pads.Dataset, names: tuple[str, ...]) -> Iterator[Stati
         if counts[tag_id]:
             share = 100 * counts[tag_id] / counts.sum()
             yield Statistic("tags", EVERYTHING, EVERYTHING, f"{names[tag_id]}, % of words", float(share))
-
-
-def _distribution(section: str, split: str, subset: str, name: str, values: np.ndarray) -> Iterator[Statistic]:
-    if not len(values):
-        return
-    for label, quantile in QUANTILES.items():
-        value = values.mean() if quantile is None else np.quantile(values, quantile, method="higher")
-        yield Statistic(section, split, subset, f"{name}, {label}", float(value))
 
 
 def _sequence_tokens(

@@ -34,11 +34,8 @@ class LanguageModel:
     """NLTK's n-gram model with stupid backoff (Brants et al. 2007), which asks only for the counts of n-grams.
 
     Smoothing such as Witten and Bell's looks at all followers of a context, which takes fifteen times as long here.
-
-    Args:
-        sentences: The words of each sentence that it is trained on.
-        order: Words of the longest n-gram.
-        at_least: Words that occur less often are unknown ones: it learns from them where unknown words stand.
+    ``order`` is that of the longest n-gram. Words that occur less than ``at_least`` times are unknown ones: the model
+    learns from them where unknown words stand.
 
     Raises:
         CoattendError: If there are more n-grams than NLTK counts.
@@ -59,11 +56,8 @@ class LanguageModel:
     def log_score(self, words: Sequence[str], first: int, end: int) -> float:
         """Score the fit of the words from ``first`` to before ``end`` into their sentence.
 
-        Only the n-grams that hold one of them are scored: the others are the same, whatever stands in their place.
-
-        Returns:
-            The sum of the natural logarithms of the scores of these words and of the ``order - 1`` behind them, of
-            which the end of the sentence is one.
+        It is the sum of the natural logarithms of the scores of these words and of the ``order - 1`` behind them, of
+        which the end of the sentence is one: all other n-grams are the same, whatever stands in their place.
         """
         padded, before = self._padded(words), self._order - 1
         return sum(
@@ -81,14 +75,7 @@ class LanguageModel:
 
 
 class LanguageFeatures:
-    """The three models.
-
-    Args:
-        sentences: The words of each sentence of the training passages.
-        tags: The usual tag of each word.
-        order: Words of the longest n-gram.
-        bands: Bands of frequency that divide the words of a tag into classes.
-    """
+    """The three models; usual tags and bands of frequency divide the training passages' words into classes."""
 
     def __init__(self, sentences: Sequence[Sequence[str]], tags: Mapping[str, int], *, order: int, bands: int) -> None:
         counts = Counter(word for words in sentences for word in words)
@@ -106,11 +93,7 @@ class LanguageFeatures:
     def train(
         cls, passages: pads.Dataset, tags: pads.Dataset, passage_ids: pa.Array, parameters: RerankingParameters
     ) -> "LanguageFeatures":
-        """Train the models on some of a benchmark's passages.
-
-        Raises:
-            CoattendError: If there are more n-grams than can be counted.
-        """
+        """Train the models on some of a benchmark's passages."""
         selected = pc.field("passage_id").isin(passage_ids)
 
         def texts() -> Iterator[str]:
@@ -160,12 +143,7 @@ def distinct_sentences(texts: Iterable[str], *, max_words: int) -> list[list[str
 
 
 def filled(question: str, candidate: str) -> tuple[list[str], int, int]:
-    """Fill a question's blank with a candidate of one or more words.
-
-    Returns:
-        Its words, the first of the candidate's, and the place behind the last of them. Signs that touch the blank
-        belong to the candidate's words.
-    """
+    """Fill a question's blank: its words, the first of the candidate's, and the place behind the last of them."""
     text = fill_blank(question, candidate)
     start = BLANK.search(question).start()  # type: ignore[union-attr]
     # A stand-in after the text before the blank makes a word that touches the blank count as the candidate's.
@@ -173,11 +151,7 @@ def filled(question: str, candidate: str) -> tuple[list[str], int, int]:
 
 
 def usual_tags(batches: Iterable[pa.RecordBatch]) -> dict[str, int]:
-    """The id of the most frequent tag of each word, the lowest where several are as frequent.
-
-    Args:
-        batches: The columns ``words`` and ``tags`` of a tags table.
-    """
+    """The id of the most frequent tag of each word in a tags table, the lowest where several are as frequent."""
     counted = []
     for batch in batches:
         pairs = pa.table({"word": pc.list_flatten(batch["words"]), "tag": pc.list_flatten(batch["tags"])})
@@ -191,13 +165,9 @@ def usual_tags(batches: Iterable[pa.RecordBatch]) -> dict[str, int]:
 
 
 def word_classes(counts: Mapping[str, int], tags: Mapping[str, int], *, bands: int, at_least: int) -> dict[str, str]:
-    """The name of each word's class, by its tag and its frequency.
+    """The name of each word's class, by its tag, if it has one, and the band of its frequency: up to 1, 3, 7, 15 ...
 
-    Args:
-        counts: How often each word occurs.
-        tags: The tag of each word, as far as it has one.
-        bands: Frequencies are divided into so many bands: words that occur up to 1, 3, 7, 15 ... times.
-        at_least: Words that occur less often have no class.
+    Words that occur less than ``at_least`` times have no class.
     """
     return {
         # The bits of a count are its band: 1, 2 to 3, 4 to 7 and so on.

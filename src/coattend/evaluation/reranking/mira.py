@@ -21,12 +21,7 @@ MARGIN = 1.0
 
 
 def differences(features: np.ndarray, right: int | None) -> np.ndarray:
-    """The features of the right candidate less those of each wrong one; no row without a right one.
-
-    Args:
-        features: Of a question's best candidates [candidates, features].
-        right: Which of them is right; None where none is.
-    """
+    """The right candidate's features less each wrong one's [wrong candidates, features]; no row without a right one."""
     if right is None:
         return features[:0]
     by_wrong: np.ndarray = features[right] - np.delete(features, right, axis=0)
@@ -42,7 +37,7 @@ def tune(
     margin, the weights take the smallest step after which it is, or as much of it as the aggressiveness allows.
 
     Args:
-        questions: The `differences` of each question [wrong candidates, features]; those without teach nothing.
+        questions: The `differences` of each question; those without teach nothing.
         start: The weights to begin with [features].
         epochs: How often to go through them.
         aggressiveness: Largest multiple of the features' difference that a step adds; C in the paper.

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -21,19 +22,13 @@ Fit = Callable[[QuestionRow, Sequence[int]], np.ndarray]
 
 @dataclass(frozen=True)
 class Ranking:
-    """A question's candidates as one trial scored them.
-
-    Attributes:
-        log_scores: The reader's log probability of each candidate [candidates].
-        best: The best candidates, the very best first [n_best].
-        features: The reader's log probability of these, and how they fit [n_best, features].
-    """
+    """A question's candidates as one trial scored them."""
 
     question: QuestionRow
     prediction: PredictionRow
-    log_scores: np.ndarray
-    best: np.ndarray
-    features: np.ndarray
+    log_scores: np.ndarray  # The reader's log probability of each candidate [candidates].
+    best: np.ndarray  # The best candidates, the very best first [n_best].
+    features: np.ndarray  # The reader's log probability of these, and how they fit [n_best, features].
 
     @property
     def right(self) -> int | None:
@@ -69,36 +64,24 @@ class Ranking:
 def rankings(
     predictions: Iterable[PredictionRow], questions: Mapping[str, QuestionRow], fit: Fit, *, head: str, n_best: int
 ) -> list[Ranking]:
-    """Rank the candidates of each prediction, trial by trial.
-
-    Args:
-        predictions: Rows of a predictions table.
-        questions: Their rows of the questions table, by id.
-        fit: How candidates fit into a question; called once for each question.
-        head: What gave the scores.
-        n_best: So many of the best candidates are kept.
-    """
+    """Rank the candidates of each prediction, trial by trial, and keep the best; ``fit`` is called once a question."""
     by_trial: dict[str, list[PredictionRow]] = {}
     for row in predictions:
         by_trial.setdefault(row["trial_id"], []).append(row)
-    rows = [row for rows_of_trial in by_trial.values() for row in rows_of_trial]
-    logs = [(row, log_probabilities(row["scores"] or [], head, least=LEAST)) for row in rows]
-    scored = [(row, log_scores, np.argsort(-log_scores, kind="stable")[:n_best]) for row, log_scores in logs]
+    scored = []
+    for row in chain.from_iterable(by_trial.values()):
+        log_scores = log_probabilities(row["scores"] or [], head, least=LEAST)
+        scored.append((row, log_scores, np.argsort(-log_scores, kind="stable")[:n_best]))
     # Trials share the fit of a candidate, so each question is asked once about all that any trial ranks high.
     numbers_of: dict[str, set[int]] = {}
     for row, _, best in scored:
         numbers_of.setdefault(row["question_id"], set()).update(best.tolist())
     fit_by_question = {name: _fit_of(fit, questions[name], sorted(numbers)) for name, numbers in numbers_of.items()}
-    return [
-        Ranking(
-            question=questions[row["question_id"]],
-            prediction=row,
-            log_scores=log_scores,
-            best=best,
-            features=np.column_stack([log_scores[best], fit_by_question[row["question_id"]][best]]),
-        )
-        for row, log_scores, best in scored
-    ]
+    ranked = []
+    for row, log_scores, best in scored:
+        features = np.column_stack([log_scores[best], fit_by_question[row["question_id"]][best]])
+        ranked.append(Ranking(questions[row["question_id"]], row, log_scores, best, features))
+    return ranked
 
 
 def _fit_of(fit: Fit, question: QuestionRow, numbers: list[int]) -> np.ndarray:

@@ -14,7 +14,7 @@ from coattend.evaluation.groups import COLUMNS, TRAINING_SPLIT, members, scored_
 from coattend.evaluation.records import Reranked, RerankedGroup, RerankedSeed
 from coattend.evaluation.reranking.language_models import LanguageFeatures
 from coattend.evaluation.reranking.mira import tuned_apart, tuning_part
-from coattend.evaluation.reranking.rankings import Ranking, rankings
+from coattend.evaluation.reranking.rankings import rankings
 from coattend.evaluation.significance import mcnemar
 from coattend.schemas import QuestionRow, read_passage_texts
 
@@ -29,16 +29,7 @@ def rerank(
     trials: Mapping[str, int],
     parameters: RerankingParameters,
 ) -> tuple[pa.Table, Reranked]:
-    """Rank the best candidates of each prediction again.
-
-    Args:
-        predictions: What a reader answered. What is no answer to one of the questions is left out.
-        questions: The benchmark's questions with a missing word.
-        passages: The benchmark's passages.
-        tags: The tags of its texts.
-        head: What gave the reader's scores.
-        trials: The reader's finished trials: id to seed.
-        parameters: How to rank.
+    """Rank the best candidates of each prediction again; what is no answer to one of the questions is left out.
 
     Returns:
         The predictions in the same order, none of them by weights that were tuned on its question; and what changed,
@@ -55,7 +46,16 @@ def rerank(
         cure = "Add a training split to the benchmark's files"
         raise CoattendError("there are no training passages to learn from", where="questions table", cure=cure)
     language = LanguageFeatures.train(passages, tags, pc.unique(training["passage_id"]), parameters)
-    ranked = _rankings(predictions, questions, passages, language, head, parameters.n_best)
+    predicted_questions = questions.filter(pc.is_in(questions["question_id"], pc.unique(predictions["question_id"])))
+    question_of = {row["question_id"]: row for row in predicted_questions.to_pylist()}
+    texts = read_passage_texts(passages, predicted_questions["passage_id"])
+
+    def fit(question: QuestionRow, numbers: Sequence[int]) -> np.ndarray:
+        options = question["options"] or []
+        candidates = [options[number] for number in numbers]
+        return language.of(question["question"], texts[question["passage_id"]], candidates)
+
+    ranked = rankings(predictions.to_pylist(), question_of, fit, head=head, n_best=parameters.n_best)
     answers, reachable, records = {}, {}, []
     for record, weights, group in tuned_apart(ranked, parameters):
         records.append(record)
@@ -77,37 +77,12 @@ def rerank(
     }
 
 
-def _rankings(
-    predictions: pa.Table,
-    questions: pa.Table,
-    passages: pads.Dataset,
-    language: LanguageFeatures,
-    head: str,
-    n_best: int,
-) -> list[Ranking]:
-    predicted_questions = questions.filter(pc.is_in(questions["question_id"], pc.unique(predictions["question_id"])))
-    texts = read_passage_texts(passages, predicted_questions["passage_id"])
-
-    def fit(question: QuestionRow, numbers: Sequence[int]) -> np.ndarray:
-        options = question["options"] or []
-        candidates = [options[number] for number in numbers]
-        return language.of(question["question"], texts[question["passage_id"]], candidates)
-
-    by_id = {row["question_id"]: row for row in predicted_questions.to_pylist()}
-    return rankings(predictions.to_pylist(), by_id, fit, head=head, n_best=n_best)
-
-
 def _changes(
     correct: np.ndarray, missing: np.ndarray, questions: pa.Table, seeds: Sequence[int]
 ) -> dict[str, dict[str, RerankedGroup]]:
     """Compare answers before and after, by split and by group: ``all`` and each subset; missing ones count as wrong.
 
-    Args:
-        correct: Right before, right after, and the right candidate among those that were ranked again [3, seeds,
-            questions], bool.
-        missing: True where there is no prediction [seeds, questions], bool.
-        questions: The questions.
-        seeds: Those of the trials.
+    ``correct`` says what was right before, right after, and among those that were ranked again [3, seeds, questions].
     """
     labelled, _ = scored_questions(questions, "word")
     is_labelled = pc.is_in(questions["question_id"], labelled["question_id"].combine_chunks()).to_numpy()

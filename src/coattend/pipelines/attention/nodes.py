@@ -11,11 +11,8 @@ from coattend.pipelines.annotations import Dataset, StoredTables, Table
 def look(
     attention: AttentionParameters, benchmarks: dict[str, Any], trials: Path, stored_tables: StoredTables
 ) -> tuple[Table, AttentionReadings]:
-    """Look at chosen questions with the readers of one or two finished trials.
-
-    Returns:
-        The attention table, and who read what, the answers and how well maps agree with occlusion.
-    """
+    """Look at chosen questions with the readers of one or two finished trials: return the attention table, and who read
+    what, the answers and how well maps agree with occlusion."""
     from coattend.inference.attention_report import explain_trials
 
     return explain_trials(attention, benchmarks, trials, stored_tables)
@@ -29,11 +26,7 @@ def look_at_variants(
     trials: Path,
     stored_tables: StoredTables,
 ) -> tuple[Table, AttentionReadings]:
-    """Look at questions with the baseline and the last variant of a study, once it is finished.
-
-    Returns:
-        The same as `look`.
-    """
+    """Look at questions, as `look` does, with the baseline and the last variant of a study, once it is finished."""
     from coattend.inference.study_attention import explain_variants
 
     return explain_variants(findings, benchmark, variants, attention, trials, stored_tables)

@@ -14,19 +14,7 @@ logger = logging.getLogger(__name__)
 def make_clozes(
     benchmark: BenchmarkParameters, tagging: TaggingParameters, engine: EngineParameters = LOCAL
 ) -> Manifest:
-    """Write questions about names and nouns of books, unless they are current.
-
-    Args:
-        benchmark: A benchmark made from books.
-        tagging: The tagger that identifies names and nouns.
-        engine: The engine that tags the books.
-
-    Returns:
-        Settings, and digests of books, tagger, code and files.
-
-    Raises:
-        CoattendError: If there are fewer books than splits, a book cannot be read, or the disk refuses.
-    """
+    """Write questions about names and nouns of books, as the tagger identifies them, unless they are current."""
     from coattend.data import book_cloze
     from coattend.data.generated_files import Origin, is_current, read_manifest, write_files
     from coattend.data.raw_files import raw_file_digest, raw_folder

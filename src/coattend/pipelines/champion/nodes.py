@@ -11,14 +11,8 @@ logger = logging.getLogger(__name__)
 
 
 def crown(questions: Dataset, mlflow_store: str, benchmark: BenchmarkParameters) -> dict[str, ChampionRecord]:
-    """Register the best of a benchmark's trained readers, by their dev scores, one for each task that it has.
-
-    Returns:
-        Task to its champion; see `coattend.serving.champion.update_champion`.
-
-    Raises:
-        CoattendError: If no reader of any task was scored and logged, or the store cannot be used.
-    """
+    """Register the best of a benchmark's trained readers, by their dev scores, one for each task that it has; see
+    `coattend.serving.champion.update_champion`."""
     import pyarrow.dataset as pads
 
     from coattend.evaluation.groups import COLUMNS, scored_questions

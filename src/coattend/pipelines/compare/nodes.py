@@ -13,14 +13,8 @@ logger = logging.getLogger(__name__)
 def compare(
     trials: Path, tables: StoredTables, parameters: CompareParameters
 ) -> tuple[dict[str, Table], dict[str, str]]:
-    """Compare two finished trials, question by question.
-
-    Returns:
-        The questions with both answers, and a page to look through them, each under ``<left>_<right>``.
-
-    Raises:
-        CoattendError: If the two cannot be compared.
-    """
+    """Compare two finished trials: return the questions with both answers, and a page to look through them, each under
+    ``<left>_<right>``."""
     from coattend.evaluation.paired import side_by_side
     from coattend.reports import trial_comparison
     from coattend.schemas import read_passage_texts

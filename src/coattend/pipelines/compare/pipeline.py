@@ -4,13 +4,9 @@ from kedro.pipeline import Pipeline, node
 
 from coattend.pipelines.compare.nodes import compare
 
-NAMESPACE = "compare"
-
 
 def create_pipeline() -> Pipeline:
-    """Compare two trials: node ``compare.trials``.
-
-    Which benchmark's tables are read is known from the trials alone, so that the node opens them by its name.
-    """
+    """Compare two trials: node ``compare.trials``, which opens tables by their names, since the trials alone tell
+    whose."""
     inputs = ["trials", "stored_tables", "params:compare"]
-    return Pipeline([node(compare, inputs, ["compared", "compared_page"], name="trials", namespace=NAMESPACE)])
+    return Pipeline([node(compare, inputs, ["compared", "compared_page"], name="trials", namespace="compare")])

@@ -7,10 +7,6 @@ from coattend.pipelines.download.nodes import download
 
 
 def create_nodes(benchmark: str) -> list[Node]:
-    """Fetch a benchmark's files: node ``<benchmark>.download``.
-
-    Args:
-        benchmark: Its name.
-    """
+    """Fetch a benchmark's files: node ``<benchmark>.download``."""
     parameters, downloads = f"params:benchmarks.{benchmark}", f"{benchmark}.downloads"
     return [node(download, parameters, downloads, name="download", namespace=benchmark)]

@@ -18,20 +18,17 @@ def predict(
     trials: Path,
     benchmark: BenchmarkParameters,
     reader: ReaderParameters,
-    parameters: Mapping[str, Mapping[str, object]],
+    profiles: Mapping[str, Mapping[str, object]],
     tags: Dataset | None = None,
 ) -> tuple[Table, Table]:
-    """Predict the answers of every trial of a model to the questions of every split but train.
-
-    Returns:
-        The predictions, and the questions that the reader could not be given.
-    """
+    """Predict the answers of every trial of a model to the questions of every split but train; beside them, return the
+    questions that the reader could not be given."""
     from coattend.inference.predict import predict_all
     from coattend.trials.experiment import BenchmarkTables, Experiment, ReaderSetup
 
     tables = BenchmarkTables(questions, passages, tokens, tags, benchmark)
-    experiment = Experiment.from_config(tables, ReaderSetup.resolve(reader, parameters))
-    engine = EngineParameters.model_validate(parameters["engine"])
+    experiment = Experiment.from_config(tables, ReaderSetup.resolve(reader, profiles))
+    engine = EngineParameters.model_validate(profiles["engine"])
     return predict_all(experiment, model["trials"], trials, engine=engine)
 
 
@@ -43,17 +40,11 @@ def score(
     benchmark: BenchmarkParameters,
     rejected_questions: Dataset,
 ) -> ReaderMetrics:
-    """Score a reader's predictions.
+    """Score a reader's predictions on the benchmark, whether or not the reader was trained on it.
 
-    The benchmark is the one that is scored, whether or not the reader was trained on it.
-
-    Returns:
-        Benchmark, reader and task; the metrics in percent by split and subset with their intervals; the calibration;
-        the questions that were not read, by reason; and the trials with their settings, costs, curves and diagnostics.
-        Trials that failed stay in the list and have no part in the metrics.
-
-    Raises:
-        CoattendError: If the predictions are not the model's.
+    Returns the metrics in percent by split and subset with their intervals; the calibration; the questions that were
+    not read, by reason; and the trials with their settings, costs, curves and diagnostics. Trials that failed stay in
+    the list and have no part in the metrics.
     """
     import pyarrow.dataset as pads
 

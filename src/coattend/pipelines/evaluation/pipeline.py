@@ -10,14 +10,8 @@ from coattend.pipelines.training.pipeline import model_parameters, tables_of
 
 
 def create_nodes(benchmark: str, reader: str, profiles: TextProfiles, *, trained_on: str) -> list[Node]:
-    """Answer and score: nodes ``<benchmark>.<reader>.predict`` and ``<benchmark>.<reader>.score``.
-
-    Args:
-        benchmark: Name of the benchmark.
-        reader: Name of the reader's entry.
-        profiles: The profiles that decide which tables it reads.
-        trained_on: Name of the benchmark that it was trained on.
-    """
+    """Answer and score with a reader of another benchmark or this one: nodes ``<benchmark>.<reader>.predict`` and
+    ``.score``."""
     namespace = f"{benchmark}.{reader}"
     tables, model = tables_of(benchmark, profiles), f"{trained_on}.{reader}.model"
     predictions, rejected = f"{namespace}.predictions", f"{namespace}.rejected_questions"

@@ -14,17 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 def generate(benchmark: BenchmarkParameters) -> Manifest:
-    """Write the raw files of the sample, unless they are current.
-
-    Args:
-        benchmark: A benchmark with settings of the generator.
-
-    Returns:
-        Settings, hash of the generator's code, and digests of the files.
-
-    Raises:
-        CoattendError: If a setting is wrong, or the disk refuses.
-    """
+    """Write the raw files of a benchmark with settings of the generator, unless they are current."""
     from coattend.data.generated_files import read_manifest
     from coattend.data.raw_files import raw_folder
     from coattend.data.synthetic.generate import is_current, parse_settings, write_sample
@@ -39,17 +29,11 @@ def generate(benchmark: BenchmarkParameters) -> Manifest:
 
 
 def ingest(benchmark: BenchmarkParameters, raw: Manifest | None = None) -> tuple[TablePlan, TablePlan, TablePlan]:
-    """Plan the three tables of a benchmark, read from its raw files in one pass.
+    """Plan the tables of passages, questions and rejected records, read from raw files in one pass.
 
     Args:
         benchmark: Its files and formats.
         raw: The manifest of generated raw files, so that they are written first.
-
-    Returns:
-        The passages, questions and rejected tables.
-
-    Raises:
-        CoattendError: If a file is missing or cannot be used, or a split has no usable question.
     """
     from coattend.data.formats.dream import read_annotations
     from coattend.data.ingest import BenchmarkTables, read_benchmark, source_digest
@@ -79,13 +63,7 @@ def ingest(benchmark: BenchmarkParameters, raw: Manifest | None = None) -> tuple
 
 
 def distinct_texts(passages: Dataset, questions: Dataset, benchmark: BenchmarkParameters) -> ShardPlan:
-    """Plan the table of every text that a reader sees, each once.
-
-    Args:
-        passages: The passages table.
-        questions: The questions table.
-        benchmark: The number of shards, and the form of options in a question.
-    """
+    """Plan the table of every text that a reader sees, each once."""
     from coattend.data.text_store import TEXTS_VERSION, DistinctTexts, gather_texts
     from coattend.io.sharded import ShardPlan
 

@@ -16,21 +16,11 @@ def create_nodes(benchmark: str, *, generated: bool, written: bool) -> list[Node
     """
     parameters, raw = f"params:benchmarks.{benchmark}", f"{benchmark}.raw"
     passages, questions, rejected = (f"{benchmark}.{table}" for table in ("passages", "questions", "rejected"))
+    inputs = [parameters, raw] if written else [parameters]
+    stored, texts = [passages, questions, parameters], f"{benchmark}.texts"
     nodes = [
-        node(
-            ingest,
-            [parameters, raw] if written else [parameters],
-            [passages, questions, rejected],
-            name="ingest",
-            namespace=benchmark,
-        ),
-        node(
-            distinct_texts,
-            [passages, questions, parameters],
-            f"{benchmark}.texts",
-            name="distinct_texts",
-            namespace=benchmark,
-        ),
+        node(ingest, inputs, [passages, questions, rejected], name="ingest", namespace=benchmark),
+        node(distinct_texts, stored, texts, name="distinct_texts", namespace=benchmark),
     ]
     if generated:
         nodes.insert(0, node(generate, parameters, raw, name="generate", namespace=benchmark))

@@ -13,11 +13,7 @@ logger = logging.getLogger(__name__)
 def answer(
     prediction: PredictionParameters, trials: Path, mlflow_store: str, engine: EngineParameters = LOCAL
 ) -> dict[str, ShardPlan]:
-    """Plan the answers of a trained reader to a file of questions, under the name of their folder.
-
-    Raises:
-        CoattendError: If the model or the file is not named, or not there.
-    """
+    """Plan the answers of a trained reader to a file of questions, under the name of their folder."""
     from coattend.serving.batch_prediction import plan_answers, questions_file
     from coattend.serving.model_lookup import describe_choices, resolve_model
     from coattend.serving.predictor import Predictor

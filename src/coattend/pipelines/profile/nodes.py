@@ -17,12 +17,12 @@ def profile(
     """Measure a benchmark as a table of section, split, subset, name, value, and the published value, if any."""
     from coattend.data.profile import statistics
     from coattend.data.profile.baselines import baseline_scores
-    from coattend.data.profile.statistics import BenchmarkRows, TextLengths
     from coattend.text.tagset import tagset
     from coattend.text.tokenizer import load_tokenizer, special_layout
 
-    rows = BenchmarkRows.from_tables(questions.to_table(), passages.to_table(columns=["passage_id", "text", "turns"]))
-    lengths = TextLengths.read(tags, tokens)
+    passage_rows = passages.to_table(columns=["passage_id", "text", "turns"])
+    rows = statistics.BenchmarkRows.from_tables(questions.to_table(), passage_rows)
+    lengths = statistics.TextLengths.read(tags, tokens)
     special_tokens = special_layout(load_tokenizer(tokenizer)).count
     return statistics.profile_table(
         [

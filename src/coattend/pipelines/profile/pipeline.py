@@ -22,13 +22,8 @@ def create_nodes(benchmark: str, tagging: str, tokenizer: str) -> list[Node]:
         "tagging": f"params:taggings.{tagging}",
         "tokenizer": f"params:tokenizers.{tokenizer}",
     }
+    page = f"{benchmark}.profile_page"
     return [
         node(profile, inputs, measured, name="profile", namespace=benchmark),
-        node(
-            draw_profile,
-            [measured, parameters],
-            f"{benchmark}.profile_page",
-            name="draw_profile",
-            namespace=benchmark,
-        ),
+        node(draw_profile, [measured, parameters], page, name="draw_profile", namespace=benchmark),
     ]

@@ -13,10 +13,8 @@ Part = TypeVar("Part")
 def compare(
     benchmark: BenchmarkParameters, questions: Dataset, rejected: Dataset, **readers: Any
 ) -> tuple[BenchmarkResults, str, str, Any]:
-    """Compare the readers of a benchmark: as data, as Markdown, as an HTML page, and as a Plotly chart.
-
-    Each reader has ``<reader>.metrics`` and ``<reader>.predictions``; None if it was not run.
-    """
+    """Compare the readers of a benchmark, of which each has ``<reader>.metrics`` and ``<reader>.predictions``, None if
+    it was not run: as data, as Markdown, as an HTML page, and as a Plotly chart."""
     from coattend.reports.benchmark import benchmark_sections
     from coattend.reports.comparison import compare_readers
     from coattend.reports.figures import dot_plot

@@ -14,15 +14,8 @@ def rerank(
     model: TrainedReader,
     benchmark: BenchmarkParameters,
 ) -> tuple[Table, RerankedReader]:
-    """Rank a cloze reader's best candidates again, with language models of the training passages.
-
-    Returns:
-        The new predictions, and the changes in metrics.
-
-    Raises:
-        CoattendError: If the reader was not evaluated, answers no questions with a missing word or chose from all
-            words, or as `coattend.evaluation.reranking.rerank.rerank` says.
-    """
+    """Rank a cloze reader's best candidates again, with language models of the training passages: return the new
+    predictions, and the changes in metrics."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

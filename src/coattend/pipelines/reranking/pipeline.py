@@ -7,14 +7,8 @@ from coattend.pipelines.reranking.nodes import rerank
 
 
 def create_nodes(benchmark: str, reader: str, *, trained_on: str, tagging: str) -> list[Node]:
-    """Rank a cloze reader's best candidates again: node ``<benchmark>.<reader>.rerank``.
-
-    Args:
-        benchmark: Name of the benchmark.
-        reader: Name of the reader's entry.
-        trained_on: Name of the benchmark that it was trained on.
-        tagging: Tagging profile whose tags make classes of words.
-    """
+    """Rank a cloze reader's best candidates again, with classes of words by the tags of a profile: node
+    ``<benchmark>.<reader>.rerank``."""
     namespace = f"{benchmark}.{reader}"
     inputs = {
         "predictions": f"{namespace}.predictions",

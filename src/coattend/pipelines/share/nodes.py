@@ -19,11 +19,7 @@ def write(
     stored_tables: StoredTables,
     shared: Path,
 ) -> SharedReader:
-    """Write a trained reader as a folder that others can load.
-
-    Raises:
-        CoattendError: If there is no such reader, or its trial is not here.
-    """
+    """Write a trained reader as a folder that others can load."""
     from coattend.serving import hub as sharing
     from coattend.serving.mlflow_model import trial_commit
     from coattend.serving.model_lookup import describe_choices, resolve_model
@@ -46,11 +42,7 @@ def write(
 
 
 def upload(sharing: SharedReader, share: ShareParameters, shared: Path) -> None:
-    """Upload the folder to the Hugging Face Hub, if a name there is given.
-
-    Raises:
-        CoattendError: If the Hub is out of reach, or refuses.
-    """
+    """Upload the folder to the Hugging Face Hub, if a name there is given."""
     from coattend.serving import hub
 
     if not share.to:

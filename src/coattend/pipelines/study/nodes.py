@@ -28,27 +28,20 @@ def prepare(
     study: StudyParameters,
     settings: StudySettings,
     variants: Mapping[str, object],
-    parameters: Mapping[str, Mapping[str, object]],
+    profiles: Mapping[str, Mapping[str, object]],
     trials: Path,
     **tables: Any,
 ) -> StudyCosts:
-    """Estimate the cost of a study and the smallest difference that it can show, and keep within its budget.
-
-    Args:
-        study: The study.
-        settings: Settings that all studies share.
-        variants: Its variants as readers' entries.
-        parameters: The project's parameters, with the profiles that the entries name.
-        trials: The folder of all trials.
-        tables: Tables of its benchmarks by their names in the catalog, and parameters as ``<benchmark>.benchmark``.
-    """
+    """Estimate the cost of a study and the smallest difference that it can show, and keep within its budget. ``tables``
+    are those of its benchmarks by their names in the catalog, and the benchmarks' parameters as
+    ``<benchmark>.benchmark``."""
     from coattend.training.study_cost import estimate
 
     experiments = {}
     for name in study.variants:
         entry = ReaderParameters.model_validate(variants[name])
         for benchmark in study.benchmarks_of(name):
-            variant = _variant(entry, benchmark, settings, parameters, tables)
+            variant = _variant(entry, benchmark, settings, profiles, tables)
             experiments[benchmark, name] = variant.experiments()
     return estimate(study, experiments, trials, hours=study.budget_hours or settings.budget_hours)
 
@@ -58,7 +51,7 @@ def run_variant(
     benchmark: BenchmarkParameters,
     study: StudyParameters,
     settings: StudySettings,
-    parameters: Mapping[str, Mapping[str, object]],
+    profiles: Mapping[str, Mapping[str, object]],
     costs: StudyCosts,
     trials: Path,
     start: VariantOutcome | None = FRESH_READERS,
@@ -66,23 +59,10 @@ def run_variant(
 ) -> tuple[VariantOutcome, Table]:
     """Train a variant's trials, or load their outcomes, and predict the answers to every split but train.
 
-    Args:
-        variant: The variant as a reader's entry.
-        benchmark: The benchmark that it is evaluated on.
-        study: The study; if it has a search, the variant's training is tuned first.
-        settings: Settings that all studies share.
-        parameters: The project's parameters, with the profiles that the entry names.
-        costs: The result of `prepare`; a variant that it left out is not trained.
-        trials: The folder of all trials.
-        start: The outcome of the variant that this one starts from; None if that was not run.
-        tables: Tables of the benchmark and of others that it is trained on, as for `prepare`.
-
-    Returns:
-        The outcome of each trial, failures included, with the record of the search if there is one; and the predictions
-        of the trials that did not fail.
-
-    Raises:
-        CoattendError: If it starts from a variant that was not run, or a search would choose on dev.
+    A variant that the ``costs`` leave out is not trained. If the study has a search, the training is tuned first, and
+    the outcome has the record of it. ``start`` is the outcome of the variant that this one starts from, None if that
+    was not run, which is an error; ``tables`` are those of all benchmarks that it is trained on, as for `prepare`.
+    Trials that failed have no predictions.
     """
     from coattend.schemas import PREDICTIONS
     from coattend.training.study_variant import train_variant, untrained_outcome
@@ -90,12 +70,12 @@ def run_variant(
     if variant.name in costs["left_out"]:
         return untrained_outcome(variant, benchmark.name), PREDICTIONS.empty_table()
     return train_variant(
-        _variant(variant, benchmark.name, settings, parameters, tables | {f"{benchmark.name}.benchmark": benchmark}),
+        _variant(variant, benchmark.name, settings, profiles, tables | {f"{benchmark.name}.benchmark": benchmark}),
         trials,
         parents=None if start is FRESH_READERS else (start or FRESH_READERS)["trials"],
         search=study.search,
         processes=settings.processes,
-        engine=EngineParameters.model_validate(parameters["engine"]),
+        engine=EngineParameters.model_validate(profiles["engine"]),
     )
 
 
@@ -103,19 +83,19 @@ def _variant(
     entry: ReaderParameters,
     benchmark: str,
     settings: StudySettings,
-    parameters: Mapping[str, Mapping[str, object]],
+    profiles: Mapping[str, Mapping[str, object]],
     tables: Mapping[str, Any],
 ) -> Variant:
     """Gather a variant's profiles, and its tables of a benchmark and of others that it is trained on."""
     from coattend.training.study_variant import Variant
     from coattend.trials.experiment import BenchmarkTables, ReaderSetup
 
-    setup = ReaderSetup.resolve(entry.with_seeds(settings.seeds), parameters)
+    setup = ReaderSetup.resolve(entry.with_seeds(settings.seeds), profiles)
     reads_words = encoder_of(entry.reader) == "recurrent"
-    profiles = TextProfiles(entry.tagging, entry.encoder, setup.encoder.tokenizer, reads_words)
+    text_profiles = TextProfiles(entry.tagging, entry.encoder, setup.encoder.tokenizer, reads_words)
 
     def tables_on(name: str) -> BenchmarkTables:
-        texts = {argument: tables[table] for argument, table in tables_of(name, profiles).items()}
+        texts = {argument: tables[table] for argument, table in tables_of(name, text_profiles).items()}
         texts["benchmark"] = BenchmarkParameters.model_validate(tables[f"{name}.benchmark"])
         return BenchmarkTables(**{"tags": None} | texts)
 
@@ -133,22 +113,9 @@ def analyse(
     passages: Dataset,
     **parts: Any,
 ) -> tuple[Table, Analyses]:
-    """Analyse a benchmark's answers: scores of groups of questions, and the study's further analyses.
-
-    Args:
-        study: The study.
-        variants: Its variants as readers' entries.
-        taggings: All tagging profiles.
-        settings: Settings that all studies share.
-        benchmark: The benchmark's parameters.
-        questions: Its questions.
-        passages: Its passages.
-        parts: For each variant ``<variant>.outcome`` and ``<variant>.answers``, and ``<tagging>.tags`` for each tagging
-            that they read.
-
-    Returns:
-        The scores in groups of questions, and the result of each analysis by its name.
-    """
+    """Analyse a benchmark's answers: scores of groups of questions, and the study's further analyses by name. ``parts``
+    are ``<variant>.outcome`` and ``<variant>.answers`` of each variant, and ``<tagging>.tags`` of each of their
+    taggings."""
     from coattend.evaluation.study_analysis import Material, analyse, breakdown_table
     from coattend.text.tagset import tagset
 
@@ -171,16 +138,9 @@ def tabulate(
 ) -> tuple[StudyFindings, Table, str, str, str, str, Any, dict[str, Any]]:
     """Put a study's variants side by side, and beside what the paper printed.
 
-    Args:
-        study: The study.
-        costs: The result of `prepare`.
-        parts: For each benchmark ``<benchmark>.questions``, ``<benchmark>.breakdowns`` and ``<benchmark>.analyses``,
-            and for each of its variants ``<benchmark>.<variant>.outcome`` and ``<benchmark>.<variant>.answers``; None
-            where it was not run.
-
-    Returns:
-        The results as data, their rows as a table, these as HTML, Markdown, CSV and LaTeX, a chart of the scores, and
-        the page's figures and those of all breakdowns by their names.
+    ``parts`` are ``<benchmark>.questions``, ``.breakdowns`` and ``.analyses``, and ``<benchmark>.<variant>.outcome``
+    and ``.answers``, None where it was not run. Returns the results as data, their rows as a table, these as HTML,
+    Markdown, CSV and LaTeX, a chart of the scores, and the page's figures and those of all breakdowns by their names.
     """
     from coattend.reports.render import html_page, markdown_page
     from coattend.reports.study.figures import score_figure
@@ -204,15 +164,7 @@ def tabulate(
 
 
 def finish(findings: StudyFindings, **pages: str) -> None:
-    """Fail the run if a trial failed, after everything is drawn.
-
-    Args:
-        findings: The study's findings.
-        pages: Pages that are drawn before its end.
-
-    Raises:
-        CoattendError: If trials failed, with the reason of each; another run trains these alone.
-    """
+    """Fail the run if a trial failed, with the reason of each, after everything is drawn: it waits for the pages."""
     if findings["failures"]:
         failures = [
             f"{failure['variant']} on {failure['benchmark']}, seed {failure['seed']}: {failure['failure']}"

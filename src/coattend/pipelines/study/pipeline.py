@@ -21,13 +21,8 @@ ANALYSES = ("breakdowns", "analyses")
 
 
 class VariantTables(NamedTuple):
-    """The tables and trials that a variant reads on a benchmark.
-
-    Attributes:
-        profiles: The profiles that decide which tables of texts it reads.
-        starts_from: The variant with whose trials its own begin; None: with none.
-        also: Other benchmarks that it is trained on.
-    """
+    """The tables and trials that a variant reads on a benchmark: its profiles decide which tables of texts, its own
+    trials begin with those of ``starts_from``, and ``also`` are other benchmarks that it is trained on."""
 
     profiles: TextProfiles
     starts_from: str | None = None
@@ -39,12 +34,10 @@ Variants = Mapping[tuple[str, str], VariantTables]
 
 
 def create_nodes(study: str, variants: Variants, *, attention: bool = False) -> list[Node]:
-    """Create a study's nodes, below ``study.<study>``.
-
-    They train and evaluate each variant (``<benchmark>.<variant>``), analyse its answers (``<benchmark>.analyse``), put
-    the variants side by side (``tabulate``) and fail the run if a trial failed (``finish``). With attention, they also
-    draw attention pages of the study's trials.
-    """
+    """Create a study's nodes, below ``study.<study>``: they train and evaluate each variant
+    (``<benchmark>.<variant>``), analyse its answers (``<benchmark>.analyse``), put the variants side by side
+    (``tabulate``) and fail the run if a trial failed (``finish``). With attention, they also draw attention pages of
+    the study's trials."""
     namespace = f"study.{study}"
     benchmarks = list(dict.fromkeys(benchmark for benchmark, _ in variants))
     drawn = benchmarks if attention else []
@@ -127,6 +120,6 @@ def _shared(study: str) -> dict[str, str]:
     return {
         "study": f"params:studies.{study}.about",
         "settings": "params:study",
-        "parameters": "parameters",
+        "profiles": "params:profiles",
         "trials": "trials",
     }

@@ -14,14 +14,7 @@ def submit(
     rejected: Dataset,
     benchmark: BenchmarkParameters,
 ) -> dict[str, str]:
-    """Write a reader's predictions as its benchmark wants them.
-
-    Returns:
-        Name of a file to its content.
-
-    Raises:
-        CoattendError: If the reader was not evaluated, or a file would lack an answer.
-    """
+    """Write a reader's predictions as its benchmark wants them: the content of each file by its name."""
     from coattend.evaluation import submission
 
     if benchmark.submission is None:

@@ -18,20 +18,9 @@ def tag(
     benchmark: BenchmarkParameters,
     engine: EngineParameters = LOCAL,
 ) -> ShardPlan:
-    """Plan the tags of a benchmark's texts. Tags of texts that any benchmark has tagged with this profile are reused.
+    """Plan the tags of a benchmark's texts, a shard for each of theirs.
 
-    Args:
-        texts: The texts table.
-        tagged_before: The stored tags of all benchmarks.
-        tagging: The profile of the tagger.
-        benchmark: The number of processes.
-        engine: The engine of the processes.
-
-    Returns:
-        A plan for the tags table, a shard for each shard of texts. The schema's metadata names the tagger.
-
-    Raises:
-        CoattendError: If the tagger is not available.
+    Tags of texts that any benchmark has tagged with this profile are reused.
     """
     from coattend.io.sharded import ShardPlan, shards
     from coattend.parallel.engine import map_shards

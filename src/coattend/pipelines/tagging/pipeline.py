@@ -7,12 +7,7 @@ from coattend.pipelines.tagging.nodes import tag
 
 
 def create_nodes(benchmark: str, tagging: str) -> list[Node]:
-    """Tag the texts of a benchmark: node ``<benchmark>.tag_<tagging>``.
-
-    Args:
-        benchmark: Name of the benchmark.
-        tagging: Name of the tagging profile.
-    """
+    """Tag the texts of a benchmark: node ``<benchmark>.tag_<tagging>``."""
     inputs = {
         "texts": f"{benchmark}.texts",
         "tagged_before": "tagged_before",

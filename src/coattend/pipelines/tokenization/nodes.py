@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from pathlib import Path
 
 from coattend.config import LOCAL, BenchmarkParameters, EngineParameters, TokenizerParameters
 from coattend.errors import CoattendError
 from coattend.pipelines.annotations import Dataset, ParquetFileFragment, ShardPlan, SubwordTokenizer, Table
-from coattend.pipelines.shards import column_digest, fragment_digest, tables_digest, worker_count
+from coattend.pipelines.shards import column_digest, tables_digest, worker_count
+from coattend.text.hashing import file_digest
 
 Item = tuple[str, ParquetFileFragment, ParquetFileFragment]
 
@@ -18,21 +20,7 @@ def tokenize(
     benchmark: BenchmarkParameters,
     engine: EngineParameters = LOCAL,
 ) -> ShardPlan:
-    """Plan the subword tokens of a benchmark's texts.
-
-    Args:
-        texts: The texts table.
-        tags: The tags table, shard for shard of the same texts.
-        tokenizer: The profile of the tokenizer.
-        benchmark: The number of processes.
-        engine: The engine of the processes.
-
-    Returns:
-        A plan for the tokens table. The schema's metadata names the tagger and has the tokenizer's digest.
-
-    Raises:
-        CoattendError: If the tokenizer is not available, or the tags are of other texts.
-    """
+    """Plan the subword tokens of a benchmark's texts, which the tags follow shard for shard."""
     from coattend.io.sharded import ShardPlan, shards
     from coattend.parallel.engine import map_shards
     from coattend.text.tokenizer import load_tokenizer, start_worker
@@ -43,18 +31,14 @@ def tokenize(
         raise _other_texts(benchmark)
 
     def make(names: Sequence[str]) -> Iterator[tuple[str, Table]]:
-        return map_shards(
-            engine,
-            partial(_tokenize_shard, subwords, benchmark),
-            [(name, text_shards[name], tag_shards[name]) for name in names],
-            workers=worker_count((text_shards[name] for name in names), benchmark.workers),
-            initializer=start_worker,
-            title=f"Tokenising {benchmark.title}",
-        )
+        items = [(name, text_shards[name], tag_shards[name]) for name in names]
+        workers = worker_count((shard for _, shard, _ in items), benchmark.workers)
+        tokenize_shard, title = partial(_tokenize_shard, subwords, benchmark), f"Tokenising {benchmark.title}"
+        return map_shards(engine, tokenize_shard, items, workers=workers, initializer=start_worker, title=title)
 
     def keys() -> dict[str, str]:
         return {
-            name: column_digest(shard, ["text_id", "kind"], fragment_digest(tag_shards[name]), subwords.digest)
+            name: column_digest(shard, ["text_id", "kind"], file_digest(Path(tag_shards[name].path)), subwords.digest)
             for name, shard in text_shards.items()
         }
 
@@ -73,8 +57,5 @@ def _tokenize_shard(subwords: SubwordTokenizer, benchmark: BenchmarkParameters, 
 
 
 def _other_texts(benchmark: BenchmarkParameters) -> CoattendError:
-    return CoattendError(
-        "the tags are not those of the texts",
-        where=f"benchmark {benchmark.title}",
-        cure="Run the pipelines ingestion, tagging and tokenization in one command",
-    )
+    cure = "Run the pipelines ingestion, tagging and tokenization in one command"
+    return CoattendError("the tags are not those of the texts", where=f"benchmark {benchmark.title}", cure=cure)

@@ -7,13 +7,7 @@ from coattend.pipelines.tokenization.nodes import tokenize
 
 
 def create_nodes(benchmark: str, tagging: str, tokenizer: str) -> list[Node]:
-    """Tokenise the texts of a benchmark: node ``<benchmark>.tokenize_<tagging>_<tokenizer>``.
-
-    Args:
-        benchmark: Name of the benchmark.
-        tagging: Name of the tagging profile.
-        tokenizer: Name of the tokenizer profile.
-    """
+    """Tokenise the texts of a benchmark: node ``<benchmark>.tokenize_<tagging>_<tokenizer>``."""
     inputs = {
         "texts": f"{benchmark}.texts",
         "tags": f"{benchmark}.{tagging}.tags",

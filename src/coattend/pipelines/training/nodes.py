@@ -16,38 +16,21 @@ def train(
     trials: Path,
     benchmark: BenchmarkParameters,
     reader: ReaderParameters,
-    parameters: Mapping[str, Mapping[str, object]],
+    profiles: Mapping[str, Mapping[str, object]],
     tags: Dataset | None = None,
 ) -> TrainedReader:
-    """Train a reader's trials, or load their outcomes: one after the other, or on a cluster in parallel.
-
-    Args:
-        questions: The benchmark's questions.
-        passages: Its passages.
-        tokens: Its subwords.
-        trials: The folder of all trials.
-        benchmark: The benchmark.
-        reader: The reader's entry.
-        parameters: The project's parameters, with the profiles that the entry names.
-        tags: The benchmark's tagged words, for readers of words.
-
-    Returns:
-        The outcome of each trial, failures included, with the names of benchmark and reader and the task.
-
-    Raises:
-        CoattendError: If every trial failed.
-    """
+    """Train a reader's trials, or load their outcomes: one after the other, or on a cluster in parallel. Trials may
+    fail, but not all of them. ``profiles`` has the profiles that the reader's entry names; readers of words read
+    ``tags``."""
     from coattend.training.launcher import train_seeds
     from coattend.training.run_trial import TrialRunner, train_all
-    from coattend.trials.experiment import Experiment, ReaderSetup, Reading, question_source, read_questions, tasks_of
+    from coattend.trials.experiment import BenchmarkTables, Experiment, ReaderSetup
 
     # The tasks of the questions decide on the reader's head, and the head on the form of texts and questions.
-    setup = ReaderSetup.resolve(reader, parameters)
-    reading = Reading.resolve(setup, benchmark, tasks_of(questions, benchmark), tokens, tags)
-    source = question_source(questions, passages, benchmark, reading)
-    experiment = Experiment.from_reading(setup, benchmark, reading, source)
-    examples = read_questions(source, experiment.training)
-    engine = EngineParameters.model_validate(parameters["engine"])
+    tables = BenchmarkTables(questions, passages, tokens, tags, benchmark)
+    experiment = Experiment.from_config(tables, ReaderSetup.resolve(reader, profiles))
+    examples = experiment.training_questions()
+    engine = EngineParameters.model_validate(profiles["engine"])
     if engine.kind == "local":
         outcomes = train_all(examples, experiment, trials)
     else:
@@ -56,4 +39,4 @@ def train(
         if all(outcome["failure"] for outcome in outcomes):
             where = f"{experiment.benchmark}.{experiment.name}"
             raise CoattendError(f"every trial failed: {outcomes[0]['failure']}", where=where)
-    return {"benchmark": benchmark.name, "reader": reader.name, "task": source.task, "trials": outcomes}
+    return {"benchmark": benchmark.name, "reader": reader.name, "task": experiment.source.task, "trials": outcomes}

@@ -5,10 +5,12 @@ from functools import partial
 
 from kedro.pipeline import node
 from kedro.pipeline.node import Node
+from kedro.pipeline.preview_contract import MermaidPreview
 
+from coattend import readers
+from coattend.config import ReaderParameters, entries
 from coattend.config.entries import TextProfiles
 from coattend.pipelines.keys import TRAINS
-from coattend.pipelines.preview import architecture_preview
 from coattend.pipelines.training.nodes import train
 
 # Kedro warns at every command that previews of nodes are experimental.
@@ -30,6 +32,13 @@ def create_nodes(benchmark: str, reader: str, profiles: TextProfiles) -> list[No
     ]
 
 
+def architecture_preview(benchmark: str, reader: str) -> MermaidPreview:
+    """A reader's architecture on a benchmark as a Mermaid diagram, with the options of the base environment."""
+    entry = ReaderParameters.model_validate(entries.reader_entry(reader))
+    head = readers.head_for(entry.reader, entries.benchmark(benchmark).answerable, entry.head)
+    return MermaidPreview(content=readers.architecture(entry.reader, head=head, **entry.options))
+
+
 def tables_of(benchmark: str, profiles: TextProfiles) -> dict[str, str]:
     """The tables of a benchmark that a reader reads, by the node's argument."""
     tables = {
@@ -45,5 +54,5 @@ def model_parameters(benchmark: str, reader: str) -> dict[str, str]:
     return {
         "benchmark": f"params:benchmarks.{benchmark}",
         "reader": f"params:readers.{reader}",
-        "parameters": "parameters",
+        "profiles": "params:profiles",
     }

@@ -14,18 +14,11 @@ logger = logging.getLogger(__name__)
 
 
 def find_problems(benchmark: BenchmarkParameters) -> DataFrame:
-    """Find all problems of a benchmark's raw files.
-
-    Returns:
-        A row for each problem: file, record (such as ``line 3``) and reason, in the files' order.
-
-    Raises:
-        CoattendError: If a file is missing.
-    """
+    """List all problems of a benchmark's raw files in order: file, record (such as ``line 3``) and reason."""
     import pandas as pd
 
+    from coattend.data.ingest import collect_problems
     from coattend.data.raw_files import raw_files, raw_folder
-    from coattend.data.validation import collect_problems
 
     files = raw_files(benchmark, raw_folder(project_folder(), generated=benchmark.is_written))
     rows = [vars(problem) for problem in collect_problems(benchmark, files)]
@@ -33,12 +26,8 @@ def find_problems(benchmark: BenchmarkParameters) -> DataFrame:
 
 
 def report_problems(problems: DataFrame, benchmark: BenchmarkParameters) -> None:
-    """Log the problems.
-
-    Raises:
-        CoattendError: If there are any.
-    """
-    from coattend.data.validation import WHOLE_FILE
+    """Log the problems, and raise a `CoattendError` if there are any."""
+    from coattend.data.ingest import WHOLE_FILE
 
     for problem in problems.head(MAX_LOGGED).itertuples():
         logger.warning("%s, %s: %s", problem.file, problem.record, problem.reason)
@@ -50,11 +39,8 @@ def report_problems(problems: DataFrame, benchmark: BenchmarkParameters) -> None
     stops = int((problems["record"] == WHOLE_FILE).sum())
     consequence = "ingestion leaves such records out"
     if stops:
-        consequence = (
-            f"ingestion stops at what is wrong with {WHOLE_FILE} as a whole ({stops:,} of them), and leaves records out"
-        )
-    raise CoattendError(
-        f"{count:,} problem{'s' * (count > 1)} in its raw files{rest}",
-        where=benchmark.title,
-        cure=f"All are in 08_reporting/{benchmark.name}/problems.csv; {consequence}",
-    )
+        stop = f"ingestion stops at what is wrong with {WHOLE_FILE} as a whole ({stops:,} of them)"
+        consequence = f"{stop}, and leaves records out"
+    problem = f"{count:,} problem{'s' * (count > 1)} in its raw files{rest}"
+    cure = f"All are in 08_reporting/{benchmark.name}/problems.csv; {consequence}"
+    raise CoattendError(problem, where=benchmark.title, cure=cure)

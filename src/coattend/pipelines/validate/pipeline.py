@@ -7,11 +7,7 @@ from coattend.pipelines.validate.nodes import find_problems, report_problems
 
 
 def create_nodes(benchmark: str) -> list[Node]:
-    """Check a benchmark's raw files: nodes ``<benchmark>.find_problems`` and ``.report_problems``, which fails at any.
-
-    Args:
-        benchmark: Its name.
-    """
+    """Check a benchmark's raw files: nodes ``<benchmark>.find_problems``, and ``.report_problems``, failing at any."""
     parameters, problems = f"params:benchmarks.{benchmark}", f"{benchmark}.problems"
     return [
         node(find_problems, parameters, problems, name="find_problems", namespace=benchmark),

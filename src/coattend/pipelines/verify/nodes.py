@@ -16,18 +16,8 @@ logger = logging.getLogger(__name__)
 def verify(
     run: Any, benchmarks: Mapping[str, object], trials: Path, mlflow_store: str, stored_tables: StoredTables
 ) -> Verification:
-    """Predict the answers of a finished run's trial again, from its weights and the current tables.
-
-    Args:
-        run: Id of its MLflow run or of the trial, or a prefix of that.
-        benchmarks: Every benchmark's parameters.
-        trials: The folder of all trials.
-        mlflow_store: Address of the MLflow store.
-        stored_tables: The tables of all benchmarks.
-
-    Raises:
-        CoattendError: If there is no such run, or something that it needs is gone.
-    """
+    """Predict the answers of a finished run's trial again, from its weights and the current tables; ``run`` is the id
+    of its MLflow run or of the trial, or a prefix of that."""
     from coattend.serving.model_lookup import attached_predictions, resolve_run, run_metrics
     from coattend.training.verify import verify
     from coattend.trials.store import find_trial
@@ -46,11 +36,7 @@ def verify(
 
 
 def judge(verified: Verification) -> None:
-    """Log the result of a verification.
-
-    Raises:
-        CoattendError: If anything has changed.
-    """
+    """Log the result of a verification, and fail if anything has changed."""
     problems = []
     if not verified["weights"]:
         problems.append("its weights are not those that were trained")

@@ -205,16 +205,13 @@ def _ensemble_cell(row: EnsembleRow | None) -> Cell:
 
 
 def example_section(findings: StudyFindings) -> Section | None:
-    """Write a section about the answers to single questions.
-
-    A question that one benchmark has is not reported as missing on the others.
-    """
+    """Write a section about the answers to single questions."""
     examples = [
         (benchmark, example)
         for benchmark, analyses in findings["analyses"].items()
         for example in analyses.get("predictions", [])
     ]
-    # A question may be named by its id or by its text.
+    # A question, named by its id or its text, that one benchmark has is not reported as missing on the others.
     available = [example for _, example in examples if "missing" not in example]
     names = {name for example in available for name in (example["question_id"], example["question"])}
     text = tuple(

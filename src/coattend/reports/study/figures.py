@@ -32,10 +32,7 @@ class LinePoint(TypedDict):
 
 
 def score_figure(rows: Sequence[StudyRow]) -> Figure:
-    """Draw each variant's score with its interval, a marker for each split and group of questions.
-
-    There is a panel for each benchmark and metric; without rows the figure is empty.
-    """
+    """Draw each variant's score, a marker for each split and group of questions, a panel by benchmark and metric."""
     if not rows:
         return figures.apply_layout(Figure(), 120)
     # Everything is drawn in the order in which the rows come.

@@ -179,10 +179,7 @@ def latex_tables(findings: StudyFindings) -> str:
 
 
 def named_figures(findings: StudyFindings, page: Iterable[Section]) -> dict[str, Figure]:
-    """Collect the figures of a page's sections and of all other breakdowns, by names for their files.
-
-    A figure is named after the first sentence of its caption.
-    """
+    """Collect the figures of a page and of all other breakdowns by the first sentences of their captions."""
     # Breakdowns that the page does not show have figures as well.
     unrequested = [name for name in analyses.BREAKDOWN_TITLES if name not in findings["shows"]]
     all_sections = [*analyses.breakdown_sections(findings, unrequested), *page]

@@ -31,14 +31,11 @@ class ScoreKey(NamedTuple):
 
 
 class PrintedColumns(TypedDict):
-    """Printed scores as columns of a table.
+    """Printed scores as columns of a table."""
 
-    ``printed`` and ``printed_encoder`` are of the first single reader; ``printed_all`` has all scores in words.
-    """
-
-    printed: float | None
+    printed: float | None  # Of the first single reader, as is its encoder.
     printed_encoder: str | None
-    printed_all: str | None
+    printed_all: str | None  # All scores in words.
 
 
 def printed_numbers(block: PrintedBlock, variant: str, benchmark: str = "") -> Mapping[str, Numbers]:

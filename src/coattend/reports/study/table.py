@@ -9,11 +9,11 @@ import pyarrow.dataset as pads
 
 from coattend.config import StudyParameters
 from coattend.evaluation import alignment, comparison, groups, summary
-from coattend.evaluation.records import Score, TrialRecord, VariantOutcome, score_of
+from coattend.evaluation.records import TrialRecord, VariantOutcome, score_of
 from coattend.evaluation.runs import Run, asked_groups, home_of
 from coattend.evaluation.summary import METRICS
 from coattend.reports.comparison import tested_estimate
-from coattend.reports.records import BaselineDifference, PrintedScore, StudyFindings, StudyRow, TrialFailure
+from coattend.reports.records import BaselineDifference, StudyFindings, StudyRow, TrialFailure
 from coattend.reports.study.paper_numbers import ScoreKey, printed_columns, printed_scores
 from coattend.schemas import STUDY_ROWS
 
@@ -40,11 +40,8 @@ class VariantRun(NamedTuple):
 def study_findings(study: StudyParameters, parts: Mapping[str, Any]) -> StudyFindings:
     """Collect all that is known of a study.
 
-    Args:
-        study: The study.
-        parts: For each benchmark ``<benchmark>.questions``, ``<benchmark>.breakdowns`` and ``<benchmark>.analyses``,
-            and for each of its variants ``<benchmark>.<variant>.outcome`` and ``<benchmark>.<variant>.answers``; None
-            if it was not run.
+    Parts are, for each benchmark, ``<benchmark>.questions``, ``<benchmark>.breakdowns`` and ``<benchmark>.analyses``,
+    and for each of its variants ``<benchmark>.<variant>.outcome`` and ``.answers``; None if it was not run.
     """
     rows: list[StudyRow] = []
     runs = {benchmark: _runs(study, parts, benchmark) for benchmark in study.benchmarks}
@@ -113,11 +110,7 @@ def rows_in_question(findings: StudyFindings) -> list[StudyRow]:
 def select_rows(
     rows: Sequence[StudyRow], asks: Mapping[str, Sequence[str]], homes: Mapping[str, Sequence[str]]
 ) -> list[StudyRow]:
-    """Select the rows of the groups of questions that a study asks about.
-
-    Both mappings are from a benchmark to subsets: those that the study names, and those that all variants were trained
-    on.
-    """
+    """The same, by benchmark to the subsets that a study names, and to those that all variants were trained on."""
     return [
         row for row in rows if row["group"] in asked_groups(asks.get(row["benchmark"], ()), homes[row["benchmark"]])
     ]
@@ -157,45 +150,32 @@ def _score_rows(
     rows: list[StudyRow] = []
     for variant, run in runs.items():
         scores = summary.summarise(run.predictions, table, task=run.task, trials=run.seed_of)
-        splits, encoder = groups.members(run.questions["split"]), variant_runs[variant].outcome.get("encoder")
+        splits, baseline = groups.members(run.questions["split"]), study.baseline_of(variant)
+        encoder = variant_runs[variant].outcome.get("encoder")
         for split, by_group in scores["splits"].items():
             for group, inside in groups.within(splits[split], groups.subsets(run.questions)):
                 for metric in METRICS[run.task]:
-                    key, score = ScoreKey(variant, benchmark, split, group, metric), score_of(by_group[group], metric)
-                    rows.append(_row(study, key, run, encoder, int(inside.sum()), score, printed.get(key, [])))
+                    row: StudyRow = {
+                        "benchmark": benchmark,
+                        "split": split,
+                        "group": group,
+                        "metric": metric,
+                        "variant": variant,
+                        "title": study.variants[variant].title,
+                        "encoder": encoder,
+                        "baseline": None if variant == baseline else baseline,
+                        "questions": int(inside.sum()),
+                        "trials": len(run.trials),
+                        **score_of(by_group[group], metric),
+                        **_NOT_COMPARED,
+                        "by_seed": [],
+                        "printed": printed.get(ScoreKey(variant, benchmark, split, group, metric), []),
+                        "p_corrected": None,
+                        "verdict": None,
+                    }
+                    rows.append(row)
     _add_differences(rows, runs)
     return rows
-
-
-def _row(
-    study: StudyParameters,
-    key: ScoreKey,
-    run: Run,
-    encoder: str | None,
-    questions: int,
-    score: Score,
-    printed: list[PrintedScore],
-) -> StudyRow:
-    """Make a row of a score, without a difference as yet."""
-    baseline = study.baseline_of(key.variant)
-    return {
-        "benchmark": key.benchmark,
-        "split": key.split,
-        "group": key.group,
-        "metric": key.metric,
-        "variant": key.variant,
-        "title": study.variants[key.variant].title,
-        "encoder": encoder,
-        "baseline": None if key.variant == baseline else baseline,
-        "questions": questions,
-        "trials": len(run.trials),
-        **score,
-        **_NOT_COMPARED,
-        "by_seed": [],
-        "printed": printed,
-        "p_corrected": None,
-        "verdict": None,
-    }
 
 
 def _add_differences(rows: Sequence[StudyRow], runs: Mapping[str, Run]) -> None:
