@@ -10,6 +10,7 @@ import yaml
 from coattend import pipeline_registry, readers, studies
 from coattend.cli import explained
 from coattend.config import BenchmarkParameters, ReaderParameters, entries, source, training_of
+from coattend.config.explain import table
 from coattend.settings import CONFIG_LOADER_ARGS, ProjectConfigLoader
 
 PLACE = re.compile(r"(.+\.yml):(\d+)")
@@ -66,3 +67,22 @@ def test_every_variant_of_a_study_is_explained(loader, monkeypatch):
         for title, settings in explained(f"study_{study}", loader):
             variant, _, benchmark = title.partition(".")[2].partition(" on ")
             check(settings, content["benchmarks"][benchmark], content["variants"][variant])
+
+
+def test_an_override_is_told_with_the_lines_that_it_overrides():
+    loader = ProjectConfigLoader(
+        "conf",
+        env="small",
+        runtime_params={"benchmarks": {"dream": {"training": {"epochs": 3}}}},
+        **CONFIG_LOADER_ARGS,
+    )
+    try:
+        ((_, settings),) = explained("dream.duma", loader)
+    finally:
+        source.enter("conf", "test")
+    epochs = next(setting for setting in settings if setting.field == "training.epochs")
+    assert (epochs.value, epochs.source) == (3, "--params")
+    assert [PLACE.fullmatch(origin.source)[1].split("/")[1] for origin in epochs.overrides] == ["small", "base"]
+    written = next(line for line in table(settings) if line.startswith("training.epochs"))
+    small, base = (f"{origin.value} ({origin.source})" for origin in epochs.overrides)
+    assert written.split(maxsplit=3)[1:] == ["3.0", "--params", f"{small}, {base}"]

@@ -165,8 +165,9 @@ class QuestionSource:
         schema = self.questions.schema
         return memory_mapped_table(stream_batches(self.questions, schema.names, condition), schema)
 
-    def _read(self, questions: pa.Table, training: TrainingParameters, tokens: Tokens) -> QuestionSet:
-        layout = Layout(
+    def layout(self, training: TrainingParameters) -> Layout:
+        """Return the rules by which these questions become sequences."""
+        return Layout(
             max_length=training.max_length,
             special_tokens=self.special_tokens,
             stride=training.stride,
@@ -174,7 +175,9 @@ class QuestionSource:
             fill_blanks=self.fill_blanks,
             words_as_options=self.words_as_options,
         )
-        examples, unreadable = build_examples(questions, self.passages, tokens, layout)
+
+    def _read(self, questions: pa.Table, training: TrainingParameters, tokens: Tokens) -> QuestionSet:
+        examples, unreadable = build_examples(questions, self.passages, tokens, self.layout(training))
         examples, tokens = drop_inputs(examples, tokens, training.reads)
         return QuestionSet(questions, PassagesByQuestion(questions, self.passages), tokens, examples, unreadable)
 

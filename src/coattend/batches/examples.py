@@ -22,7 +22,7 @@ from coattend.batches.memory_mapped import (
 )
 from coattend.batches.tokens import Tokens
 from coattend.schemas import QuestionRow
-from coattend.text.cloze import BLANK, question_domains
+from coattend.text.cloze import BLANK, domains_of
 from coattend.text.hashing import text_id
 
 _COLUMNS = ["question_id", "passage_id", "task", "question", "options", "label", "answers"]
@@ -154,13 +154,7 @@ def build_examples(
 
 
 def _example(question: QuestionRow, passage: int, tokens: Tokens, layout: Layout) -> Example | UnreadableQuestion:
-    domains = question_domains(
-        question["task"],
-        question["question"],
-        question["options"],
-        fill_blanks=layout.fill_blanks,
-        words_as_options=layout.words_as_options,
-    )
+    domains = domains_of(question, layout)
     # The longest question domain decides on the room that the passage has.
     sequences = [tuple(tokens.row(text) for text in texts) for texts in domains]
     lengths = list(map(tokens.total_length, sequences))

@@ -17,7 +17,7 @@ import pyarrow.dataset as pads
 
 from coattend.config import BenchmarkParameters
 from coattend.schemas import QuestionRow
-from coattend.text.cloze import BLANK, question_domains
+from coattend.text.cloze import BLANK, domains_of
 from coattend.text.hashing import text_id
 
 PREDICTION_COLUMNS = ["question_id", "trial_id", "start", "end", "prediction"]
@@ -155,13 +155,7 @@ def _place(question: QuestionRow, passage: str, benchmark: BenchmarkParameters) 
         # Candidates are whole words between blanks, and look-arounds keep the blanks out of the span.
         match = re.search(rf"(?<!\S){re.escape(right)}(?!\S)", passage)
         return Place(passage, *match.span()) if match else None
-    domains = question_domains(
-        question["task"],
-        question["question"],
-        question["options"],
-        fill_blanks=benchmark.fill_blanks,
-        words_as_options=benchmark.words_as_options,
-    )
+    domains = domains_of(question, benchmark)
     first, *others = domains[question["label"]]
     # Two texts: the option is read alone, behind the question. One text: it fills the question's blank.
     start = 0 if others else BLANK.search(question["question"]).start()  # type: ignore[union-attr]

@@ -22,7 +22,7 @@ from coattend.readers.interfaces import require
 from coattend.readers.legend import MapSpec, legend_of
 from coattend.readers.reader import Reader, ReaderOutput
 from coattend.schemas import ATTENTION, QuestionRow
-from coattend.text.cloze import question_domains
+from coattend.text.cloze import domains_of
 from coattend.text.tokenizer import load_tokenizer
 from coattend.trials.build import build_collator
 from coattend.trials.experiment import Experiment
@@ -207,13 +207,7 @@ def _sequence_tokens(
 
 def question_texts(experiment: Experiment, question: QuestionRow) -> list[list[str]]:
     """Return the texts in the question domain of each of a question's sequences; one entry if these are windows."""
-    return question_domains(
-        question["task"],
-        question["question"],
-        question["options"],
-        fill_blanks=experiment.source.fill_blanks,
-        words_as_options=experiment.source.words_as_options,
-    )
+    return domains_of(question, experiment.source)
 
 
 def _text_tokens(tokens: Tokens, row: int, domain: str, text: str) -> list[Token]:

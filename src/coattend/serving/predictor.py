@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 
 from coattend.batches.dataset import QuestionSet, QuestionSource
-from coattend.batches.examples import Layout, build_examples
+from coattend.batches.examples import build_examples
 from coattend.config import EncoderParameters, Limits
 from coattend.errors import CoattendError
 from coattend.inference.attention_maps import SPAN_MAPS, ForwardTrace, self_attention, trace_forward
@@ -83,8 +83,10 @@ class PreparedQueries:
         passages = pads.dataset(pa.table({"passage_id": list(texts), "text": list(texts.values())}))
         training, special = spec.inference_training, texts_read.layout.count
         rules = spec.fill_blanks, spec.words_as_options
-        layout = Layout(training.max_length, special, training.stride, training.stride_counts, *rules)
-        examples, unreadable = build_examples(questions, passages, texts_read.tokens, layout)
+        source = QuestionSource(
+            spec.benchmark, pads.dataset(questions), passages, texts_read.tokens, spec.task, special, *rules
+        )
+        examples, unreadable = build_examples(questions, passages, texts_read.tokens, source.layout(training))
         experiment = Experiment(
             benchmark=spec.benchmark,
             name=spec.name,
@@ -93,9 +95,7 @@ class PreparedQueries:
             options=spec.options,
             encoder=EncoderParameters(source=processing.source),
             training=training,
-            source=QuestionSource(
-                spec.benchmark, pads.dataset(questions), passages, texts_read.tokens, spec.task, special, *rules
-            ),
+            source=source,
             layout=texts_read.layout,
             preparation=TextPreparation(spec.tagging_profile, spec.tokenizer_profile, spec.tagging),
             alignment=texts_read.alignment,

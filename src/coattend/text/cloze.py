@@ -3,9 +3,11 @@
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
+
+from coattend.schemas import QuestionRow
 
 BLANK = re.compile(r"@placeholder|(?<!_)_(?!_)|_{2,}")
 
@@ -40,6 +42,29 @@ def question_domains(
         return [[question]]
     fill = is_cloze(question) and (fill_blanks or task == "word")
     return [[fill_blank(question, option)] if fill else [question, option] for option in options or ()]
+
+
+class DomainRules(Protocol):
+    """What decides on the texts of a question's sequences: a benchmark's parameters, or a source of its questions."""
+
+    @property
+    def fill_blanks(self) -> bool:
+        """True if an option fills the question's blank."""
+
+    @property
+    def words_as_options(self) -> bool:
+        """True if candidates for a word are read like options."""
+
+
+def domains_of(question: QuestionRow, rules: DomainRules) -> list[list[str]]:
+    """Return the `question_domains` of a row of the questions table."""
+    return question_domains(
+        question["task"],
+        question["question"],
+        question["options"],
+        fill_blanks=rules.fill_blanks,
+        words_as_options=rules.words_as_options,
+    )
 
 
 class DistinctWords(NamedTuple):

@@ -15,7 +15,7 @@ import pyarrow.dataset as pads
 from coattend.config import BenchmarkParameters
 from coattend.evaluation.groups import EVERYTHING, TRAINING_SPLIT, members, subsets, within
 from coattend.schemas import PROFILE, PassageRow, QuestionRow
-from coattend.text.cloze import question_domains
+from coattend.text.cloze import domains_of
 from coattend.text.hashing import normalize, text_id
 
 logger = logging.getLogger(__name__)
@@ -259,13 +259,7 @@ def _sequence_tokens(
     benchmark: BenchmarkParameters, question: QuestionRow, rows: BenchmarkRows, lengths: TextLengths
 ) -> int:
     """Count the tokens of a question's longest sequence, without special tokens."""
-    domains = question_domains(
-        question["task"],
-        question["question"],
-        question["options"],
-        fill_blanks=benchmark.fill_blanks,
-        words_as_options=benchmark.words_as_options,
-    )
+    domains = domains_of(question, benchmark)
     question_tokens = max(sum(map(lengths.tokens_of, texts)) for texts in domains)
     return question_tokens + lengths.tokens_of(rows.passages[question["passage_id"]]["text"])
 
