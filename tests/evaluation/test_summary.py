@@ -130,6 +130,34 @@ def test_spans():
     assert group["answerability_auroc"] == 50
 
 
+def test_intervals_of_spans_are_over_passages():
+    # Two questions of each passage; those of one passage are both right or both wrong.
+    names = [f"{letter}{number}" for letter in "abcdefghijkl" for number in (1, 2)]
+    span = {"task": "span", "options": None, "label": None}
+    # Every third passage has no answer to its questions.
+    without = set("cfil")
+    questions = [
+        question(name, answers=[] if name[0] in without else [{"text": "x", "start": 0}], **span)
+        | {"answerable": name[0] not in without}
+        for name in names
+    ]
+    right = np.array([name[0] in "abcdef" for name in names])
+    f1 = np.where(right, 1.0, 0.25)
+    answered = [
+        prediction(name, "t0", bool(correct), f1=float(score), null_score=0.0, start=0, end=1)
+        for name, correct, score in zip(names, right, f1, strict=True)
+    ]
+    group = metrics(answered, questions, model(0, task="span"))["splits"]["dev"]["all"]
+    passages = np.repeat(np.arange(12), 2)
+    rows = {"": slice(None), "has_answer_": np.array([name[0] not in without for name in names])}
+    rows["no_answer_"] = ~rows["has_answer_"]
+    for part, subset in rows.items():
+        for metric, values in (("exact", right.astype(float)), ("f1", f1)):
+            expected = interval(values[subset][np.newaxis], np.unique(passages[subset], return_inverse=True)[1])
+            measured = group[f"{part}{metric}"]
+            assert (measured["low"], measured["high"]) == pytest.approx((100 * expected.low, 100 * expected.high))
+
+
 def test_where_all_questions_have_an_answer_there_is_nothing_to_tell_apart():
     span = {"task": "span", "options": None, "label": None, "answers": [{"text": "x", "start": 0}]}
     answered = [prediction(name, "t0", True, null_score=0.0, start=0, end=1) for name in ("a1", "b1")]

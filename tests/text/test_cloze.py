@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import texts
 
-from coattend.text.cloze import candidate_positions, distinct_words
+from coattend.text.cloze import candidate_positions, distinct_words, question_domains
 
 
 def words_by_character(text):
@@ -68,3 +68,19 @@ def test_candidates_are_found_at_every_word_that_is_written_like_them(text, cand
     assert occurrences_found == [
         tuple(n for n, word in enumerate(words) if word == candidate) for candidate in candidates
     ]
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "words_as_options", "domains"),
+    [
+        ("span", None, False, [["Who _ here?"]]),
+        # Options of a span's row, which nothing reads, make no sequences of their own.
+        ("span", ["Ann", "Bob"], True, [["Who _ here?"]]),
+        ("word", ["Ann", "Bob"], False, [["Who _ here?"]]),
+        ("word", ["Ann", "Bob"], True, [["Who Ann here?"], ["Who Bob here?"]]),
+        ("options", ["Ann", "Bob"], False, [["Who _ here?", "Ann"], ["Who _ here?", "Bob"]]),
+    ],
+)
+def test_a_task_decides_on_the_sequences_of_a_question(task, options, words_as_options, domains):
+    sequences = question_domains(task, "Who _ here?", options, fill_blanks=False, words_as_options=words_as_options)
+    assert sequences == domains

