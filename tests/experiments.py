@@ -128,8 +128,8 @@ def sample(sample_tables, tiny_encoder) -> Sample:
 def experiment_for(sample):
     """Make an experiment: a reader on a few questions of the sample."""
 
-    def make(reader="plain", **training):
-        benchmark = BenchmarkParameters(**SAMPLE, training=TRAINING | training)
+    def make(reader="plain", task="options", **training):
+        benchmark = BenchmarkParameters(**SAMPLE | {"tasks": [task]}, training=TRAINING | training)
         entry = ReaderParameters(name=reader, reader=reader, training={"seeds": [3, 4]})
         # The last table, of tagged words, is read by recurrent readers only.
         tables = BenchmarkTables(sample.questions, sample.passages, sample.stored_tokens, None, benchmark)

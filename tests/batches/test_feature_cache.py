@@ -1,5 +1,7 @@
 """States of a frozen encoder that are kept are those that it makes itself."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -8,8 +10,11 @@ from transformers import BertConfig
 from coattend import readers
 from coattend.batches.collator import Collator
 from coattend.batches.feature_cache import FeatureCache
+from coattend.inference.predict import answer_questions, predict_all
 from coattend.readers.batch import Batch
+from coattend.readers.reader import Reader
 from coattend.training.run_trial import TrialRunner
+from experiments import train_reader
 
 TINY = BertConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
 
@@ -89,3 +94,48 @@ def test_trials_over_states_in_single_precision_are_not_those_from_before(experi
         TrialRunner.of(experiment_for(**{"precision": "fp32"} | way), tmp_path).trial(3).content for way in ways
     ]
     assert ["kept" in content["encoder"] for content in contents] == [True, False, False]
+
+
+def trained(experiment, store, **training):
+    """Train one trial of an experiment with other training parameters; return its experiment and outcome."""
+    experiment = replace(experiment, training=experiment.training.model_copy(update={"seeds": (3,), **training}))
+    (outcome,) = train_reader(experiment, store)
+    assert outcome["failure"] is None
+    return experiment, outcome
+
+
+def uncached_scores(experiment, outcome, store):
+    """The scores of a trial's options when its encoder reads the questions itself."""
+    questions = experiment.source.evaluation(experiment.training)
+    reader = Reader.load(store / outcome["trial_id"] / "model")
+    return {answer.example.question_id: answer.scores for answer in answer_questions(experiment, reader, questions)}
+
+
+def assert_asked_with_own_weights(experiment, outcome, store):
+    predictions, _ = predict_all(experiment, [outcome], store)
+    rows = predictions.select(["question_id", "scores"]).to_pylist()
+    expected = uncached_scores(experiment, outcome, store)
+    assert expected
+    for row in rows:
+        assert row["scores"] == pytest.approx(expected[row["question_id"]], abs=1e-5)
+
+
+@pytest.mark.parametrize("pretrained_first", [True, False])
+def test_states_are_those_of_the_weights_in_use_whichever_trial_ran_first(experiment_for, tmp_path, pretrained_first):
+    store, plain = tmp_path / "trials", experiment_for(precision="fp32", learning_rate=1e-2)
+    _, tuned = trained(plain, store)
+    ways = [{"frozen": True}, {"frozen": True, "start_from": tuned["trial_id"]}]
+    for way in ways if pretrained_first else reversed(ways):
+        experiment, outcome = trained(plain, store, **way)
+        assert_asked_with_own_weights(experiment, outcome, store)
+
+
+def test_a_trial_that_was_not_frozen_is_not_asked_as_if_it_were(experiment_for, tmp_path):
+    store, plain = tmp_path / "trials", experiment_for(precision="fp32", learning_rate=1e-2)
+    trained(plain, store, frozen=True)
+    _, tuned = trained(plain, store)
+    # The entry has changed since, or the benchmark is one whose readers are frozen.
+    frozen = replace(plain, training=plain.training.model_copy(update={"frozen": True}))
+    assert_asked_with_own_weights(frozen, tuned, store)
+    files = {path.name for path in (tmp_path / "encoder_outputs").glob("*.npy")}
+    assert len(files) == 2, "of the frozen trial's training and held-out questions alone"

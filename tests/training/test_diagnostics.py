@@ -31,15 +31,14 @@ def source_of(sample, unit, task):
     )
 
 
-def diagnosed(sample, unit, task, *, answered=(), curve=(), options=None, words=(), batches=None, **training):
+def diagnosed(sample, unit, task, *, answered=(), curve=(), options=None, words=(), **training):
     training = TrainingParameters(**{"max_length": 256, "stride": 0} | training)
     train, held_out = source_of(sample, unit, task).training(training)
     reader = SimpleNamespace(encoder=SimpleNamespace(words=words, lowercase=True))
     table = pa.Table.from_pylist(list(answered), schema=PREDICTIONS)
     experiment = Planned(task, options or {}, training)
-    batches = [range(len(train.examples))] if batches is None else batches
     questions = TrainingQuestions(train, held_out)
-    signs = training_diagnostics(experiment, reader, questions, batches, list(curve)) | answer_diagnostics(table)
+    signs = training_diagnostics(experiment, reader, questions, list(curve)) | answer_diagnostics(table)
     return train, held_out, signs
 
 
@@ -140,11 +139,10 @@ def test_the_final_loss_is_that_of_the_last_quarter(sample):
     assert signs["final_loss"] == 1.5
 
 
-def test_guessing_has_the_mean_loss_of_batches_as_training_has(sample):
-    batches = [[0, 3], [1], [2, 4, 5, 6]]
-    train, _, signs = diagnosed(sample, "subwords", "options", batches=batches)
-    of_batches = [[math.log(len(train.examples[row].sequences)) for row in batch] for batch in batches]
-    assert signs["chance_loss"] == pytest.approx(sum(sum(logs) / len(logs) for logs in of_batches) / 3)
+def test_guessing_has_the_mean_loss_over_questions_as_training_has(sample):
+    train, _, signs = diagnosed(sample, "subwords", "options")
+    losses = [math.log(len(example.sequences)) for example in train.examples]
+    assert signs["chance_loss"] == pytest.approx(sum(losses) / len(losses))
 
 
 @pytest.mark.parametrize(
@@ -160,6 +158,6 @@ def test_a_set_without_candidates_or_spans_has_no_answer_to_lose(sample):
     train, held_out = source_of(sample, "subwords", "options").training(TrainingParameters())
     nothing = replace(held_out, examples=held_out.examples[:1])
     planned, questions = Planned("options", {}, TrainingParameters()), TrainingQuestions(train, nothing)
-    signs = training_diagnostics(planned, None, questions, [[0]], [])
+    signs = training_diagnostics(planned, None, questions, [])
     assert signs["lost_answers"] is signs["final_loss"] is None
     assert answer_diagnostics(PREDICTIONS.empty_table())["most_given"] is None

@@ -47,17 +47,23 @@ def test_alone_nothing_is_shared():
 
 @pytest.mark.parametrize(("rank", "expected", "share"), [(0, "adg", 9 / 7), (1, "be", 6 / 7), (2, "cf", 6 / 7)])
 def test_a_share_is_every_so_many_th_question(rank, expected, share):
-    batch = ShardedCollator(joined, one_window, rank, 3)("abcdefg")
+    batch = ShardedCollator(joined, one_window, 7, rank, 3)("abcdefg")
     assert batch["examples"] == expected
-    assert float(batch["loss_weight"]) == pytest.approx(share)
+    assert batch["loss_weight"] == pytest.approx(share)
+    assert batch["batch_weight"] == 1
 
 
 def test_a_process_without_a_question_learns_nothing_from_the_one_that_it_reads():
-    assert ShardedCollator(joined, one_window, 2, 3)("ab")["loss_weight"] == 0
+    assert ShardedCollator(joined, one_window, 2, 2, 3)("ab")["loss_weight"] == 0
 
 
 @pytest.mark.parametrize(("rank", "expected", "share"), [(0, "ace", 2 * 7 / 9), (1, "bd", 2 * 2 / 9)])
 def test_a_question_with_several_windows_has_a_loss_for_each(rank, expected, share):
-    batch = ShardedCollator(joined, lambda example: 5 if example == "c" else 1, rank, 2)("abcde")
+    batch = ShardedCollator(joined, lambda example: 5 if example == "c" else 1, 9, rank, 2)("abcde")
     assert batch["examples"] == expected
-    assert float(batch["loss_weight"]) == pytest.approx(share)
+    assert batch["loss_weight"] == pytest.approx(share)
+
+
+@pytest.mark.parametrize(("batch", "weight"), [("a", 1 / 4), ("abcd", 1), ("abcdefgh", 2)])
+def test_a_batch_weighs_as_much_as_it_has_terms(batch, weight):
+    assert ShardedCollator(joined, one_window, 4, 0, 1)(batch)["loss_weight"] == weight

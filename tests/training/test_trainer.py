@@ -1,11 +1,125 @@
-"""Checkpoints of readers that use a weight in several places."""
+"""The weight of a question in training, and checkpoints of readers that use a weight in several places."""
 
 from dataclasses import replace
 
+import pytest
+import torch
+from accelerate import PartialState
 from safetensors.torch import load_file
+from transformers import TrainerCallback
 
 from coattend.inference.predict import predict_all
+from coattend.readers.batch import Batch
+from coattend.training.callbacks import Measure
+from coattend.training.distributed import launch
+from coattend.training.trainer import ReaderTrainer, arguments_of
+from coattend.trials.build import build_collator, build_reader
 from experiments import train_reader
+
+UNCLIPPED, UNCHANGED = 1e9, 1e-30
+"""A clip that never applies, and a learning rate at which no weight changes."""
+
+
+class Gradients(TrainerCallback):
+    """Notes the gradient of every step, as the optimizer gets it, and every logged loss."""
+
+    def __init__(self):
+        self.steps, self.losses = [], []
+
+    def on_pre_optimizer_step(self, args, state, control, model, **_):
+        self.steps.append(gradient(model))
+
+    def on_log(self, args, state, control, logs, **_):
+        self.losses += [logs["loss"]] if "loss" in logs else []
+
+
+def gradient(reader):
+    """All gradients of a reader in one vector."""
+    parts = [weights.grad.flatten() for weights in reader.parameters() if weights.grad is not None]
+    return torch.cat(parts).double()
+
+
+def fresh(experiment, train):
+    torch.manual_seed(0)
+    return build_reader(experiment, train).double()
+
+
+def epoch_of_gradients(experiment, folder):
+    """Train an epoch in which no weight changes; return the trainer and what was noted."""
+    questions = experiment.training_questions()
+    reader = fresh(experiment, questions.train)
+    gradients = Gradients()
+    trainer = ReaderTrainer(
+        questions.train,
+        reader,
+        experiment,
+        features=None,
+        score=lambda state: (0.0, None),
+        arguments=arguments_of(experiment.training, folder, seed=3),
+        measure=Measure("trial", "cpu"),
+    )
+    trainer.add_callback(gradients)
+    trainer.train()
+    return trainer, gradients
+
+
+def mean_over_questions(experiment):
+    """The gradient and the loss of the mean over all terms, each question read alone."""
+    train = experiment.training_questions().train
+    reader = fresh(experiment, train).train()
+    collator = build_collator(experiment, reader, train)
+    terms = sum(map(collator.loss_terms, train.examples))
+    total = 0.0
+    for example in train.examples:
+        loss = reader(Batch(**collator([example]))).loss * collator.loss_terms(example) / terms
+        loss.backward()
+        total += loss.item()
+    return gradient(reader), total
+
+
+@pytest.mark.parametrize("accumulate", [1, 3])
+def test_every_question_has_the_same_weight_in_an_epoch(experiment_for, tmp_path, accumulate):
+    experiment = experiment_for(
+        max_questions=14, tokens_per_batch=1024, clip=UNCLIPPED, learning_rate=UNCHANGED, accumulate=accumulate
+    )
+    trainer, gradients = epoch_of_gradients(experiment, tmp_path)
+    sizes = [len(batch) for batch in trainer.buckets]
+    assert len(set(sizes)) > 1 and len(sizes) % 3, "batches and steps differ in size"
+    expected, loss = mean_over_questions(experiment)
+    # Steps average as many batches as `accumulate` says, the last one fewer.
+    total = sum(gradients.steps) * accumulate / len(sizes)
+    torch.testing.assert_close(total, expected, rtol=1e-9, atol=1e-12)
+    assert gradients.losses == [pytest.approx(loss, rel=1e-6)]
+
+
+def test_windows_of_a_span_have_the_same_weight_each(experiment_for, tmp_path):
+    experiment = experiment_for(
+        task="span", max_length=48, stride=8, tokens_per_batch=512, clip=UNCLIPPED, learning_rate=UNCHANGED
+    )
+    trainer, gradients = epoch_of_gradients(experiment, tmp_path)
+    expected, _ = mean_over_questions(experiment)
+    torch.testing.assert_close(sum(gradients.steps) / len(trainer.buckets), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_clipping_does_not_change_the_weight_of_a_question(experiment_for, tmp_path):
+    experiment = experiment_for(max_questions=14, tokens_per_batch=1024, clip=1e-3, learning_rate=UNCHANGED)
+    trainer, gradients = epoch_of_gradients(experiment, tmp_path)
+    sizes = torch.tensor([len(batch) for batch in trainer.buckets], dtype=torch.double)
+    norms = torch.stack([step.norm() for step in gradients.steps])
+    torch.testing.assert_close(norms, 1e-3 * sizes / sizes.mean(), rtol=1e-3, atol=0)
+
+
+def total_gradient(experiment, folder):
+    """The gradient of an epoch, of one of several processes."""
+    trainer, gradients = epoch_of_gradients(experiment, folder / str(PartialState().process_index))
+    return sum(gradients.steps) / len(trainer.buckets)
+
+
+@pytest.mark.slow
+def test_processes_together_have_the_gradient_of_one(experiment_for, tmp_path):
+    experiment = experiment_for(max_questions=14, tokens_per_batch=1024, clip=UNCLIPPED, learning_rate=UNCHANGED)
+    together = launch(total_gradient, experiment, tmp_path, processes=2, name="test")
+    torch.testing.assert_close(together, mean_over_questions(experiment)[0], rtol=1e-9, atol=1e-12)
 
 
 def test_shared_weights_are_trained_and_saved(experiment_for, tmp_path):

@@ -33,10 +33,10 @@ class TrainingParameters(Parameters):
         ge=0,
         description="Times the squares of word vectors that are trained, added up: part of what is minimised.",
     )
-    clip: float = Field(1.0, gt=0, description="Largest norm of a step's gradient.")
+    clip: float = Field(1.0, gt=0, description="Largest norm of the gradient of a step's mean loss.")
     tokens_per_batch: int = Field(6144, ge=64, description="Padded tokens that one forward pass may hold.")
     accumulate: int = Field(
-        1, ge=1, description="Batches whose gradients are averaged before a step, each counting alike."
+        1, ge=1, description="Batches whose gradients are averaged before a step, each question counting alike."
     )
     max_length: int = Field(
         512, ge=16, description="Longest sequence in tokens; the passage is cut, never the question."

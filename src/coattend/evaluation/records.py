@@ -90,6 +90,7 @@ class TrainingRecord(TypedDict, total=False):
     train_on: dict[str, str | list[str]]
     start_from: str | None
     reads: str
+    frozen: bool
 
 
 class Unreadable(TypedDict):

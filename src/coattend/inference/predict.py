@@ -4,6 +4,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -136,6 +137,9 @@ def predict(experiment: Experiment, trial: TrialRecord, questions: QuestionSet, 
 
 def compute_predictions(experiment: Experiment, trial: TrialRecord, questions: QuestionSet, folder: Path) -> pa.Table:
     """Compute a trial's predictions without the cache; its folder lies inside the folder of all trials."""
+    # The trial says whether its encoder is frozen: its entry may have changed, or another benchmark's readers may be.
+    frozen = trial["training"]["frozen"]
+    experiment = replace(experiment, training=experiment.training.model_copy(update={"frozen": frozen}))
     device, _ = device_and_precision(experiment.training)
     reader = Reader.load(folder / "model").to(device)
     answers = answer_questions(

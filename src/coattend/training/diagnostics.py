@@ -29,12 +29,11 @@ def training_diagnostics(
     experiment: Experiment,
     reader: Reader,
     questions: TrainingQuestions,
-    batches: Iterable[Sequence[int]],
     history: Sequence[Mapping[str, float]],
 ) -> dict[str, float | None]:
     """Compute the diagnostics of a training and its data, for which `coattend.trials.warnings` has limits.
 
-    ``batches`` are indices of the training questions, ``history`` points of the training with ``step`` and ``loss``.
+    ``history`` are points of the training with ``step`` and ``loss``.
 
     Returns ``final_loss``; ``chance_loss``, that of guessing, None if the loss is not over options or candidates; and
     as shares from 0 to 1: ``truncated_passages``, None if passages are left out on purpose; ``lost_answers``, of the
@@ -47,7 +46,7 @@ def training_diagnostics(
     left_out = experiment.training.reads in WITHOUT_PASSAGE
     return {
         "final_loss": _final_loss(history),
-        "chance_loss": _chance_loss(experiment, train.examples, batches),
+        "chance_loss": _chance_loss(experiment, train.examples),
         "truncated_passages": None if left_out else _truncated_passage_rate(examples, tokens),
         "lost_answers": _truncated_answer_rate(train, held_out),
         "err_tags": _token_rate(examples, tokens, lambda row_slice: tokens.tag_ids[row_slice] == ERR),
@@ -73,15 +72,14 @@ def _final_loss(history: Sequence[Mapping[str, float]]) -> float | None:
     return float(np.mean([loss for step, loss in points if step > first_step]))
 
 
-def _chance_loss(experiment: Experiment, examples: Sequence[Example], batches: Iterable[Sequence[int]]) -> float | None:
-    """Return the cross entropy of a uniform guess, a mean of batch means like the training loss: questions with few
-    options share batches. None if the loss is not over options or candidates alone."""
+def _chance_loss(experiment: Experiment, examples: Sequence[Example]) -> float | None:
+    """Return the cross entropy of a uniform guess, a mean over questions like the training loss; None if the loss is
+    not over options or candidates alone."""
     over_words = experiment.task == "word" and experiment.options.get("normalise") == "document"
     if experiment.task == "span" or over_words:
         return None
     # Options are sequences of their own; candidates share one.
-    log_counts = np.log([len(example.candidates) or len(example.sequences) for example in examples])
-    return float(np.mean([log_counts[list(batch)].mean() for batch in batches]))
+    return float(np.log([len(example.candidates) or len(example.sequences) for example in examples]).mean())
 
 
 def _answer_key(

@@ -1,7 +1,7 @@
 """Train one trial in several processes, on one machine or several: each takes a share of every batch's questions.
 
-Every process holds the whole reader. Its loss is weighted so that the mean over processes is the mean over the batch's
-questions, and gradients are averaged, which gives the gradient of a single process. Machines meet as under torchrun:
+Every process holds the whole reader. Its loss is weighted so that the mean over processes is the loss of the batch, and
+gradients are averaged, which gives the gradient of a single process. Machines meet as under torchrun:
 the environment gives ``PET_NNODES`` and ``PET_RDZV_ENDPOINT``, and the same command is run on each.
 """
 
@@ -23,8 +23,8 @@ from coattend.parallel.processes import cores
 
 Result = TypeVar("Result")
 
-LOSS_WEIGHT = "loss_weight"
-"""Key of the weight of a process's loss, beside the tensors of its batch."""
+LOSS_WEIGHT, BATCH_WEIGHT = "loss_weight", "batch_weight"
+"""Keys of the weights of a process's loss and of the whole batch, beside the tensors of a batch."""
 
 
 def launch(function: Callable[..., Result], *arguments: Any, processes: int, name: str) -> Result:
@@ -101,18 +101,26 @@ def broadcast_from_main(function: Callable[[], Result]) -> Result:
 
 @dataclass(frozen=True)
 class ShardedCollator:
-    """Collates a process's share of a batch; with one process it is the whole batch, with weight 1. ``loss_terms``
-    returns the number of terms that a question adds to the mean loss of a batch."""
+    """Collates a process's share of a batch, and weights its loss by its terms, so that a term counts the same in every
+    batch, however many share it.
+
+    Attributes:
+        loss_terms: Returns the number of terms that a question adds to the mean loss of a batch.
+        terms_per_batch: Terms of an average batch, whose weight is 1.
+    """
 
     collate: Callable[[Sequence[Any]], dict[str, Any]]
     loss_terms: Callable[[Any], int]
+    terms_per_batch: float
     rank: int
     processes: int
 
     def __call__(self, examples: Sequence[Any]) -> dict[str, Any]:
-        """Return the tensors of every n-th question of a batch, and the weight of their loss; a process without a
-        question gets the first one with weight zero."""
+        """Return the tensors of every n-th question of a batch, and the weights of their loss and of the whole batch; a
+        process without a question gets the first one with weight zero."""
         shard = examples[self.rank :: self.processes]
-        shard_terms, batch_terms = (sum(map(self.loss_terms, questions)) for questions in (shard, examples))
-        weight = shard_terms * self.processes / batch_terms
-        return self.collate(shard or examples[:1]) | {LOSS_WEIGHT: torch.tensor(weight)}
+        shard_weight, batch_weight = (
+            sum(map(self.loss_terms, questions)) / self.terms_per_batch for questions in (shard, examples)
+        )
+        weights = {LOSS_WEIGHT: shard_weight * self.processes, BATCH_WEIGHT: batch_weight}
+        return self.collate(shard or examples[:1]) | weights

@@ -138,7 +138,7 @@ def _fit(questions: TrainingQuestions, experiment: Experiment, trial: Trial, che
         with disk_errors(trial.model, SafetensorError):
             reader.save(trial.model)
         outcome = outcome_of(trial, experiment, trainer.state, measure, questions)
-        signs = training_diagnostics(experiment, reader, questions, trainer.buckets, trainer.state.log_history)
+        signs = training_diagnostics(experiment, reader, questions, trainer.state.log_history)
         answers = held_out.best_answers(trainer.state)
         threshold = null_threshold(answers, held_out.questions, train) if experiment.source.task == "span" else None
         predictions = score_answers(answers, held_out.questions, trial_id=trial.id, seed=seed, threshold=threshold)

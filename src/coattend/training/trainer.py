@@ -4,7 +4,7 @@ import json
 import logging
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,7 +26,7 @@ from coattend.io.atomic import disk_errors
 from coattend.readers.batch import Batch
 from coattend.readers.reader import Reader
 from coattend.training.callbacks import Measure, QuietProgressBar, callbacks_of
-from coattend.training.distributed import LOSS_WEIGHT, ShardedCollator, broadcast_from_main
+from coattend.training.distributed import BATCH_WEIGHT, LOSS_WEIGHT, ShardedCollator, broadcast_from_main
 from coattend.trials.build import build_collator, entity_permutation
 from coattend.trials.device import device_and_precision
 from coattend.trials.experiment import Experiment
@@ -71,6 +71,7 @@ class ReaderTrainer(Trainer):
             seed=arguments.seed,
         )
         """Indices of the questions in each batch."""
+        self._step_weight, self._logged_weight, self._logged_steps = 0.0, 0.0, 0
         for printing_callback in (PrinterCallback, ProgressCallback):
             self.remove_callback(printing_callback)
         if not arguments.disable_tqdm:
@@ -78,8 +79,10 @@ class ReaderTrainer(Trainer):
 
     def get_train_dataloader(self) -> "DataLoader[Example]":
         """Return the loader of this process's share of the bucketed batches."""
-        process = PartialState()
-        shard = ShardedCollator(self._collator, self._collator.loss_terms, process.process_index, process.num_processes)
+        process, terms = PartialState(), self._collator.loss_terms
+        examples = cast(Sequence[Example], self.train_dataset)
+        terms_per_batch = sum(map(terms, examples)) / len(self.buckets)
+        shard = ShardedCollator(self._collator, terms, terms_per_batch, process.process_index, process.num_processes)
         loader = DataLoader(cast("Dataset[Example]", self.train_dataset), batch_sampler=self.buckets, collate_fn=shard)
         # The collator takes the share, so accelerate must not split batches again.
         prepared: DataLoader[Example] = prepare_data_loader(
@@ -87,20 +90,40 @@ class ReaderTrainer(Trainer):
         )
         return prepared
 
-    def compute_loss(self, model: torch.nn.Module, inputs: dict[str, Any], *_: Any, **__: Any) -> torch.Tensor:
-        """Return the loss: the mean over the terms of a batch (`Collator.loss_terms`), which the reader's head takes.
+    def get_batch_samples(self, *arguments: Any, **keywords: Any) -> tuple[list[dict[str, Any]], Any]:
+        """Take the batches of a step, and note its weight: by how much it has more terms than an average step."""
+        batches, items = super().get_batch_samples(*arguments, **keywords)
+        weights = [batch.pop(BATCH_WEIGHT) for batch in batches]
+        self._step_weight = sum(weights) / self.args.gradient_accumulation_steps
+        self._logged_weight += self._step_weight
+        self._logged_steps += 1
+        return batches, items
 
-        Each process has a share of the batch, whose weight makes the mean over processes the mean over the batch. Every
-        batch counts alike, also among those that ``accumulate`` averages for one step. If you change how terms are
-        weighted, see `ShardedCollator` and `diagnostics.chance_loss` too, and raise `TRAINING_VERSION`: otherwise
-        finished trials are not trained again.
+    def compute_loss(self, model: torch.nn.Module, inputs: dict[str, Any], *_: Any, **__: Any) -> torch.Tensor:
+        """Return the loss of a batch: the mean over its terms (`Collator.loss_terms`), which the reader's head takes,
+        times its weight, which is large where many questions share it.
+
+        So every term counts the same, and the gradients of an epoch add up to that of the mean over all terms. If you
+        change how terms are weighted, see `ShardedCollator` and `diagnostics` too, and raise `TRAINING_VERSION`:
+        otherwise finished trials are not trained again.
         """
-        weight: torch.Tensor = inputs.pop(LOSS_WEIGHT)
+        weight: float = inputs.pop(LOSS_WEIGHT)
         loss: torch.Tensor = model(Batch(**inputs)).loss
-        return loss * weight
+        # The trainer divides by the batches of this step, of which the last step of an epoch may have fewer.
+        return loss * weight * self.current_gradient_accumulation_steps / self.args.gradient_accumulation_steps
+
+    def _clip_grad_norm(self, model: torch.nn.Module) -> torch.Tensor:
+        """Clip the gradient of the mean over the step's terms, before its weight; return that gradient's norm."""
+        limit = self.args.max_grad_norm * self._step_weight
+        norm: torch.Tensor = self.accelerator.clip_grad_norm_(model.parameters(), limit)
+        return norm / self._step_weight
 
     def log(self, logs: dict[str, Any], *arguments: Any, **keywords: Any) -> None:
-        """Add the reader's own metrics, and the seconds, from which a resumed training goes on counting."""
+        """Add the reader's own metrics, and the seconds, from which a resumed training goes on counting; turn the loss
+        into the mean over all terms since it was logged last."""
+        if "loss" in logs:
+            logs = logs | {"loss": logs["loss"] * self._logged_steps / self._logged_weight}
+            self._logged_weight, self._logged_steps = 0.0, 0
         extra = {"readings": self._reader.extra_metrics(), "seconds": self._measure.seconds}
         super().log(logs | extra, *arguments, **keywords)
 

@@ -1,9 +1,13 @@
 """Build what a trial of an experiment needs: its reader, batches, cached features and entity permutation."""
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import cast
+
+import torch
+from torch import nn
 
 from coattend import readers
 from coattend.batches.cloze import ClozeArrays
@@ -132,18 +136,38 @@ def cached_features(
         raise CoattendError(f"cannot be: {problem}", where="training.frozen", cure="Train it with frozen: false")
     if not training.frozen and experiment.alignment is None:
         return None
+    # A trial may start from the weights of another one: outputs belong to the weights at hand, not to those published.
+    frozen_parts: tuple[nn.Module, ...]
+    if experiment.alignment is None:
+        frozen_parts = cast(TransformerEncoder, reader.encoder).frozen_parts
+    else:
+        context = cast(ContextVectors, cast(RecurrentEncoder, reader.encoder).context)
+        frozen_parts = (context.model,)
+    encoder = f"{encoder_digest(experiment.encoder.source)} {weights_digest(frozen_parts)}"
     # Co-attention inside the encoder makes other states of the same weights.
-    encoder, folder = encoder_digest(experiment.encoder.source), store.parent / "encoder_outputs"
     if experiment.alignment is None:
         encoder = f"{encoder} {experiment.options.get('co_attention')}"
     cache = FeatureCache(
-        folder, encoder, inference_batch_tokens(training, transformer=True), device_and_precision(training)[1]
+        store.parent / "encoder_outputs",
+        encoder,
+        inference_batch_tokens(training, transformer=True),
+        device_and_precision(training)[1],
     )
     if experiment.alignment is None:
         collator = build_collator(experiment, reader, questions)
         return cache.hidden_states(reader, questions.examples, questions.tokens, collator)
-    context = cast(ContextVectors, cast(RecurrentEncoder, reader.encoder).context)
     return cache.context_vectors(context, questions.examples, experiment.alignment, len(experiment.layout.prefix))
+
+
+def weights_digest(modules: Iterable[nn.Module]) -> str:
+    """Hash the weights of an encoder's modules, but for a pooler, which takes no part in hidden states."""
+    content = hashlib.sha256()
+    for module in modules:
+        for name, weights in module.state_dict().items():
+            if not name.startswith("pooler"):
+                content.update(f"{name} {weights.dtype} {tuple(weights.shape)}\n".encode())
+                content.update(weights.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+    return content.hexdigest()
 
 
 def entity_permutation(experiment: Experiment, seed: int, epoch: Callable[[], int]) -> EntityPermutation | None:

@@ -15,7 +15,7 @@ from coattend.io.atomic import exclusive_lock, matches_checksum, write_with_chec
 from coattend.masking import masked_text
 from coattend.text.hashing import file_digest
 
-TRAINING_VERSION = 1
+TRAINING_VERSION = 2
 """Raised when a change to the training code makes the same content train another reader."""
 
 PREDICTIONS_FILE = "predictions-{key}.parquet"

@@ -137,11 +137,15 @@ class TransformerEncoder(nn.Module):
             summary = self.model.get_submodule("pooler")(hidden)
         return summary
 
+    @property
+    def frozen_parts(self) -> tuple[nn.Module, ...]:
+        """The modules that `freeze` excludes from training, which `read` runs."""
+        return (self.model,) if self.tags is None else (self.model, self.tags)
+
     def freeze(self) -> None:
         """Exclude the pretrained layers, and the tag embedding at their input, from training."""
-        for part in (self.model, self.tags):
-            if part is not None:
-                part.requires_grad_(False)
+        for part in self.frozen_parts:
+            part.requires_grad_(False)
 
     def _refuse_unknown_ids(self, batch: Batch) -> None:
         # An IndexError names neither the id nor the table: find out which id is too large.
