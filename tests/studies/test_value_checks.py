@@ -79,7 +79,7 @@ def test_to_give_a_default_where_the_base_has_something_else_is_one(tmp_path):
     assert read(tmp_path, "{ reader: poi_net }", "{ reader: poi_net, turns: 2 }", CHANGE, "{ turns: 3 }")
 
 
-def test_what_a_reader_has_is_not_guessed_where_it_is_computed(tmp_path):
+def test_a_reader_with_defaults_of_its_own_may_be_given_others(tmp_path):
     for change in ["experts: true", "dropout: 0.0"]:
         changed = ("reader: poi_net }", "reader: dcn_plus_no_experts }", "[dream, race]", "[squad_v1]")
         assert read(tmp_path, *changed, CHANGE, f"{{ {change} }}")

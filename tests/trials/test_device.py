@@ -9,6 +9,7 @@ import pytest
 
 from coattend.config import LOCAL
 from coattend.parallel.engine import map_shards
+from coattend.training.run_trial import TrialRunner
 from coattend.trials.device import freeze_gc, gpu_index
 from experiments import train_reader
 
@@ -47,10 +48,16 @@ def unfrozen_gc():
     gc.unfreeze()
 
 
+def attempt_seed(experiment, store):
+    """Train one trial as studies and searches do."""
+    TrialRunner.of(experiment, store).attempt(experiment.training.seeds[0])
+
+
 @pytest.mark.usefixtures("unfrozen_gc")
-def test_garbage_is_searched_for_in_what_is_new_alone(experiment_for, tmp_path):
-    train_reader(experiment_for(seeds=[3]), tmp_path)
+@pytest.mark.parametrize("train", [train_reader, attempt_seed])
+def test_garbage_is_searched_for_in_what_is_new_alone(experiment_for, tmp_path, train):
+    train(experiment_for(seeds=[3]), tmp_path)
     loaded = gc.get_freeze_count()
     assert loaded > 10 * len(gc.get_objects())
-    train_reader(experiment_for(seeds=[4]), tmp_path)
+    train(experiment_for(seeds=[4]), tmp_path)
     assert gc.get_freeze_count() <= loaded

@@ -16,7 +16,7 @@ METRICS = {"options": ["accuracy"], "word": ["accuracy"], "span": ["exact", "f1"
 class SourceParameters(Parameters):
     """One kind of raw file of a benchmark."""
 
-    format: str = Field(description="Native format: a module of coattend.data.formats, such as dream or squad.")
+    format: str = Field(description="Native format, such as dream or squad_parquet: see coattend.data.formats.")
     folder: str = Field(description="Folder of the files, below the raw folder.")
     files: dict[str, list[str]] = Field(description="Split to file patterns inside the folder; one match is enough.")
     archives: list[str] = Field([], description="Archives whose members are matched where the folder has no files.")

@@ -52,7 +52,6 @@ logger = logging.getLogger(__name__)
 def train_all(questions: TrainingQuestions, experiment: Experiment, store: Path) -> list[TrialOutcome]:
     """Train an experiment's trials, seed by seed, or load their outcomes. One that fails has a ``failure``, and the
     others go on; if all fail, the first error is raised."""
-    freeze_gc()
     runner = TrialRunner(experiment, store, questions)
     attempts = [attempt(questions, experiment, runner.trial(seed)) for seed in experiment.training.seeds]
     if all(error for _, error in attempts):
@@ -64,6 +63,7 @@ def attempt(
     questions: TrainingQuestions, experiment: Experiment, trial: Trial
 ) -> tuple[TrialOutcome, Exception | None]:
     """Train a trial, or load its outcome; of one that fails the outcome has a ``failure``, beside its error."""
+    freeze_gc()
     try:
         return _train_or_load(questions, experiment, trial), None
     except Exception as error:
