@@ -107,6 +107,15 @@ def test_trials_whose_vectors_do_not_shrink_are_those_from_before(experiment_for
     assert shrunk.id != without.id
 
 
+def test_a_linear_schedule_keeps_the_ids_from_before_and_a_constant_one_is_part_of_the_id(experiment_for, tmp_path):
+    linear, constant = (
+        TrialRunner.of(experiment_for(schedule=name), tmp_path).trial(3) for name in ("linear", "constant")
+    )
+    assert "schedule" not in linear.content["training"]
+    assert constant.content["training"] == linear.content["training"] | {"schedule": "constant"}
+    assert constant.id != linear.id
+
+
 class CutOff:
     """Ends a training at its third scoring, when two checkpoints are whole."""
 
