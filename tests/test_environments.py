@@ -9,6 +9,7 @@ from kedro.framework.project import pipelines
 from coattend import readers, studies
 from coattend.config import BenchmarkParameters, EncoderParameters, ReaderParameters, entries, source, training_of
 from coattend.errors import CoattendError
+from coattend.pipelines.keys import TRAINS
 from coattend.settings import CONFIG_LOADER_ARGS
 from coattend.settings import ProjectConfigLoader as ConfigLoader
 
@@ -84,6 +85,13 @@ def test_poi_net_on_bert_stands_apart_from_the_rows_that_need_no_bert(parameters
     }
     assert printed.numbers["poi_net"]["race"] == {"dev": 68.02}
     assert {result.encoder for result in studies.load_study("poi_net_table4").parameters.printed} == {"ALBERT-base"}
+
+
+@pytest.mark.parametrize(("env", "larger"), [("small", set()), ("paper", {"plain_xxlarge", "poi_net_xxlarge"})])
+def test_rows_over_a_second_encoder_are_run_where_an_environment_gives_the_study_one(parameters, env, larger):
+    parameters(env)
+    names = {node.short_name for node in pipelines["study_poi_net_table11"].nodes if TRAINS in node.tags}
+    assert names == {"plain", "poi_net"} | larger
 
 
 ENVIRONMENTS = sorted(
