@@ -9,6 +9,7 @@ from kedro.framework.project import pipelines
 from coattend import readers, studies
 from coattend.config import BenchmarkParameters, EncoderParameters, ReaderParameters, entries, source, training_of
 from coattend.errors import CoattendError
+from coattend.pipelines.keys import TRAINS
 from coattend.settings import CONFIG_LOADER_ARGS
 from coattend.settings import ProjectConfigLoader as ConfigLoader
 
@@ -62,7 +63,7 @@ def test_the_papers_environment_wires_every_study_to_its_papers_encoder(paramete
         paper = studies.load_study(name).file.stem
         for key, entry in loaded["studies"][name]["variants"].items():
             if paper in OWN and key not in ("plain_bert", "duma_bert"):
-                encoder = OTHERS.get(name, OWN[paper])
+                encoder = "albert_xxlarge" if key.endswith("_xxlarge") else OTHERS.get(name, OWN[paper])
                 assert ReaderParameters.model_validate(entry).encoder == encoder, (name, key)
     assert tokens_read("study_duma_table7", "study.duma_table7.dream") == {"dream.nltk_penn.albert.tokens"}
     assert tokens_read("study_dcn_plus_table2", "study.dcn_plus_table2.squad_v1") == {
@@ -84,6 +85,13 @@ def test_poi_net_on_bert_stands_apart_from_the_rows_that_need_no_bert(parameters
     }
     assert printed.numbers["poi_net"]["race"] == {"dev": 68.02}
     assert {result.encoder for result in studies.load_study("poi_net_table4").parameters.printed} == {"ALBERT-base"}
+
+
+@pytest.mark.parametrize(("env", "larger"), [("small", set()), ("paper", {"plain_xxlarge", "poi_net_xxlarge"})])
+def test_rows_over_a_second_encoder_are_run_where_an_environment_gives_the_study_one(parameters, env, larger):
+    parameters(env)
+    names = {node.short_name for node in pipelines["study_poi_net_table11"].nodes if TRAINS in node.tags}
+    assert names == {"plain", "poi_net"} | larger
 
 
 ENVIRONMENTS = sorted(
@@ -141,8 +149,8 @@ def test_hyper_parameters_are_those_that_the_papers_print(parameters):
 
 
 GLOVE = ("file", "data/01_raw/vectors/glove.840B.300d.txt", False)
-WORD2VEC = ("file", "data/01_raw/vectors/word2vec.128.txt", False)
-"""Where vectors come from, from which file, and whether they are trained."""
+WORD2VEC = ("file", "data/01_raw/vectors/word2vec.128.txt")
+"""Where vectors come from, from which file, and of GloVe whether they are trained."""
 
 
 def test_readers_of_words_have_the_vectors_and_the_optimizer_that_their_papers_print(parameters):
@@ -171,7 +179,8 @@ def test_readers_of_words_have_the_vectors_and_the_optimizer_that_their_papers_p
         "cbt_cn": (128, 2, 0.4),
     }.items():
         options, training = options_and_training(f"aoa_results_{study}", "ga_reader")
-        assert (options["vectors"], options["vectors_file"], options["train_vectors"]) == WORD2VEC
+        assert (options["vectors"], options["vectors_file"]) == WORD2VEC
+        assert options["train_vectors"] is (study == "cnn")
         assert (options["hidden"], options["hops"], options["hop_dropout"]) == (hidden, hops, dropout)
         expected = (5e-4, 10, 0, 0)
         assert (training.learning_rate, training.clip, training.weight_decay, training.warmup) == expected

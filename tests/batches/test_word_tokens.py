@@ -193,19 +193,27 @@ def test_a_plan_builds_its_reader_from_the_words_of_what_it_is_trained_on(sample
         training={"max_length": 128},
         recurrent={"max_length": 96, "epochs": 7},
     )
-    options = {"vectors": "random", "vector_width": 4, "hidden": 3, "most_words": 40}
+    options = {"vectors": "random", "vector_width": 4, "hidden": 3}
     entry = {"reader": "recurrent+attention_over_attention", "head": head, "training": {"epochs": 9}}
-    reader = ReaderParameters(name="aoa", **entry, **options)
-    experiment = Experiment.from_config(
-        BenchmarkTables(sample.questions, sample.passages, sample.stored_tokens, sample.tags, benchmark),
-        ReaderSetup(reader, EncoderParameters(), TokenizerParameters(), TaggingParameters()),
-    )
+
+    def experiment_of(most_words):
+        reader = ReaderParameters(name="aoa", **entry, **options, most_words=most_words)
+        return Experiment.from_config(
+            BenchmarkTables(sample.questions, sample.passages, sample.stored_tokens, sample.tags, benchmark),
+            ReaderSetup(reader, EncoderParameters(), TokenizerParameters(), TaggingParameters()),
+        )
+
+    experiment = experiment_of(40)
     assert experiment.layout == reads
     assert (experiment.training.max_length, experiment.training.epochs) == (96, 9)
     train, held_out = experiment.source.training(experiment.training)
     built = build_reader(experiment, train)
     of_train = sample.words.vocabulary(train.examples, size=40, lowercase=True)
     assert built.encoder.words == of_train
+    # null: no word is left out.
+    every = sample.words.vocabulary(train.examples, size=None, lowercase=True)
+    assert build_reader(experiment_of(None), train).encoder.words == every and every[:40] == of_train
+    assert len(every) == len(sample.words.vocabulary(train.examples, size=10**6, lowercase=True)) > 40
     everything = [*train.examples, *held_out.examples, *experiment.source.evaluation(experiment.training).examples]
     assert of_train != sample.words.vocabulary(everything, size=40, lowercase=True)
     batch = build_collator(experiment, built, train)(train.examples[:3])

@@ -296,6 +296,34 @@ def test_environments_change_values_and_not_the_shape(tmp_path):
         study.changed({"variants": {}})
 
 
+REPEATED = GOOD.replace(
+    "    printed:\n",
+    "      plain_large: { title: Large baseline, repeats: plain, change: { reader: plain, encoder: albert_xxlarge } }\n"
+    "    printed:\n      - { encoder: ALBERT-xxlarge, numbers: { plain_large: { dream: { dev: 88.7 } } } }\n",
+)
+"""The study with its baseline over a second encoder."""
+
+
+def test_a_row_over_a_second_encoder_is_run_where_the_base_names_an_encoder(tmp_path):
+    (study,) = studies.read_studies(written(tmp_path, REPEATED))
+    whole = study.changed({"base": {"encoder": "albert_base"}})
+    encoders = {name: whole.entry(name)["encoder"] for name in whole.parameters.variants}
+    assert encoders == dict.fromkeys(study.changed({}).parameters.variants, "albert_base") | {
+        "plain_large": "albert_xxlarge"
+    }
+    assert whole.parameters.printed == study.parameters.printed
+
+
+@pytest.mark.parametrize("values", [{}, {"seeds": [7]}])
+def test_elsewhere_its_numbers_stand_beside_the_row_that_it_repeats(values, tmp_path):
+    (study,) = studies.read_studies(written(tmp_path, REPEATED))
+    changed = study.changed(values).parameters
+    assert "plain_large" not in changed.variants and len(changed.variants) == len(study.parameters.variants) - 1
+    assert [block.numbers for block in changed.printed if block.encoder == "ALBERT-xxlarge"] == [
+        {"plain": {"dream": {"dev": 88.7}}}
+    ]
+
+
 def test_a_seed_that_an_environment_names_twice_is_refused():
     with pytest.raises(ValidationError, match="the seed 0 is there twice"):
         StudySettings(seeds=[0, 0])

@@ -44,3 +44,20 @@ def test_variants_may_be_run_on_fewer_benchmarks_than_their_baseline(tmp_path):
 def test_a_baseline_may_be_run_on_fewer_where_the_others_have_one_of_their_own(tmp_path):
     changes = (DUMA, f"{DUMA}, against: duma", TURNS, f"{TURNS}, against: duma")
     assert read(tmp_path, POI_NET, f"{POI_NET}, benchmarks: [dream]", *changes)
+
+
+LARGE = "      large: { title: Large, repeats: duma, change: { reader: duma, encoder: albert_base } }\n      turns_1:"
+
+
+def test_a_row_over_a_second_encoder_repeats_a_row_of_the_study_and_has_the_encoder(tmp_path):
+    assert read(tmp_path, "      turns_1:", LARGE)
+    error = error_of(tmp_path, "      turns_1:", LARGE.replace("repeats: duma", "repeats: dumb"))
+    assert "mine.yml, line 12, studies.table1.variants.large.repeats" in error.where and "'duma'" in error.cure
+    error = error_of(tmp_path, "      turns_1:", LARGE.replace(", encoder: albert_base", ", layers: 2"))
+    assert error.problem == "'large' has no encoder of its own"
+
+
+def test_what_is_always_run_needs_no_row_over_a_second_encoder(tmp_path):
+    error = error_of(tmp_path, "      turns_1:", LARGE, TURNS, f"{TURNS}, against: large")
+    assert error.problem == "'turns_1' needs 'large', which is left out where the base names no encoder"
+    assert error.cure == "Take 'duma'"

@@ -100,11 +100,11 @@ def test_a_reader_without_trained_word_vectors_has_none_to_shrink(experiment_for
         train_reader(experiment_for(embedding_l2=1e-4), tmp_path / "trials")
 
 
-def test_trials_whose_vectors_do_not_shrink_are_those_from_before(experiment_for, tmp_path):
-    without, shrunk = (TrialRunner.of(experiment_for(embedding_l2=factor), tmp_path).trial(3) for factor in (0.0, 1e-4))
-    assert "embedding_l2" not in without.content["training"]
-    assert shrunk.content["training"] == without.content["training"] | {"embedding_l2": 1e-4}
-    assert shrunk.id != without.id
+@pytest.mark.parametrize(("name", "values"), [("embedding_l2", (0.0, 1e-4)), ("schedule", ("linear", "constant"))])
+def test_what_changes_a_training_is_part_of_its_id(experiment_for, tmp_path, name, values):
+    trials = [TrialRunner.of(experiment_for(**{name: value}), tmp_path).trial(3) for value in values]
+    assert [trial.content["training"][name] for trial in trials] == list(values)
+    assert trials[0].id != trials[1].id
 
 
 class CutOff:

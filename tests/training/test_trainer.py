@@ -1,4 +1,4 @@
-"""The weight of a question in training, and checkpoints of readers that use a weight in several places."""
+"""The weight of a question, the learning rate by step, and checkpoints of readers that share weights."""
 
 from dataclasses import replace
 
@@ -10,8 +10,10 @@ from transformers import TrainerCallback
 
 from coattend.inference.predict import predict_all
 from coattend.readers.batch import Batch
+from coattend.training import events
 from coattend.training.callbacks import Measure
 from coattend.training.distributed import launch
+from coattend.training.run_trial import TrialRunner
 from coattend.training.trainer import ReaderTrainer, arguments_of
 from coattend.trials.build import build_collator, build_reader
 from experiments import train_reader
@@ -120,6 +122,36 @@ def test_processes_together_have_the_gradient_of_one(experiment_for, tmp_path):
     experiment = experiment_for(max_questions=14, tokens_per_batch=1024, clip=UNCLIPPED, learning_rate=UNCHANGED)
     together = launch(total_gradient, experiment, tmp_path, processes=2, name="test")
     torch.testing.assert_close(together, mean_over_questions(experiment)[0], rtol=1e-9, atol=1e-12)
+
+
+class Rates:
+    """Keeps the learning rates of a training by step."""
+
+    def __init__(self):
+        self.by_step = {}
+
+    def trial_started(self, trial):
+        pass
+
+    def trial_logged(self, trial_id, step, values):
+        self.by_step |= {step: values["learning_rate"]} if "learning_rate" in values else {}
+
+    def trial_ended(self, trial_id, outcome):
+        pass
+
+
+@pytest.mark.parametrize("schedule", ["linear", "constant"])
+def test_behind_its_warm_up_the_rate_falls_to_the_end_or_stays(schedule, experiment_for, tmp_path, monkeypatch):
+    rates = Rates()
+    monkeypatch.setattr(events, "listeners", [rates])
+    training = {"tokens_per_batch": 64, "evaluations": 8, "learning_rate": 1e-3, "warmup": 0.25}
+    TrialRunner.of(experiment_for(schedule=schedule, **training), tmp_path).attempt(3)
+    # Eight questions, each a batch: the rate of a step is that after the steps before it.
+    assert rates.by_step.keys() == set(range(1, 9))
+    for step, rate in rates.by_step.items():
+        taken = step - 1
+        behind = 1.0 if schedule == "constant" else (8 - taken) / 6
+        assert rate == pytest.approx(1e-3 * (taken / 2 if taken < 2 else behind))
 
 
 def test_shared_weights_are_trained_and_saved(experiment_for, tmp_path):

@@ -61,8 +61,9 @@ class WordTokens(Tokens):
         # Ids would depend on the other texts.
         return "\x1f".join(self.lexicon[word] for word in ids).encode()
 
-    def vocabulary(self, examples: Sequence["Example"], *, size: int, lowercase: bool) -> tuple[str, ...]:
-        """Return the most frequent words of examples, at most ``size``; equally frequent ones in alphabetical order.
+    def vocabulary(self, examples: Sequence["Example"], *, size: int | None, lowercase: bool) -> tuple[str, ...]:
+        """Return the words of examples, most frequent first, equally frequent ones in alphabetical order: the first
+        ``size`` of them, or all if it is None.
 
         A text counts once, however many questions are about it.
         """

@@ -16,7 +16,9 @@ class EncoderParameters(Parameters):
 
     source: str = Field("embedded", description="'embedded' (MiniLM), a folder, or a Hugging Face name.")
     tokenizer: str = Field("minilm", description="Tokenizer profile whose tokens it reads.")
-    dropout: float = Field(0.0, ge=0, lt=1, description="Dropout inside the encoder, attention included.")
+    dropout: float | None = Field(
+        0.0, ge=0, lt=1, description="Dropout inside the encoder, attention included; null: as the encoder has it."
+    )
 
 
 class ReaderParameters(Parameters):

@@ -121,6 +121,11 @@ class VariantParameters(Parameters):
     )  # fmt: skip
     benchmarks: tuple[str, ...] | None = Field(None, description="Where it is run; null: on all of the study's.")
     against: str | None = Field(None, description="The variant that it is compared with; null: the study's baseline.")
+    repeats: str | None = Field(
+        None,
+        description="The variant that this one repeats over an encoder of its own. It is run where the study's base "
+        "names an encoder too, as with --env paper; elsewhere its printed numbers stand beside the one it repeats.",
+    )
     series: Series = Field((), description="The lines of the study's figure that it is a point of.")
     at: float | Literal["questions"] | None = Field(
         None, description="Where on its axis; questions: at as many as its trials were trained on."
@@ -202,6 +207,18 @@ class StudyParameters(Parameters):
     def benchmarks_of(self, variant: str) -> tuple[str, ...]:
         """The benchmarks that a variant is run on."""
         return self.variants[variant].benchmarks or self.benchmarks
+
+    def without_repeats(self) -> "StudyParameters":
+        """The study without the variants that repeat others, beside which the numbers printed for them stand then."""
+        repeated = {name: variant.repeats for name, variant in self.variants.items() if variant.repeats}
+        variants = {name: variant for name, variant in self.variants.items() if name not in repeated}
+        printed = tuple(
+            block.model_copy(
+                update={"numbers": {repeated.get(name, name): numbers for name, numbers in block.numbers.items()}}
+            )
+            for block in self.printed
+        )
+        return self.model_copy(update={"variants": variants, "printed": printed})
 
     def with_example(self, benchmark: str, question: str | None) -> "StudyParameters":
         """The study with one more question whose answers are shown; the same one without a question."""

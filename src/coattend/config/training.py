@@ -25,8 +25,11 @@ class TrainingParameters(Parameters):
 
     seeds: Seeds = Field((0,), description="One trial is trained for each seed.")
     epochs: float = Field(2.0, gt=0, description="Passes over the training questions.")
-    learning_rate: float = Field(8e-5, gt=0, description="Peak rate of AdamW.")
+    learning_rate: float = Field(8e-5, gt=0, description="Peak rate of AdamW; without decay it is Adam.")
     warmup: float = Field(0.06, ge=0, lt=1, description="Share of all steps in which the rate rises linearly.")
+    schedule: Literal["linear", "constant"] = Field(
+        "linear", description="linear: behind its peak the rate falls to 0 at the last step; constant: it stays there."
+    )
     weight_decay: float = Field(0.01, ge=0, description="AdamW's decay of matrices; biases and norms are left out.")
     embedding_l2: float = Field(
         0.0,

@@ -37,9 +37,14 @@ class Study:
         return self.parameters.model_dump(mode="json")
 
     def changed(self, values: Mapping[str, Any]) -> "Study":
-        """Return the study with other values for some fields; its shape stays that of the file."""
-        if not values:
-            return self
+        """Return the study with other values for some fields. Its shape stays that of the file, but for variants that
+        repeat others over a second encoder: they are left out where the base names no encoder."""
+        changed = self._with_values(values) if values else self
+        if "encoder" in changed.parameters.base:
+            return changed
+        return replace(changed, parameters=changed.parameters.without_repeats())
+
+    def _with_values(self, values: Mapping[str, Any]) -> "Study":
         for field in values:
             if field not in _VALUES:
                 cure = f"Environments change values only: {', '.join(_VALUES)}"

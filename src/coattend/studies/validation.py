@@ -57,6 +57,24 @@ def check_baselines(study: Study) -> Iterator[Problem]:
             yield Problem(path, problem, f"Run it there too, or say with 'against' what {name!r} is compared with")
 
 
+def check_repeats(study: Study) -> Iterator[Problem]:
+    """Yield variants that repeat no variant of the study, or none over another encoder, and those that need one that
+    is left out where the study's base names no encoder."""
+    variants = study.parameters.variants
+    repeating = {name for name, variant in variants.items() if variant.repeats is not None}
+    for name, variant in variants.items():
+        path = ("variants", name, "repeats")
+        if variant.repeats is not None:
+            yield from check_name(path, variant.repeats, variants.keys() - repeating, "variant")
+            if "encoder" not in variant.change:
+                yield Problem(path, f"{name!r} has no encoder of its own", "Name the encoder in 'change'")
+            continue
+        for needed in (study.parameters.baseline_of(name), study.starts_from(name)):
+            if needed in repeating:
+                problem = f"{name!r} needs {needed!r}, which is left out where the base names no encoder"
+                yield Problem(("variants", name), problem, f"Take {variants[needed].repeats!r}")
+
+
 _EMBEDDINGS = ("tag_embedding", "hidden_tag_embedding")
 _NOISE = ("tag_noise", "tag_noise_kind", "tag_noise_in")
 
@@ -251,6 +269,7 @@ def find_problems(study: Study) -> Iterator[Problem]:
     for name in parameters.variants:
         yield from check_variant(study, name)
     yield from check_baselines(study)
+    yield from check_repeats(study)
     yield from check_frozen(study)
     yield from check_titles(study)
     yield from check_tasks(study)

@@ -44,8 +44,8 @@ _TAGSETS = {
 def tagset(name: str) -> Tagset:
     """Return a tagset by name.
 
-    ``penn`` has the 39 entries of POI-Net (section 4.1), where punctuation is ERR; in ``extended``, punctuation has
-    nine tags of its own after them.
+    ``penn`` has the 39 entries of POI-Net (section 2.1 and appendix A, table 9), where punctuation is ERR; in
+    ``extended``, punctuation has nine tags of its own after them.
     """
     if name not in _TAGSETS:
         raise CoattendError(f"there is no tagset {name!r}", cure=did_you_mean(name, list(_TAGSETS)))

@@ -261,9 +261,7 @@ class TrialRunner:
 
 def _content(experiment: Experiment, seed: int, data: str) -> TrialContent:
     """Gather everything that a trial's result depends on; its hash is the trial's id."""
-    # Trials without the penalty keep the ids that they had before the parameter existed.
-    excluded = EXCLUDED_FROM_TRIAL_ID if experiment.training.embedding_l2 else {*EXCLUDED_FROM_TRIAL_ID, "embedding_l2"}
-    training = experiment.training.model_dump(mode="json", exclude=excluded)
+    training = experiment.training.model_dump(mode="json", exclude=EXCLUDED_FROM_TRIAL_ID)
     _, bf16 = device_and_precision(experiment.training)
     encoder = EncoderContent(digest=encoder_digest(experiment.encoder.source), dropout=experiment.encoder.dropout)
     vectors_file = experiment.options.get("vectors_file")

@@ -35,6 +35,9 @@ from coattend.trials.trial import digest_of_files
 COMPLETE = "complete"
 """Name of the file that completes a checkpoint: it is written last and holds the digest of the others."""
 
+SCHEDULES = {"linear": "linear", "constant": "constant_with_warmup"}
+"""Schedules of the learning rate behind its warm-up, by their names in transformers."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -180,6 +183,7 @@ def arguments_of(training: TrainingParameters, folder: Path, seed: int) -> Train
         num_train_epochs=training.epochs,
         learning_rate=training.learning_rate,
         warmup_steps=training.warmup,
+        lr_scheduler_type=SCHEDULES[training.schedule],
         weight_decay=training.weight_decay,
         max_grad_norm=training.clip,
         gradient_accumulation_steps=training.accumulate,

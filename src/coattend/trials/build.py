@@ -42,7 +42,8 @@ def _encoder_of(experiment: Experiment, train: QuestionSet) -> str | Words:
     tokens = experiment.source.tokens
     if not isinstance(tokens, WordTokens):
         return experiment.encoder.source
-    size, lowercase = experiment.options["most_words"], experiment.options["lowercase"]
+    # An option that is null is left out.
+    size, lowercase = experiment.options.get("most_words"), experiment.options["lowercase"]
     vocabulary = tokens.vocabulary(train.examples, size=size, lowercase=lowercase)
     return Words(words=vocabulary, encoder=experiment.encoder.source)
 

@@ -231,8 +231,10 @@ class Experiment:
 
     @property
     def model_options(self) -> dict[str, Any]:
-        """All options of the model: the encoder's dropout applies unless the reader's entry sets its own."""
-        return {"dropout": self.encoder.dropout} | self.options
+        """All options of the model: the encoder's dropout applies unless the reader's entry sets its own, and that of
+        the encoder's configuration if neither does."""
+        dropout = {} if self.encoder.dropout is None else {"dropout": self.encoder.dropout}
+        return dropout | self.options
 
     def parent_trial(self, seed: int) -> str | None:
         """Return the trial whose weights a seed starts from; None for fresh weights."""

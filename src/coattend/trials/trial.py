@@ -29,7 +29,8 @@ class EncoderContent(TypedDict):
 
     digest: str
     """Hash of its files, or of its name and commit on the Hugging Face Hub."""
-    dropout: float
+    dropout: float | None
+    """None: as its configuration has it."""
     vectors: NotRequired[str | None]
     """Digest of a file of word vectors; None if it cannot be read."""
     kept: NotRequired[str]

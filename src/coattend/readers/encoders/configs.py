@@ -48,7 +48,9 @@ class RecurrentConfig(EncoderConfig):
     )
     vector_width: int = Field(128, ge=1, description="Width of random vectors.")
     train_vectors: bool = Field(False, description="Whether vectors are trained; else they stay as they are.")
-    most_words: int = Field(50_000, ge=1, description="Most words of the vocabulary, the most frequent ones.")
+    most_words: int | None = Field(
+        50_000, ge=1, description="Most words of the vocabulary, the most frequent ones; null: all of the training's."
+    )
     lowercase: bool = Field(True, description="Whether words are looked up in lower case.")
     # Features that are concatenated with a word's vector.
     character_width: int = Field(0, ge=0, description="Width of character n-gram vectors; 0: none.")

