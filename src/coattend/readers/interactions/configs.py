@@ -36,6 +36,10 @@ class IterativeCoAttentionConfig(InteractionConfig):
     beta: Literal["confidence", "learned"] = Field(
         "confidence", description="learned: a parameter for each turn after the first, whose beta stays 1."
     )
+    integrate: Literal["scores", "embeddings"] = Field(
+        "scores",
+        description="What is integrated over the turns: scores, or the embeddings that they weight; the same R.",
+    )
 
     def brings_together(self) -> bool:
         """From the first turn on."""
