@@ -46,6 +46,7 @@ SHIFT_INVARIANT = {
     "layer.1.output.LayerNorm.bias": "ends BERT, so it adds the same to what a linear layer scores every option by",
     "interaction.value.bias": "ends soft attention, whose weights sum to one, so it adds the same to every vector",
     "attend.value.bias": "ends one layer of co-attention likewise, which only adds and scales where nothing follows",
+    "attend.0.norm.bias": "ends both streams of sequential co-attention where neither is first, likewise",
     "attend.after_feed_forward.bias": "ends a transformer block of co-attention likewise",
     "second.bias": "feeds a maxout, likewise",
     "last.bias": "ends a maxout: where one of its values is the greatest for every token, it adds the same to all",

@@ -71,8 +71,9 @@ class DualMultiHeadConfig(InteractionConfig):
 class SequentialMultiHeadConfig(InteractionConfig):
     """Options of sequential multi-head co-attention."""
 
-    order: Literal["question_first", "passage_first"] = Field(
-        "question_first", description="Which stream looks first; the other one looks at what came of it."
+    order: Literal["question_first", "passage_first", "both"] = Field(
+        "question_first",
+        description="Which stream looks first; the other one looks at what came of it. both: neither does, as in DUMA.",
     )
     heads: int = Field(24, ge=1, description="Heads of the attention.")
     head_width: int = Field(64, ge=1, description="Width d_k of a head; heads x d_k need not be the encoder's width.")
