@@ -155,7 +155,7 @@ class ConsensusAttentionConfig(InteractionConfig):
 
     output_fields: ClassVar = frozenset({"passage", "token_mass"})
 
-    merge: Literal["max", "sum", "average"] = Field("sum", description="How the question's tokens agree.")
+    merge: Literal["max", "sum", "average"] = Field("average", description="How the question's tokens agree.")
 
 
 class AttentionOverAttentionConfig(InteractionConfig):
@@ -182,6 +182,10 @@ class GatedConfig(InteractionConfig):
 
     output_fields: ClassVar = frozenset({"passage", "token_mass"})
 
+    gate: Literal["token", "query"] = Field(
+        "token",
+        description="What passage tokens are multiplied by: what each sees of the question, or the question's vector.",
+    )
     hops: int = Field(3, ge=1, le=10, description="Readings of the passage, the encoder's among them.")
     hop_dropout: float = Field(0.0, ge=0, lt=1, description="Dropout of what each further hop reads.")
 
