@@ -36,9 +36,10 @@ VARIANTS = [
     ("aoa_reader", "word", {"cell": "lstm", "tag_embedding": True, "choose": "document"}),
     ("as_reader", "word", {"directions": 1, "train_vectors": True, "normalise": "candidates"}),
     ("cas_reader", "word", {"merge": "max", "character_width": 4}),
-    ("cas_reader", "word", {"merge": "average", "context": True}),
+    ("cas_reader", "word", {"merge": "sum", "context": True}),
+    ("ga_reader", "word", {"gate": "query"}),
     ("dcn", "dynamic_span", {"over_iterations": "mean", "iterations": 2, "directions": 2}),
-    ("dcn_plus", "dynamic_span", {"objective": "policy", "decoder_hidden": 7}),
+    ("dcn_plus", "dynamic_span", {"objective": "policy", "decoder_hidden": 7, "answer": "proposal"}),
 ]
 
 SHIFT_INVARIANT = {
