@@ -27,7 +27,7 @@ def scaled(scores, vectors):
     return [[score * x for x in vector] for score, vector in zip(scores, vectors, strict=True)]
 
 
-def turns_oracle(e_p, e_q, turns, strategy, compared="original", learned=None, gate=None):
+def turns_oracle(e_p, e_q, turns, strategy, compared="original", learned=None, gate=None, integrate="scores"):
     if turns == 0:
         return e_p, e_q
     last_p, last_q = e_p, e_q  # E^0 = E
@@ -43,6 +43,10 @@ def turns_oracle(e_p, e_q, turns, strategy, compared="original", learned=None, g
         hat_p.append(min_max(s_p[t]))
         hat_q.append(min_max(s_q[t]))
         last_p, last_q = scaled(hat_p[-1], from_p), scaled(hat_q[-1], from_q)
+    if integrate == "embeddings":
+        return merged_embeddings(hat_p, beta_p, strategy, gate, e_p), merged_embeddings(
+            hat_q, beta_q, strategy, gate, e_q
+        )
     return scaled(merged(hat_p, beta_p, strategy, gate), e_p), scaled(merged(hat_q, beta_q, strategy, gate), e_q)
 
 
@@ -66,9 +70,34 @@ def merged(hats, betas, strategy, gate):
     return [sum(weights[t] * hats[t][i] for t in turns) / sum(weights) for i in tokens]
 
 
-def gated(before, score, beta, gate):
-    """The new a of one token."""
+def gates(before, score, beta, gate):
+    """f and i of one token."""
     (w_f, w_i), (b_f, b_i) = gate.weight.tolist(), gate.bias.tolist()
     x = [before, score, beta]
-    f, i = (1 / (1 + math.exp(-sum(a * b for a, b in zip(w, x, strict=True)) - c)) for w, c in ((w_f, b_f), (w_i, b_i)))
+    return [1 / (1 + math.exp(-sum(a * b for a, b in zip(w, x, strict=True)) - c)) for w, c in ((w_f, b_f), (w_i, b_i))]
+
+
+def gated(before, score, beta, gate):
+    """The new a of one token."""
+    f, i = gates(before, score, beta, gate)
     return f * before + i * score
+
+
+def merged_embeddings(hats, betas, strategy, gate, vectors):
+    """R from the embeddings E^t of all turns, vector by vector."""
+    integrated = []
+    for token, vector in enumerate(vectors):
+        turns = [[hat[token] * x for x in vector] for hat in hats]  # E^t of this token
+        r, a = turns[0], hats[0][token]
+        if strategy in ("forgetting", "gate"):
+            for t in range(1, len(hats)):
+                beta, hat = betas[t], hats[t][token]
+                f, i = gates(a, hat, beta, gate) if strategy == "gate" else (1 / (1 + beta), beta / (1 + beta))
+                r = [f * x + i * y for x, y in zip(r, turns[t], strict=True)]
+                a = f * a + i * hat
+        else:
+            products = [math.prod(betas[: t + 1]) for t in range(len(betas))]
+            weights = {"average": [1.0] * len(hats), "weighted": betas, "intuition": products}[strategy]
+            r = [sum(w * turn[h] for w, turn in zip(weights, turns, strict=True)) / sum(weights) for h in range(len(r))]
+        integrated.append(r)
+    return integrated

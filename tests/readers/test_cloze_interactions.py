@@ -206,9 +206,21 @@ def gated(passage, question):
     return [[x * y for x, y in zip(d, q, strict=True)] for d, q in zip(passage, question_vectors, strict=True)]
 
 
+def gated_by_query(passage, state):
+    """x_i = q * d_i, with one q for all tokens."""
+    return [[x * y for x, y in zip(d, state, strict=True)] for d in passage]
+
+
+def last_of(states):
+    """The state of the first direction after the last token, and of the second after the first."""
+    half = len(states[0]) // 2
+    return [*states[-1][:half], *states[0][half:]]
+
+
 BLANKS = {"given": ({1}, {2, 3}, {0}), "some": ({2}, set(), set()), "none": None}
 
 
+@pytest.mark.parametrize("gate", ["token", "query"])
 @pytest.mark.parametrize(
     ("hops", "width", "word_width", "blanks"),
     [
@@ -219,7 +231,7 @@ BLANKS = {"given": ({1}, {2, 3}, {0}), "some": ({2}, set(), set()), "none": None
         (3, oracle.WIDTH, 11, "some"),
     ],
 )
-def test_gated(hops, width, word_width, blanks):
+def test_gated(hops, width, word_width, blanks, gate):
     """Each hop reads the question's words anew, or what the encoder made of them if it hands over no others."""
     encoded_batch = encoded(width=width)
     if word_width:
@@ -227,26 +239,56 @@ def test_gated(hops, width, word_width, blanks):
     if BLANKS[blanks] is not None:
         marks = [[token in of_row for token in range(max(QUESTIONS))] for of_row in BLANKS[blanks]]
         encoded_batch = replace(encoded_batch, blank_mask=torch.tensor(marks))
-    module = interaction(Gated, width=width, word_width=word_width, hops=hops)
+    module = interaction(Gated, width=width, word_width=word_width, hops=hops, gate=gate)
     module.keep_maps = True
     attended = module(encoded_batch)
     assert attended.question is None
     assert attended.passage.shape[-1] == Gated.Config(hops=hops).width(EncoderShape(width, 1))
-    for row, first, question_states, _ in rows(encoded_batch):
-        passage, question = first, question_states
+    assert attended.maps.keys() == ({"attention"} if gate == "token" else set())
+    for row, first, question_states, first_state in rows(encoded_batch):
+        passage, question, state = first, question_states, first_state
         words = encoded_batch.question_words[row, : len(question_states)].tolist() if word_width else question_states
-        maps = attended.maps["attention"][row, :, :, : len(question_states)]
-        for hop, (of_passage, of_question) in enumerate(
-            zip(module.passage_layers, module.question_layers, strict=True)
-        ):
-            oracle.same(maps[hop], looks(passage, question))
-            passage = oracle.recurrence(gated(passage, question), of_passage)
+        seen = [looks(passage, question)]
+        for of_passage, of_question in zip(module.passage_layers, module.question_layers, strict=True):
+            read = gated(passage, question) if gate == "token" else gated_by_query(passage, state)
+            passage = oracle.recurrence(read, of_passage)
             question = oracle.recurrence(words, of_question)
+            state = last_of(question)
+            seen.append(looks(passage, question))
         blank_tokens = BLANKS[blanks][row] if BLANKS[blanks] else ()
         blank = min(blank_tokens) if blank_tokens else (len(question) - 1) // 2
         same_mass(attended, row, oracle.softmax([oracle.dot(question[blank], d) for d in passage]))
-        oracle.same(maps[hops - 1], looks(passage, question))
-        oracle.same(attended.passage[row], gated(passage, question))
+        read = gated(passage, question) if gate == "token" else gated_by_query(passage, state)
+        oracle.same(attended.passage[row], read)
+        for hop in range(hops if gate == "token" else 0):
+            oracle.same(attended.maps["attention"][row, hop, :, : len(question_states)], seen[hop])
+
+
+@pytest.mark.parametrize("gate", ["token", "query"])
+def test_the_gradient_of_gated_attention_is_that_of_what_it_computes(gate):
+    encoded_batch = encoded((3, 1, 2), (2, 3, 1))
+    module = interaction(Gated, hops=2, gate=gate)
+
+    def attended(passage, question, state):
+        output = module(replace(encoded_batch, passage=passage, question=question, question_state=state))
+        return output.token_mass, output.passage[encoded_batch.passage_mask]
+
+    fields = (encoded_batch.passage, encoded_batch.question, encoded_batch.question_state)
+    assert torch.autograd.gradcheck(attended, [field.requires_grad_() for field in fields], fast_mode=True)
+
+
+def test_one_vector_of_the_question_gates_every_token():
+    """Tokens that see different parts of the question are gated apart, and by its one vector alike."""
+    encoded_batch = encoded()
+    for gate, alike in (("token", False), ("query", True)):
+        attended = interaction(Gated, hops=1, gate=gate)(encoded_batch)
+        ratios = attended.passage[0] / encoded_batch.passage[0]
+        assert torch.allclose(ratios, ratios[:1].expand_as(ratios), rtol=0, atol=1e-9) == alike
+
+
+def test_the_question_gates_as_a_vector_or_token_by_token():
+    with pytest.raises(ValueError, match="'token' or 'query'"):
+        Gated.Config(gate="state")
 
 
 def test_each_hop_has_a_pair_of_layers_of_its_own():

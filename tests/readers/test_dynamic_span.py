@@ -10,6 +10,7 @@ import tiny
 import torch
 
 from coattend.readers.heads.dynamic_span import DynamicSpanHead
+from coattend.readers.heads.span import best_spans
 from coattend.readers.interfaces import Attended, EncoderShape
 from coattend.readers.layers.maxout import Experts, HighwayMaxout
 
@@ -96,6 +97,68 @@ def test_it_returns_the_scores_of_the_proposal_at_which_each_sequence_stops(expe
         if stops == {1, 2, 3}:
             break
     assert stops == {1, 2, 3}
+
+
+@pytest.mark.parametrize("answers", [False, True])
+def test_it_may_answer_with_the_proposal_at_which_each_sequence_stops(answers):
+    """Followed iteration by iteration; its scores and its loss are the same whatever it answers with."""
+    stops, out_of_order = set(), 0
+    for seed in range(6):
+        head, other = (oracle_decoder.decoder(seed=seed, answer=answer) for answer in ("proposal", "best_span"))
+        attended, batch = oracle_decoder.passages(answers=answers, padding=1)
+        output, of_other = head(attended, batch), other(attended, batch)
+        assert output.proposal.shape == (len(LENGTHS), 2)
+        assert of_other.proposal is None
+        assert torch.equal(output.start, of_other.start) and torch.equal(output.end, of_other.end)
+        assert output.loss is None if not answers else torch.equal(output.loss, of_other.loss)
+        for row in range(len(LENGTHS)):
+            proposals = oracle_decoder.proposals(head, attended, batch, row)
+            stopped = proposals[oracle_decoder.stops_at(proposals)]
+            stops.add(oracle_decoder.stops_at(proposals))
+            assert output.proposal[row].tolist() == [stopped.first, stopped.last]
+            out_of_order += stopped.last < stopped.first
+    assert stops >= {1, 2}
+    assert out_of_order
+
+
+def test_what_it_answers_with_is_listed():
+    with pytest.raises(ValueError, match="'best_span' or 'proposal'"):
+        DynamicSpanHead.Config(answer="argmax")
+
+
+def test_a_trained_decoders_proposal_is_mostly_the_best_span():
+    """It learns answers whose first token stands out in one dimension and whose last token in another."""
+    length, count = 9, 32
+    batch = tiny.batch([tiny.question(n, passage=length, options=(2,)) for n in range(count)])
+
+    def marked(seed):
+        generator = torch.Generator().manual_seed(seed)
+        start = torch.randint(1, length + 1, (count,), generator=generator)
+        end = (start + torch.arange(count) % 3).clamp_max(length)
+        passage = 0.5 * torch.randn(count, length + 2, WIDTH, generator=generator)
+        passage[torch.arange(count), start, 0] += 2
+        passage[torch.arange(count), end, 1] += 2
+        masks = {"passage_mask": batch.passage_mask, "question_mask": batch.question_mask}
+        return Attended(passage=passage, question=None, **masks), replace(batch, start=start, end=end)
+
+    torch.manual_seed(0)
+    config = DynamicSpanHead.Config(decoder_hidden=6, pool=3, iterations=3, answer="proposal")
+    head = DynamicSpanHead(config, EncoderShape(WIDTH, 1), oracle_decoder.STREAM)
+    optimizer = torch.optim.Adam(head.parameters(), lr=3e-2)
+    for step in range(60):
+        optimizer.zero_grad()
+        head(*marked(step)).loss.backward()
+        optimizer.step()
+    right, agreed = [], []
+    for seed in range(1000, 1010):
+        attended, asked = marked(seed)
+        with torch.inference_mode():
+            output = head.eval()(attended, asked)
+        best = best_spans(output.start, output.end, batch.answer_mask, max_length=30)
+        right += (output.proposal == torch.stack([asked.start, asked.end], -1)).all(-1).tolist()
+        agreed += (output.proposal == torch.cat([best.start, best.end], -1)).all(-1).tolist()
+    assert sum(right) > 0.7 * len(right)
+    assert 0.9 * len(agreed) < sum(agreed) < len(agreed), "that there are two answers does not show"
 
 
 @pytest.mark.parametrize("experts", [False, True])

@@ -63,6 +63,33 @@ def test_it_and_its_side_remarks_are_what_the_paper_says(strategy, compared):
                 oracle.same(stream[row], rows)
 
 
+@pytest.mark.parametrize("compared", ["original", "attended"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_embeddings_of_all_turns_are_integrated_into_what_their_scores_would_be(strategy, compared):
+    passages, questions = draw([7, 2, 11]), draw([3, 5, 4], seed=1)
+    batch = encoded(passages, questions)
+    for turns in (0, 1, 2, 4):
+        module = interaction(turns, strategy, compared=compared, integrate="embeddings")
+        module.keep_maps = True
+        attended = module(batch)
+        for row, (e_p, e_q) in enumerate(zip(passages, questions, strict=True)):
+            expected = turns_oracle(e_p, e_q, turns, strategy, compared, gate=module.gate, integrate="embeddings")
+            for stream, rows in zip((attended.passage, attended.question), expected, strict=True):
+                oracle.same(stream[row], rows)
+        of_scores = interaction(turns, strategy, compared=compared)
+        of_scores.load_state_dict(module.state_dict())
+        of_scores.keep_maps = True
+        same = of_scores(batch)
+        torch.testing.assert_close(attended.question, same.question, rtol=0, atol=1e-9)
+        assert all(torch.equal(attended.maps[name], values) for name, values in same.maps.items())
+        assert attended.maps.keys() == same.maps.keys()
+
+
+def test_only_what_is_integrated_may_be_chosen():
+    with pytest.raises(ValueError, match="'scores' or 'embeddings'"):
+        IterativeCoAttention.Config(integrate="tokens")
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     lengths=st.lists(st.tuples(st.integers(1, 6), st.integers(1, 5)), min_size=1, max_size=3),
@@ -120,10 +147,12 @@ def test_without_a_turn_it_is_the_encoding():
     assert attended.question is batch.question
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_its_gradient_is_that_of_what_it_computes(strategy):
+@pytest.mark.parametrize(
+    ("strategy", "integrate"), [*((strategy, "scores") for strategy in STRATEGIES), ("gate", "embeddings")]
+)
+def test_its_gradient_is_that_of_what_it_computes(strategy, integrate):
     batch = encoded(draw([4, 3]), draw([3, 2], seed=1), noise=0.3)
-    module = interaction(2, strategy)
+    module = interaction(2, strategy, integrate=integrate)
 
     def attend(passage, question):
         attended = module(

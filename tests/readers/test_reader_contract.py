@@ -20,10 +20,12 @@ VARIANTS = [
     ("poi_net", "span", {"turns": 2, "strategy": "intuition"}),
     ("poi_net", "options", {"beta": "learned", "compared": "attended"}),
     ("poi_net", "options", {"strategy": "gate", "pooling": "mean"}),
+    ("poi_net", "options", {"integrate": "embeddings"}),
     ("duma", "options", {"fuse": "multiply", "layers": 2, "output_projection": True, "heads": 2}),
     ("duma", "options", {"direction": "passage_to_question", "fuse": "joint", "pooling": "max"}),
     ("duma", "options", {"direction": "question_to_passage"}),
     ("recam_duma", "options", {"order": "passage_first", "layers": 2, "share_layers": False, "scorer_layers": 2}),
+    ("recam_duma", "options", {"order": "both"}),
     ("recam_duma", "options", {"heads": 3, "head_width": 5, "pooling": "max", "fuse": "multiply"}),
     ("soft_attention", "options", {"comparison": "additive"}),
     ("dcmn", "options", {"variant": "released"}),
@@ -34,9 +36,10 @@ VARIANTS = [
     ("aoa_reader", "word", {"cell": "lstm", "tag_embedding": True, "choose": "document"}),
     ("as_reader", "word", {"directions": 1, "train_vectors": True, "normalise": "candidates"}),
     ("cas_reader", "word", {"merge": "max", "character_width": 4}),
-    ("cas_reader", "word", {"merge": "average", "context": True}),
+    ("cas_reader", "word", {"merge": "sum", "context": True}),
+    ("ga_reader", "word", {"gate": "query"}),
     ("dcn", "dynamic_span", {"over_iterations": "mean", "iterations": 2, "directions": 2}),
-    ("dcn_plus", "dynamic_span", {"objective": "policy", "decoder_hidden": 7}),
+    ("dcn_plus", "dynamic_span", {"objective": "policy", "decoder_hidden": 7, "answer": "proposal"}),
 ]
 
 SHIFT_INVARIANT = {
@@ -44,6 +47,7 @@ SHIFT_INVARIANT = {
     "layer.1.output.LayerNorm.bias": "ends BERT, so it adds the same to what a linear layer scores every option by",
     "interaction.value.bias": "ends soft attention, whose weights sum to one, so it adds the same to every vector",
     "attend.value.bias": "ends one layer of co-attention likewise, which only adds and scales where nothing follows",
+    "attend.0.norm.bias": "ends both streams of sequential co-attention where neither is first, likewise",
     "attend.after_feed_forward.bias": "ends a transformer block of co-attention likewise",
     "second.bias": "feeds a maxout, likewise",
     "last.bias": "ends a maxout: where one of its values is the greatest for every token, it adds the same to all",

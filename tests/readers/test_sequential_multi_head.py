@@ -17,7 +17,7 @@ def attend(query, key, module):
     return [oracle.layer_norm(oracle.added(x, y), module.norm) for x, y in zip(query, attended, strict=True)]
 
 
-@pytest.mark.parametrize("order", ["question_first", "passage_first"])
+@pytest.mark.parametrize("order", ["question_first", "passage_first", "both"])
 @pytest.mark.parametrize("share_layers", [True, False])
 def test_it_is_what_the_read_me_says(order, share_layers):
     encoded = oracle.encoded()
@@ -33,6 +33,8 @@ def test_it_is_what_the_read_me_says(order, share_layers):
                 if order == "question_first":
                     q = attend(q, p, step)
                     p = attend(p, q, step)
+                elif order == "both":
+                    p, q = attend(p, q, step), attend(q, p, step)
                 else:
                     p = attend(p, q, step)
                     q = attend(q, p, step)
@@ -40,12 +42,29 @@ def test_it_is_what_the_read_me_says(order, share_layers):
             oracle.same(attended.question[row], q)
 
 
-def test_its_parameters_are_four_maps_without_biases():
-    count = sum(
-        parameter.numel()
-        for parameter in SequentialMultiHead(SequentialMultiHead.Config(), EncoderShape(768, 12)).parameters()
-    )
-    assert count == 4 * 768 * 24 * 64 + 2 * 2 * 768
+@pytest.mark.parametrize("order", ["question_first", "both"])
+def test_its_parameters_are_four_maps_without_biases_in_any_order(order):
+    module = SequentialMultiHead(SequentialMultiHead.Config(order=order), EncoderShape(768, 12))
+    assert sum(parameter.numel() for parameter in module.parameters()) == 4 * 768 * 24 * 64 + 2 * 2 * 768
+
+
+@pytest.mark.parametrize("order", ["question_first", "passage_first", "both"])
+def test_its_gradient_is_that_of_what_it_computes(order):
+    encoded = oracle.encoded(passages=(3, 2), questions=(2, 3))
+    config = SequentialMultiHead.Config(heads=2, head_width=3, layers=2, order=order)
+    module = tiny.scatter(SequentialMultiHead(config, EncoderShape(oracle.WIDTH, 4)).eval(), deviation=0.5)
+
+    def attended(passage, question):
+        output = module(replace(encoded, passage=passage, question=question))
+        return output.passage[encoded.passage_mask], output.question[encoded.question_mask]
+
+    streams = encoded.passage.requires_grad_(), encoded.question.requires_grad_()
+    assert torch.autograd.gradcheck(attended, streams, fast_mode=True)
+
+
+def test_an_order_that_does_not_exist_is_refused():
+    with pytest.raises(ValueError, match="'question_first', 'passage_first' or 'both'"):
+        SequentialMultiHead.Config(order="parallel")
 
 
 def dropping(**options):

@@ -5,6 +5,7 @@ import shutil
 from dataclasses import replace
 
 import pytest
+import safetensors.torch
 import tiny
 import torch
 import transformers
@@ -175,6 +176,46 @@ def test_the_embedded_encoder_loads_in_silence_and_reads(capfd):
     assert next(reader.parameters()).dtype == torch.float32
     assert not any("pooler" in name for name, _ in reader.named_parameters())
     assert reader(tiny.batch([tiny.question(0)])).scores.shape == (1, 3)
+
+
+NEVER_TRAINED = "the encoder's pooler was never trained, and is frozen"
+
+
+def test_the_embedded_encoders_pooler_was_never_trained_which_freezing_tells(caplog):
+    for pooling, told in (("mean", False), ("cls_pooler", True)):
+        encoder = build("embedded", pooling=pooling).encoder
+        assert encoder.summarises_at_random == told
+        encoder.freeze()
+        assert (NEVER_TRAINED in caplog.text) == told
+
+
+@pytest.mark.parametrize("family", ["bert", "albert", "roberta"])
+def test_a_pooler_that_has_learned_is_frozen_without_a_word(family, tmp_path, caplog):
+    """A single step moves its biases from zero, and they are read from files so."""
+    reader = build(tiny.encoder(family), pooling="cls_pooler")
+    assert reader.encoder.summarises_at_random
+    optimizer = torch.optim.SGD(reader.parameters(), lr=1e-3)
+    reader(tiny.batch([tiny.question(0), tiny.question(1)])).loss.backward()
+    optimizer.step()
+    assert not reader.encoder.summarises_at_random
+    reader.encoder.model.set_attn_implementation("sdpa")
+    reader.encoder.model.save_pretrained(tmp_path)
+    build(tmp_path, pooling="cls_pooler").encoder.freeze()
+    assert not caplog.records
+    # Files without the pooler's weights: it is drawn.
+    weights = safetensors.torch.load_file(tmp_path / "model.safetensors")
+    without = {name: tensor for name, tensor in weights.items() if not name.startswith("pooler.")}
+    assert len(without) == len(weights) - 2
+    safetensors.torch.save_file(without, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    build(tmp_path, pooling="cls_pooler").encoder.freeze()
+    assert NEVER_TRAINED in caplog.text
+
+
+def test_a_pooler_of_the_readers_own_is_trained_over_a_frozen_encoder(caplog):
+    encoder = build(tiny.encoder("electra"), pooling="cls_pooler").encoder
+    encoder.freeze()
+    assert not encoder.summarises_at_random and not caplog.records
+    assert all(parameter.requires_grad for parameter in encoder.pooler.parameters())
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -66,6 +67,22 @@ def test_an_answer_does_not_depend_on_what_else_is_asked(answerers, trained_samp
     answers = list(answerers[name].answers([*queries, Query("", "?"), *queries[::-1]]))
     assert isinstance(answers[5], InvalidQuery)
     assert answers[:5] == answers[:5:-1] == [answerers[name].answer(query) for query in queries]
+
+
+@pytest.mark.parametrize(("span", "text"), [((2, 4), "lamp is in"), ((4, 2), ""), ((0, 0), "")])
+def test_a_span_that_the_head_proposes_is_the_answer_and_without_text_there_is_none(answerers, span, text):
+    answerer = answerers["plain_span"]
+    answerer = replace(answerer, spec=answerer.spec.model_copy(update={"null_threshold": None}))
+    propose = lambda module, inputs, output: replace(output, proposal=torch.tensor([span] * len(output.start)))  # noqa: E731
+    handle = answerer.reader.head.register_forward_hook(propose)
+    answer = answerer.answer(QUESTIONS["plain_span"])
+    handle.remove()
+    assert answer["answer"] == text
+    if text:
+        assert PASSAGE[answer["start"] : answer["end"]] == answer["choices"][0] == text
+    else:
+        assert answer["start"] is answer["end"] is None
+        assert all(answer["choices"])
 
 
 def shares(values, real):

@@ -57,6 +57,42 @@ def test_every_variant_is_a_readers_entry():
                     assert readers.resolve(entry.reader, head=head, **entry.options)
 
 
+def test_dumas_interactions_are_tested_against_a_baseline_that_pools_the_mean_as_they_do():
+    names = [name for name in studies.study_names() if name.startswith("duma_")]
+    assert len(names) == 10
+    for name in names:
+        study = studies.load_study(name)
+        entries_of = {variant: study.entry(variant) for variant in study.parameters.variants}
+        baselines = {variant for variant, entry in entries_of.items() if entry["reader"] == "plain"}
+        assert "plain_mean" in baselines, name
+        for variant, entry in entries_of.items():
+            against = study.parameters.baseline_of(variant)
+            if name == "duma_figure4":
+                assert against in ("layers_1", "blocks_1")
+            elif variant not in baselines:
+                assert entries_of[against]["pooling"] == "mean", (name, variant)
+                assert entries_of[against].get("encoder") == entry.get("encoder"), (name, variant)
+        # The papers' count has a pooler: what they print stands at the pooled [CLS].
+        printed = {variant for block in study.parameters.printed for variant in block.numbers} & baselines
+        assert all(entries_of[variant]["pooling"] == "cls_pooler" for variant in printed), name
+
+
+def test_cloze_readers_are_those_whose_numbers_the_slides_quote():
+    for name in studies.study_names():
+        if name.startswith(("aoa_results", "aoa_ensembles")):
+            study = studies.load_study(name)
+            assert study.entry("ga_reader")["gate"] == "query"
+            if "cas_reader" in study.parameters.variants:
+                assert study.entry("cas_reader")["merge"] == "average"
+
+
+def test_recams_steps_differ_in_the_order_alone():
+    study = studies.load_study("recam_steps")
+    improved, at_once = study.entry("recam_duma"), study.entry(study.parameters.baseline_of("recam_duma"))
+    assert at_once.pop("order") == "both"
+    assert improved | {"name": "duma"} == at_once
+
+
 def test_every_paper_can_be_cited():
     keys = set(re.findall(r"^@\w+\{(\w+),", (Path(__file__).parents[2] / "CITATION.bib").read_text(), re.MULTILINE))
     assert {studies.load_study(name).paper.key for name in studies.study_names()} <= keys

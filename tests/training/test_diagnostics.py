@@ -12,6 +12,7 @@ from coattend.batches.dataset import QuestionSource
 from coattend.config import TrainingParameters
 from coattend.schemas import PREDICTIONS
 from coattend.training.diagnostics import answer_diagnostics, training_diagnostics
+from coattend.training.run_trial import TrialRunner
 from coattend.trials.experiment import TrainingQuestions
 
 
@@ -161,3 +162,17 @@ def test_a_set_without_candidates_or_spans_has_no_answer_to_lose(sample):
     signs = training_diagnostics(planned, None, questions, [])
     assert signs["lost_answers"] is signs["final_loss"] is None
     assert answer_diagnostics(PREDICTIONS.empty_table())["most_given"] is None
+
+
+@pytest.mark.parametrize(
+    ("pooling", "frozen", "sign"), [("cls_pooler", True, 1.0), ("mean", True, 0.0), ("cls_pooler", False, None)]
+)
+def test_a_trial_over_a_frozen_pooler_that_was_never_trained_says_so(
+    experiment_for, tmp_path, caplog, pooling, frozen, sign
+):
+    experiment = experiment_for(frozen=frozen)
+    experiment = replace(experiment, options=experiment.options | {"pooling": pooling})
+    outcome, problem = TrialRunner.of(experiment, tmp_path / "trials").attempt(0)
+    assert problem is None
+    assert outcome["signs"]["untrained_pooler"] == sign
+    assert ("it scores the vector of a frozen pooler that was never trained" in caplog.text) == bool(sign)

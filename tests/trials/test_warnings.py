@@ -15,6 +15,7 @@ GOOD = {
     "lost_answers": 0.0,
     "err_tags": 0.12,
     "unknown_words": 0.02,
+    "untrained_pooler": 0.0,
 }
 RAISED = {
     "final_loss": (STUCK * math.log(3), "learned next to nothing"),
@@ -36,6 +37,11 @@ def test_each_sign_raises_its_own_alarm_from_its_limit_on(sign):
     (sentence,) = alarms(GOOD | {sign: limit})
     assert message in sentence
     assert not list(alarms(GOOD | {sign: limit * 0.999}))
+
+
+def test_a_frozen_pooler_that_was_never_trained_is_told():
+    (sentence,) = alarms(GOOD | {"untrained_pooler": 1.0})
+    assert "frozen pooler that was never trained" in sentence
 
 
 def test_what_is_not_known_raises_nothing():

@@ -1,12 +1,15 @@
 """Decode a reader's output into answers: options, words and spans, with their probabilities.
 
+A span is the best pair of a start and an end, or, of a head that proposes spans itself, its proposal.
+
 Shapes: B questions, S sequences (one for each option, or for each window of a passage), C options or candidates, P
 tokens of the passage domain.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, cast
 
 import torch
 from torch import Tensor
@@ -68,7 +71,9 @@ class SpanAnswer(BaseAnswer):
     """The best span of all windows, in tokens of the passage domain and characters of the passage.
 
     Attributes:
-        tokens: First and last token; both 0 for "no answer".
+        tokens: First and last token; both 0 for "no answer". A proposal without text may have others.
+        start: First character; 0, as ``end``, of a proposal without text.
+        end: Character behind the last one.
         null_score: Score of "no answer", in the window where it is least likely.
         null_sequence: Index of that window.
         probabilities: Probability of the best span, and of "no answer".
@@ -133,15 +138,20 @@ def span_probabilities(output: ReaderOutput, *, softmaxed: bool) -> tuple[Tensor
 
 
 def top_spans(output: ReaderOutput, batch: Batch, window: int, *, max_length: int, softmaxed: bool) -> list[ScoredSpan]:
-    """Return the best spans of one window, of at most ``max_length`` tokens, with their probabilities."""
+    """Return the best spans of one window, of at most ``max_length`` tokens, with their probabilities; a head's own
+    proposal comes first, however long it is."""
     start, end = (scores[[window]] for scores in _span_scores(output))
     answer_mask = require(batch.answer_mask, "batch.answer_mask")[[window]]
     spans = best_spans(start, end, answer_mask, max_length=max_length, n_best=N_BEST)
     start_probabilities, end_probabilities = span_probabilities(output, softmaxed=softmaxed)
+    pairs = list(zip(spans.start[0].tolist(), spans.end[0].tolist(), strict=True))
+    if output.proposal is not None:
+        proposal = cast(tuple[int, int], tuple(output.proposal[window].tolist()))
+        pairs = [proposal, *(pair for pair in pairs if pair != proposal)][:N_BEST]
     return [
         ScoredSpan(first, last, float(start_probabilities[window, first] * end_probabilities[window, last]))
-        for first, last in zip(spans.start[0].tolist(), spans.end[0].tolist(), strict=True)
-        if last > 0  # Token 0 stands for "no answer".
+        for first, last in pairs
+        if 0 < first <= last  # Token 0 stands for "no answer".
     ]
 
 
@@ -156,7 +166,7 @@ def decode(
 ) -> Iterator[Answer]:
     """Decode the output for a batch into one answer for each of its questions, in their order.
 
-    Spans have at most ``max_answer_length`` tokens; ``softmaxed`` as in `span_probabilities`.
+    The best spans have at most ``max_answer_length`` tokens; ``softmaxed`` as in `span_probabilities`.
     """
     # Options, or candidates for a word.
     if output.scores is not None:
@@ -169,8 +179,11 @@ def decode(
             yield _decode_word(example, collator.words(example), mass)
         return
     # Spans: the windows of a question are consecutive rows.
-    answer_mask = require(batch.answer_mask, "batch.answer_mask")
-    spans = best_spans(*_span_scores(output), answer_mask, max_length=max_answer_length)
+    if output.proposal is None:
+        answer_mask = require(batch.answer_mask, "batch.answer_mask")
+        spans = best_spans(*_span_scores(output), answer_mask, max_length=max_answer_length)
+    else:
+        spans = _proposed_spans(output.proposal, *_span_scores(output))
     probabilities = span_probabilities(output, softmaxed=softmaxed)
     row = 0
     for example in examples:
@@ -194,18 +207,29 @@ def _decode_word(example: Example, words: Sequence[str], mass: Tensor) -> WordAn
     return WordAnswer(example, 0, word=words[best] if words else "", number=best, tied=tied)
 
 
+def _proposed_spans(proposal: Tensor, start: Tensor, end: Tensor) -> Spans:
+    """Return a head's proposals [S, 2] with their scores [S, P], whether or not they hold text."""
+    first, last = proposal[:, :1], proposal[:, 1:]
+    score = start.gather(1, first) + end.gather(1, last)
+    return Spans(start=first, end=last, score=score, null_score=start[:, 0] + end[:, 0])
+
+
 def _decode_span(
     example: Example, spans: Spans, probabilities: tuple[Tensor, Tensor], first_row: int, collator: Collator
 ) -> SpanAnswer:
     """Take the best span of all windows; "no answer" is as likely as in the window where it is least likely."""
     rows = slice(first_row, first_row + len(example.windows))
-    best_window, null_window = int(spans.score[rows, 0].argmax()), int(spans.null_score[rows].argmin())
+    # A span without text, which only a proposal can be, is the answer if no other window has one.
+    holds_text = (spans.start[rows, 0] > 0) & (spans.start[rows, 0] <= spans.end[rows, 0])
+    scores = spans.score[rows, 0].masked_fill(~holds_text, -math.inf)
+    best_window, null_window = int(scores.argmax()), int(spans.null_score[rows].argmin())
     best, null = first_row + best_window, first_row + null_window
     first, last = int(spans.start[best, 0]), int(spans.end[best, 0])
     start_probabilities, end_probabilities = probabilities
     # From positions in the sequence to characters of the passage.
-    before = collator.passage_start
-    start, end = example.characters(best_window, first - before, last - before, collator.tokens)
+    before, start, end = collator.passage_start, 0, 0
+    if holds_text[best_window]:
+        start, end = example.characters(best_window, first - before, last - before, collator.tokens)
     return SpanAnswer(
         example,
         best_window,

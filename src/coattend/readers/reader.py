@@ -35,6 +35,8 @@ class ReaderOutput:
         start: Score of each token as the first of the answer [S, P]; position 0 (CLS) stands for "no answer", other
             tokens that no answer may contain are -inf.
         end: Score of each token as the last of the answer [S, P], likewise.
+        proposal: First and last token of the span that the head answers with itself [S, 2], perhaps out of order, 0
+            for "no answer"; None: the best span is sought by the scores.
         word_mass: Probability of each distinct word of the passage [B, P], by its number in the batch's word groups.
     """
 
@@ -43,6 +45,7 @@ class ReaderOutput:
     scores: Tensor | None = None
     start: Tensor | None = None
     end: Tensor | None = None
+    proposal: Tensor | None = None
     word_mass: Tensor | None = None
 
 

@@ -153,7 +153,7 @@ ZOO: dict[str, NamedReader] = {
         encoder="recurrent",
         interaction="consensus_attention",
         heads=("word",),
-        defaults={"cell": "gru", "shared": True, "hidden": 256, "merge": "sum"},
+        defaults={"cell": "gru", "shared": True, "hidden": 256},
     ),
     "aoa_reader": NamedReader(
         title="AoA Reader",

@@ -127,7 +127,8 @@ class PreparedQueries:
         window = decoded.sequence
         tokens = trace.sequences[window].passage
         spans = top_spans(trace.output, trace.batch, window, max_length=max_length, softmaxed=softmaxed)
-        answered = threshold is None or decoded.null_margin <= threshold
+        # A proposal may hold no text.
+        answered = (threshold is None or decoded.null_margin <= threshold) and decoded.start < decoded.end
         return {
             "answer": passage[decoded.start : decoded.end] if answered else "",
             "label": None,

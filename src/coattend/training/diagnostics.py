@@ -13,6 +13,7 @@ from coattend.batches.examples import Example
 from coattend.batches.tokens import Tokens
 from coattend.batches.word_tokens import WordTokens
 from coattend.readers.encoders.recurrent import RecurrentEncoder
+from coattend.readers.encoders.transformer import TransformerEncoder
 from coattend.readers.encoders.word_embeddings import UNKNOWN
 from coattend.readers.reader import Reader
 from coattend.text.tagset import ERR
@@ -38,7 +39,8 @@ def training_diagnostics(
     Returns ``final_loss``; ``chance_loss``, that of guessing, None if the loss is not over options or candidates; and
     as shares from 0 to 1: ``truncated_passages``, None if passages are left out on purpose; ``lost_answers``, of the
     answers that have a position, None if none has; ``err_tags``, of the tokens of all texts; ``unknown_words``, of the
-    words of the held-out texts, None for readers of subwords.
+    words of the held-out texts, None for readers of subwords. ``untrained_pooler`` is 1 if a frozen encoder's summary
+    comes from a pooler that was never trained, else 0; None if no transformer is frozen.
     """
     train, held_out = questions.train, questions.held_out
     tokens = held_out.tokens
@@ -51,6 +53,7 @@ def training_diagnostics(
         "lost_answers": _truncated_answer_rate(train, held_out),
         "err_tags": _token_rate(examples, tokens, lambda row_slice: tokens.tag_ids[row_slice] == ERR),
         "unknown_words": _unknown_word_rate(reader, held_out),
+        "untrained_pooler": _untrained_pooler(experiment, reader),
     }
 
 
@@ -114,6 +117,12 @@ def _truncated_answer_rate(train: QuestionSet, held_out: QuestionSet) -> float |
         for example in held_out.examples
     )
     return (len(train.dropped) + cut_off) / with_position
+
+
+def _untrained_pooler(experiment: Experiment, reader: Reader) -> float | None:
+    if not experiment.training.frozen or not isinstance(reader.encoder, TransformerEncoder):
+        return None
+    return float(reader.encoder.summarises_at_random)
 
 
 def _unknown_word_rate(reader: Reader, held_out: QuestionSet) -> float | None:

@@ -35,6 +35,8 @@ def alarms(signs: Signs) -> Iterator[str]:
     final, chance = signs.get("final_loss"), signs.get("chance_loss")
     if final is not None and chance and final >= STUCK * chance:
         yield f"the training loss ended at {final:.2f}, and guessing has {chance:.2f}: it learned next to nothing."
+    if signs.get("untrained_pooler"):
+        yield "it scores the vector of a frozen pooler that was never trained, a random map of [CLS]: no baseline."
     shares = [
         ("truncated_passages", TRUNCATED, "of the passages are too long and are not read to their end."),
         ("lost_answers", LOST, "of the answers do not lie in what is read of their passages."),

@@ -99,6 +99,19 @@ def position_limit(model: nn.Module) -> int | None:
     return table.num_embeddings - (0 if table.padding_idx is None else table.padding_idx + 1)
 
 
+def has_untrained_pooler(model: nn.Module) -> bool:
+    """Tell whether an encoder's own pooler was never trained, in which case its vector is a random map of [CLS].
+
+    Biases are drawn as zeros, and the first step of a training moves them: a pooler all of whose biases are exactly
+    zero is as it was drawn, be it that the encoder's files hold it so (MiniLM's do) or that they lack it.
+    """
+    pooler = getattr(model, "pooler", None)
+    if not isinstance(pooler, nn.Module):
+        return False
+    biases = [weights for name, weights in pooler.named_parameters() if name.endswith("bias")]
+    return bool(biases) and not any(bool(bias.any()) for bias in biases)
+
+
 def use_own_attention(model: "PreTrainedModel") -> None:
     """Replace SDPA by `coattend.readers.layers.attention.attend` in an encoder of transformers that uses it."""
     if model.config._attn_implementation != "sdpa":

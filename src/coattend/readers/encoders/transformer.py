@@ -1,5 +1,6 @@
 """Transformer encoder: any encoder of Hugging Face, with an embedding of part-of-speech tags."""
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,12 @@ from torch import Tensor, nn
 from coattend.errors import CoattendError
 from coattend.readers.batch import Batch
 from coattend.readers.encoders.configs import TransformerConfig
-from coattend.readers.encoders.pretrained import load_model, position_limit, word_table
+from coattend.readers.encoders.pretrained import has_untrained_pooler, load_model, position_limit, word_table
 from coattend.readers.interfaces import Encoded, EncoderShape
 from coattend.readers.layers.initializers import linear
 from coattend.readers.layers.masked import masked_mean
+
+logger = logging.getLogger(__name__)
 
 WITHOUT_PAIR_MASKS = ("deberta", "deberta-v2")
 """Families whose layers accept a mask of tokens, but not of pairs of tokens."""
@@ -142,8 +145,18 @@ class TransformerEncoder(nn.Module):
         """The modules that `freeze` excludes from training, which `read` runs."""
         return (self.model,) if self.tags is None else (self.model, self.tags)
 
+    @property
+    def summarises_at_random(self) -> bool:
+        """True if the summary is made by the pretrained model's own pooler, and that was never trained."""
+        return self._summary and has_untrained_pooler(self.model)
+
     def freeze(self) -> None:
-        """Exclude the pretrained layers, and the tag embedding at their input, from training."""
+        """Exclude the pretrained layers, and the tag embedding at their input, from training; their pooler, too."""
+        if self.summarises_at_random:
+            logger.warning(
+                "the encoder's pooler was never trained, and is frozen: what is scored is a random map of [CLS]; "
+                "pooling: mean scores what the encoder has learned"
+            )
         for part in self.frozen_parts:
             part.requires_grad_(False)
 

@@ -66,6 +66,11 @@ class DynamicSpanConfig(HeadConfig):
         "sum", description="How the cross entropies of iterations become one; the paper sums."
     )
     sigma_floor: float = Field(0.5, gt=0, lt=1, description="Lowest learned uncertainty of the mixed objective.")
+    answer: Literal["best_span", "proposal"] = Field(
+        "best_span",
+        description="best_span: the start and the end behind it whose final scores have the highest sum, within"
+        " training.max_answer_length; proposal: the decoder's final proposal, as in DCN.",
+    )
 
 
 class WordConfig(HeadConfig):

@@ -28,6 +28,9 @@ class DynamicSpanHead(nn.Module):
     beta_t = HMN_end(u_t, h_i, u_s(i), u_e(i-1)), e_i = argmax beta. It starts from the first and the last token, and
     stops for an example when an estimate repeats the previous one. CLS, position 0, stands for "no answer".
 
+    With ``answer: proposal`` the output has the final s_i and e_i, which are DCN's answer; else spans are sought by the
+    final alpha and beta, as by those of any head for spans.
+
     The loss is over all iterations (DCN+, equation 11), each conditioned on the decoder's own estimates. With ``mixed``
     a second trajectory is sampled, each position from its distribution given the positions sampled before (the paper
     prints p^start for both), and is rewarded by ``batch.reward`` against the greedy answer of the last iteration;
@@ -48,6 +51,7 @@ class DynamicSpanHead(nn.Module):
         self.uncertainty = Uncertainty(config.sigma_floor) if config.objective == "mixed" else None
         self.iterations, self.objective = config.iterations, config.objective
         self.share = 1.0 if config.over_iterations == "sum" else 1 / config.iterations
+        self.answers_with_proposal = config.answer == "proposal"
 
     def forward(self, attended: Attended, batch: Batch) -> ReaderOutput:
         """Propose spans of the passage U [S, P, H]; return the scores of the proposal at which it stopped.
@@ -61,7 +65,8 @@ class DynamicSpanHead(nn.Module):
         greedy = self._propose(constants, lambda scores: scores.argmax(-1), until_all_stop=not has_answers)
         loss = self._loss(constants, greedy, batch) if has_answers else None
         start, end = greedy.final_scores
-        return ReaderOutput(attended=attended, start=start, end=end, loss=loss)
+        proposal = greedy.final_span if self.answers_with_proposal else None
+        return ReaderOutput(attended=attended, start=start, end=end, proposal=proposal, loss=loss)
 
     def extra_metrics(self) -> dict[str, float]:
         """Return sigma_ce and sigma_rl, if the objective is mixed."""
@@ -158,16 +163,24 @@ class _Trajectory:
     @property
     def final_scores(self) -> tuple[Tensor, Tensor]:
         """Scores of starts and ends [S, P] when an estimate first repeats the previous one, else the last ones."""
-        repeats = self._repeats()
-        last = torch.full_like(self.first[0], len(self.first) - 1)
-        iteration = torch.where(repeats.any(0), repeats.int().argmax(0), last)
-        rows = torch.arange(len(iteration), device=iteration.device)
-        return torch.stack(self.starts)[iteration, rows], torch.stack(self.ends)[iteration, rows]
+        return self._final(self.starts), self._final(self.ends)
+
+    @property
+    def final_span(self) -> Tensor:
+        """First and last token of that estimate [S, 2]."""
+        return torch.stack([self._final(self.first), self._final(self.last)], -1)
 
     def log_probability(self) -> Tensor:
         """Sum the log probabilities of all chosen tokens [S]."""
         scores = torch.stack([*self.starts, *self.ends]).log_softmax(-1)  # [2 * iterations, S, P]
         return scores.gather(-1, torch.stack([*self.first, *self.last]).unsqueeze(-1)).sum((0, 2))
+
+    def _final(self, tensors: list[Tensor]) -> Tensor:
+        """Select each sequence's row of the iteration at which it stops: [S, ...] each to [S, ...]."""
+        repeats = self._repeats()
+        last = torch.full_like(self.first[0], len(self.first) - 1)
+        iteration = torch.where(repeats.any(0), repeats.int().argmax(0), last)
+        return torch.stack(tensors)[iteration, torch.arange(len(iteration), device=iteration.device)]
 
     def _repeats(self) -> Tensor:
         """Mark the estimates that equal the previous one [iterations, S]."""

@@ -36,6 +36,10 @@ class IterativeCoAttentionConfig(InteractionConfig):
     beta: Literal["confidence", "learned"] = Field(
         "confidence", description="learned: a parameter for each turn after the first, whose beta stays 1."
     )
+    integrate: Literal["scores", "embeddings"] = Field(
+        "scores",
+        description="What is integrated over the turns: scores, or the embeddings that they weight; the same R.",
+    )
 
     def brings_together(self) -> bool:
         """From the first turn on."""
@@ -67,8 +71,9 @@ class DualMultiHeadConfig(InteractionConfig):
 class SequentialMultiHeadConfig(InteractionConfig):
     """Options of sequential multi-head co-attention."""
 
-    order: Literal["question_first", "passage_first"] = Field(
-        "question_first", description="Which stream looks first; the other one looks at what came of it."
+    order: Literal["question_first", "passage_first", "both"] = Field(
+        "question_first",
+        description="Which stream looks first; the other one looks at what came of it. both: neither does, as in DUMA.",
     )
     heads: int = Field(24, ge=1, description="Heads of the attention.")
     head_width: int = Field(64, ge=1, description="Width d_k of a head; heads x d_k need not be the encoder's width.")
@@ -150,7 +155,7 @@ class ConsensusAttentionConfig(InteractionConfig):
 
     output_fields: ClassVar = frozenset({"passage", "token_mass"})
 
-    merge: Literal["max", "sum", "average"] = Field("sum", description="How the question's tokens agree.")
+    merge: Literal["max", "sum", "average"] = Field("average", description="How the question's tokens agree.")
 
 
 class AttentionOverAttentionConfig(InteractionConfig):
@@ -177,6 +182,10 @@ class GatedConfig(InteractionConfig):
 
     output_fields: ClassVar = frozenset({"passage", "token_mass"})
 
+    gate: Literal["token", "query"] = Field(
+        "token",
+        description="What passage tokens are multiplied by: what each sees of the question, or the question's vector.",
+    )
     hops: int = Field(3, ge=1, le=10, description="Readings of the passage, the encoder's among them.")
     hop_dropout: float = Field(0.0, ge=0, lt=1, description="Dropout of what each further hop reads.")
 

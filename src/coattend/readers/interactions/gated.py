@@ -4,9 +4,9 @@ import torch
 from torch import Tensor, nn
 
 from coattend.readers.interactions.configs import GatedConfig
-from coattend.readers.interfaces import Attended, Encoded, EncoderShape
+from coattend.readers.interfaces import Attended, Encoded, EncoderShape, require
 from coattend.readers.layers.masked import at_least_float32, full_precision, matching, over_question, pointer_softmax
-from coattend.readers.layers.recurrent import Recurrence
+from coattend.readers.layers.recurrent import Recurrence, last_states
 
 
 class Gated(nn.Module):
@@ -17,11 +17,15 @@ class Gated(nn.Module):
     is compared with the question's state q at its blank: the token mass is softmax(q . D). The middle token of a
     question without a blank takes its place. The output passage is gated once more.
 
+    With ``gate: query``, as in the first version of the paper (arXiv 1606.01549v1, equation 3), one vector of the
+    question gates all tokens: x_i = q^(k) * d_i, where q^(k) holds the last states of both directions of the hop's
+    question layer (a transformer's mean stands for those of the first hop).
+
     Each hop's question layer reads the question's word vectors Y: Q^(k) = GRU^(k)(Y). A transformer provides none:
     there its vectors of the question take their place.
 
     With ``keep_maps`` the map is ``attention`` [S, K, P, Q]: softmax(Q^T d_i) of each of the K hops, the last of which
-    gates the output.
+    gates the output. A single vector attends to nothing: with ``gate: query`` there is no map.
     """
 
     Config = GatedConfig
@@ -35,26 +39,37 @@ class Gated(nn.Module):
         question_width = shape.word_width or shape.hidden_size
         self.question_layers = nn.ModuleList([Recurrence(question_width, half, cell="gru") for _ in widths])
         self.dropout = nn.Dropout(config.hop_dropout)
-        self.keep_maps = False
+        self.gates_by_query, self.keep_maps = config.gate == "query", False
 
     def forward(self, encoded: Encoded) -> Attended:
         """Read passage and question in hops, into the token mass [S, P] and the gated passage [S, P, H]."""
-        passage, question, maps = encoded.passage, encoded.question, []
+        passage, question = encoded.passage, encoded.question
+        state = encoded.question_state  # q [S, H]
         words = question if encoded.question_words is None else encoded.question_words  # Y [S, Q, D]
+        maps: list[Tensor] = []
         for passage_layer, question_layer in zip(self.passage_layers, self.question_layers, strict=True):
-            gated, attention = gate(passage, question, encoded)
-            if self.keep_maps:
-                maps.append(attention)
+            gated = self._gate(passage, question, state, encoded, maps)
             passage = passage_layer(self.dropout(gated), encoded.passage_mask)
             question = question_layer(self.dropout(words), encoded.question_mask)
-        blank_state = question[torch.arange(len(question), device=question.device), blank(encoded)]  # q [S, H]
-        gated, attention = gate(passage, question, encoded)
+            state = last_states(question, encoded.question_mask, directions=2)
+        blank_state = question[torch.arange(len(question), device=question.device), blank(encoded)]  # [S, H]
         return Attended.of(
             encoded,
-            passage=gated,
+            passage=self._gate(passage, question, state, encoded, maps),
             token_mass=pointer_softmax(passage, blank_state, encoded.passage_mask),
-            maps={"attention": torch.stack([*maps, attention], 1)} if self.keep_maps else {},
+            maps={"attention": torch.stack(maps, 1)} if maps else {},
         )
+
+    def _gate(
+        self, passage: Tensor, question: Tensor, state: Tensor | None, encoded: Encoded, maps: list[Tensor]
+    ) -> Tensor:
+        """Gate the passage [S, P, H] by the question [S, Q, H], or by its state [S, H]; add to the maps."""
+        if self.gates_by_query:
+            return at_least_float32(passage) * at_least_float32(require(state, "encoded.question_state")).unsqueeze(1)
+        gated, attention = gate(passage, question, encoded)
+        if self.keep_maps:
+            maps.append(attention)
+        return gated
 
 
 def gate(passage: Tensor, question: Tensor, encoded: Encoded) -> tuple[Tensor, Tensor]:

@@ -19,9 +19,10 @@ class IterativeCoAttention(nn.Module):
     all scores of a domain are equal, none stands out and each becomes 1; padding enters neither maximum nor minimum;
     without a turn R is E. Cosines are taken in float32 even under autocast, as the min-max magnifies their rounding.
 
-    Three of the paper's side remarks are options: ``compared`` replaces E by the attended E^(t-1) (section 2.2, "no
-    further significant performance improvement"), ``beta`` learns the betas (footnote 2), each between 0 and 2 and the
-    same for every example, and the strategy ``gate`` uses gates like those of an LSTM to forget (footnote 3).
+    Four of the paper's side remarks are options: ``compared`` replaces E by the attended E^(t-1) (section 2.2, "no
+    further significant performance improvement"), ``integrate: embeddings`` integrates E^t = s-hat^t E of all turns in
+    place of s-hat^t (footnote 1: the same R takes longer), ``beta`` learns the betas (footnote 2), each between 0 and 2
+    and the same for every example, and the strategy ``gate`` uses gates like those of an LSTM to forget (footnote 3).
 
     With ``keep_maps`` the maps are the scores of each turn, ``passage_scores`` [S, T, P] and ``question_scores``
     [S, T, Q], and the attention into which they are integrated, ``passage_attention`` [S, P] and ``question_attention``
@@ -33,6 +34,7 @@ class IterativeCoAttention(nn.Module):
     def __init__(self, config: IterativeCoAttentionConfig, shape: EncoderShape) -> None:
         super().__init__()
         self.turns, self.strategy, self.compared = config.turns, config.strategy, config.compared
+        self.integrates_scores = config.integrate == "scores"
         self.betas: nn.Parameter | None = None
         if config.beta == "learned" and config.turns > 1 and config.strategy != "average":
             self.betas = nn.Parameter(torch.zeros(2, config.turns - 1))
@@ -49,10 +51,13 @@ class IterativeCoAttention(nn.Module):
             streams: dict[str, Tensor] = {}
             maps: dict[str, Tensor] = {}
             for name, domain in (("passage", passage), ("question", question)):
-                attention = self._integrate(domain.scores, domain.betas)
-                streams[name] = domain.embedding * attention.unsqueeze(-1)
+                if self.integrates_scores:
+                    streams[name] = domain.embedding * self._integrate(domain, domain.scores).unsqueeze(-1)
+                else:
+                    streams[name] = self._integrate(domain, domain.turn_embeddings())
                 if self.keep_maps:
-                    maps |= {f"{name}_scores": torch.stack(domain.scores, 1), f"{name}_attention": attention}
+                    maps[f"{name}_scores"] = torch.stack(domain.scores, 1)
+                    maps[f"{name}_attention"] = self._integrate(domain, domain.scores)
         return Attended.of(encoded, passage=streams["passage"], question=streams["question"], maps=maps)
 
     def _compare(self, encoded: Encoded) -> "tuple[_Domain, _Domain]":
@@ -71,8 +76,13 @@ class IterativeCoAttention(nn.Module):
             question.compare_with(passage_summary, passage_beta)
         return passage, question
 
-    def _integrate(self, scores: list[Tensor], betas: list[Tensor]) -> Tensor:
-        return integrate(scores, betas, self.strategy) if self.gate is None else self.gate(scores, betas)
+    def _integrate(self, domain: "_Domain", turns: list[Tensor]) -> Tensor:
+        """Integrate the scores [S, L] of a domain's turns, or the embeddings [S, L, H] that they weight."""
+        if self.gate is not None:
+            integrated: Tensor = self.gate(domain.scores, domain.betas, turns)
+            return integrated
+        betas = domain.betas if turns[0].dim() == 2 else [beta.unsqueeze(-1) for beta in domain.betas]
+        return integrate(turns, betas, self.strategy)
 
 
 class _Domain:
@@ -112,6 +122,10 @@ class _Domain:
         latest = self.scores[-1]
         self._scale = latest if self._scale is None or not self._attended_is_compared else self._scale * latest
 
+    def turn_embeddings(self) -> list[Tensor]:
+        """Compute E^t = s-hat^t E of each turn [S, L, H]."""
+        return [self.embedding * score.unsqueeze(-1) for score in self.scores]
+
     def _min_max(self, cosines: Tensor) -> Tensor:
         low = self._masked(cosines, math.inf).amin(1, keepdim=True)
         high = self._masked(cosines, -math.inf).amax(1, keepdim=True)
@@ -131,28 +145,28 @@ def _norm(vectors: Tensor) -> Tensor:
     return lengths.clamp_min(1e-8)
 
 
-def integrate(scores: list[Tensor], betas: list[Tensor], strategy: Strategy) -> Tensor:
-    """Integrate the scores of all turns into one attention [S, L], without parameters (POI-Net, 2.3).
+def integrate(turns: list[Tensor], betas: list[Tensor], strategy: Strategy) -> Tensor:
+    """Integrate the turns into one attention [S, L], or one embedding [S, L, H], without parameters (POI-Net, 2.3).
 
     Args:
-        scores: s-hat of each turn, [S, L] each.
-        betas: Confidence of each turn, [S, 1] each.
+        turns: s-hat of each turn, [S, L] each, or E^t, [S, L, H] each.
+        betas: Confidence of each turn, [S, 1] each, or [S, 1, 1].
         strategy: The strategy; ``gate`` only with a single turn, which every strategy leaves unchanged.
     """
-    if len(scores) == 1:
-        return scores[0]
+    if len(turns) == 1:
+        return turns[0]
     if strategy == "forgetting":
-        attention = scores[0]
-        for score, beta in zip(scores[1:], betas[1:], strict=True):
-            attention = (attention + beta * score) / (1 + beta)
-        return attention
+        integrated = turns[0]
+        for turn, beta in zip(turns[1:], betas[1:], strict=True):
+            integrated = (integrated + beta * turn) / (1 + beta)
+        return integrated
     # The other strategies are weighted averages over turns.
-    turn_weights = torch.stack(betas)  # [T, S, 1]
+    turn_weights = torch.stack(betas)  # [T, S, 1] or [T, S, 1, 1]
     if strategy == "average":
         turn_weights = torch.ones_like(turn_weights)
     elif strategy == "intuition":
         turn_weights = turn_weights.cumprod(0)
-    return (turn_weights * torch.stack(scores)).sum(0) / turn_weights.sum(0)
+    return (turn_weights * torch.stack(turns)).sum(0) / turn_weights.sum(0)
 
 
 class Gate(nn.Module):
@@ -170,16 +184,17 @@ class Gate(nn.Module):
         self.weight = nn.Parameter(torch.empty(2, 3).normal_(std=0.02))  # w_f, w_i
         self.bias = nn.Parameter(torch.zeros(2))  # b_f, b_i
 
-    def forward(self, scores: list[Tensor], betas: list[Tensor]) -> Tensor:
-        """Integrate the scores [S, L] and betas [S, 1] of all turns into one attention [S, L]."""
-        attention = scores[0]
-        for score, beta in zip(scores[1:], betas[1:], strict=True):
+    def forward(self, scores: list[Tensor], betas: list[Tensor], turns: list[Tensor]) -> Tensor:
+        """Integrate the turns, their scores [S, L] or embeddings [S, L, H], by gates of scores and betas [S, 1]."""
+        attention, integrated = scores[0], turns[0]
+        for score, beta, turn in zip(scores[1:], betas[1:], turns[1:], strict=True):
             forget, take = (
                 torch.sigmoid(attention_weight * attention + score_weight * score + beta_weight * beta + bias)
                 for (attention_weight, score_weight, beta_weight), bias in zip(self.weight, self.bias, strict=True)
             )
             attention = forget * attention + take * score
-        return attention
+            integrated = attention if turns is scores else forget.unsqueeze(-1) * integrated + take.unsqueeze(-1) * turn
+        return integrated
 
 
 PART = IterativeCoAttention

@@ -1,4 +1,4 @@
-"""The ReCAM variant of DUMA: one stream attends to the other, which then attends to the result."""
+"""The ReCAM variant of DUMA: one stream attends to the other, which then attends to the result; or both at once."""
 
 from typing import cast
 
@@ -14,7 +14,8 @@ class SequentialMultiHead(nn.Module):
 
     First the question with its option attends to the article: Q' = Norm(Q + MHA(Q, P, P)). Then the article attends to
     the result: P' = Norm(P + MHA(P, Q', Q')). Both use one attention, without biases, whose heads need not fill the
-    encoder's width; before it the encoder's vectors pass a dropout and a norm.
+    encoder's width; before it the encoder's vectors pass a dropout and a norm. With the order ``both`` no stream is
+    first, as in DUMA: P' = Norm(P + MHA(P, Q, Q)), and all else stays.
 
     With ``keep_maps`` the maps ``passage_attention`` [S, heads, P, Q] and ``question_attention`` [S, heads, Q, P] are
     the attention of each stream to the other in the last layer.
@@ -31,19 +32,21 @@ class SequentialMultiHead(nn.Module):
         self.layers = config.layers
         first = "question" if config.order == "question_first" else "passage"
         self.order = (first, "passage" if first == "question" else "question")
+        self.at_once = config.order == "both"
         self.keep_maps = False
 
     def forward(self, encoded: Encoded) -> Attended:
-        """Let one stream attend to the other, and then the other to it: P' [S, P, H] and Q' [S, Q, H]."""
+        """Let the streams attend to each other, at once or one after the other: P' [S, P, H] and Q' [S, Q, H]."""
         # Dropout and norm come before the attention, for both streams alike.
         streams = {name: self.norm(self.dropout(getattr(encoded, name))) for name in ("passage", "question")}
         masks = {"passage": encoded.passage_mask, "question": encoded.question_mask}
         maps = {}
         for layer in range(self.layers):
             attend = cast(Attend, self.attend[layer % len(self.attend)])
-            # The second step reads the stream that the first step has changed.
+            # The second step reads the stream that the first step has changed, unless both are taken at once.
+            before = dict(streams) if self.at_once else streams
             for query, key in (self.order, self.order[::-1]):
-                inputs = streams[query], streams[key], masks[key]
+                inputs = before[query], before[key], masks[key]
                 if self.keep_maps:
                     maps[f"{query}_attention"] = attend.attention.weights(*inputs)
                 streams[query] = attend(*inputs)
