@@ -146,8 +146,10 @@ def fingerprints(words: str) -> np.ndarray:
 @cache
 def _powers(count: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the first powers of the base and of its inverse, modulo 2^64 [count]."""
-    base, inverse = (np.array([1, *[base] * (count - 1)], np.uint64) for base in (_BASE, pow(_BASE, -1, 1 << 64)))
-    return np.cumprod(base), np.cumprod(inverse)
+    factors = np.array([[_BASE], [pow(_BASE, -1, 1 << 64)]], np.uint64).repeat(count, axis=1)
+    factors[:, 0] = 1
+    powers, inverse_powers = np.cumprod(factors, axis=1)
+    return powers, inverse_powers
 
 
 def _join(groups: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -160,10 +162,11 @@ def _join(groups: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarr
             parents[high] = low
     if not parents:
         return groups
-    joined = np.arange(len(groups))
+    targets = np.arange(len(groups))
     for group in parents:
-        joined[group] = _root(parents, group)
-    return joined[groups]
+        targets[group] = _root(parents, group)
+    joined: np.ndarray = targets[groups]
+    return joined
 
 
 def _root(parents: dict[int, int], group: int) -> int:
