@@ -138,7 +138,8 @@ class QuestionSource:
         raise CoattendError(
             f"there are no questions of the task {self.task!r} {purpose}{omitted}",
             where="questions table",
-            cure="Add passages to its files, or, if questions are too long, raise training.max_length",
+            cure="Add passages that do not overlap with the others to its files, or, if questions are too long, raise "
+            "training.max_length",
         )
 
     def _subsets(self, training: TrainingParameters) -> tuple[str, ...]:

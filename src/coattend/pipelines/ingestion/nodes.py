@@ -57,7 +57,7 @@ def ingest(benchmark: BenchmarkParameters, raw: Manifest | None = None) -> tuple
         logger.info("%s: groups of questions whose passages overlap: %s", benchmark.title, counts)
         if tables.crossing:
             logger.warning(
-                "%s: %s groups have questions in several splits, whose passages overlap; nothing is moved",
+                "%s: groups with questions in several splits, whose passages overlap: %s; nothing is moved",
                 *(benchmark.title, f"{tables.crossing:,}"),
             )
         return tables
