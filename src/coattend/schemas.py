@@ -33,6 +33,7 @@ PASSAGES = _schema(passage_id=TEXT, text=TEXT, turns=_optional(pa.list_(TEXT)), 
 QUESTIONS = _schema(
     question_id=TEXT,
     passage_id=TEXT,
+    group=TEXT,
     split=CATEGORY,
     subset=_optional(CATEGORY),
     task=CATEGORY,
@@ -43,6 +44,8 @@ QUESTIONS = _schema(
     answerable=FLAG,
     question_types=_optional(pa.list_(TEXT)),
 )
+"""Questions whose passages overlap share a ``group``, which is what is held out together and drawn by the bootstrap."""
+
 REJECTED = _schema(file=TEXT, record=TEXT, reason=TEXT)
 TEXTS = _schema(text_id=TEXT, kind=CATEGORY, text=TEXT)
 TAGS = _schema(text_id=TEXT, words=pa.list_(TEXT), tags=pa.list_(TINY_INT), starts=pa.list_(INT), ends=pa.list_(INT))
@@ -133,6 +136,7 @@ BREAKDOWNS = _schema(
 COMPARED = _schema(
     question_id=TEXT,
     passage_id=TEXT,
+    group=TEXT,
     split=CATEGORY,
     subset=_optional(CATEGORY),
     question=TEXT,
@@ -200,6 +204,7 @@ class QuestionRow(TypedDict):
 
     question_id: str
     passage_id: str
+    group: str
     split: str
     subset: str | None
     task: str

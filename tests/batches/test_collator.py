@@ -109,14 +109,14 @@ def test_a_question_that_leaves_no_room_is_named(tables, layout):
 
 def test_equal_passages_stay_on_one_side(tables):
     questions = rows(tables, "options").filter(pc.field("split").cast(pa.string()) == "train")
-    train, held_out = hold_out(questions, tables["passages"], 0.2)
+    train, held_out = hold_out(questions, 0.2)
     assert train.num_rows + held_out.num_rows == questions.num_rows
     texts = dict(zip(*tables["passages"].to_table(columns=["passage_id", "text"]).to_pydict().values(), strict=True))
     sides = [{texts[name] for name in table.column("passage_id").to_pylist()} for table in (train, held_out)]
     assert held_out.num_rows
     assert not sides[0] & sides[1]
     shuffled = questions.take(pa.array(np.random.default_rng(0).permutation(questions.num_rows)))
-    again = hold_out(shuffled, tables["passages"], 0.2)[1]
+    again = hold_out(shuffled, 0.2)[1]
     assert set(again.column("question_id").to_pylist()) == set(held_out.column("question_id").to_pylist())
 
 

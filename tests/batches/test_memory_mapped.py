@@ -4,6 +4,7 @@ import math
 import pickle
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -145,17 +146,31 @@ def test_passages_are_found_by_their_ids_and_by_their_questions(sample):
     assert PassagesByQuestion(questions, sample.passages) == sample.passage_of(questions)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.05, 0.3, 1.0])
-def test_those_held_out_are_those_of_a_sorted_list(sample, share):
-    questions = sample.rows("options")
-    ids = [text_id(text) for text in sample.passage_of(questions).values()]
-    distinct = sorted(set(ids))
-    held_out_names = set(distinct[: max(1, math.ceil(share * len(distinct)))])
-    split = hold_out(questions, sample.passages, share)
+def _held_out_groups(groups: list[str], share: float) -> set[str]:
+    """Groups in the order of their hashes, each that fits; else the smallest."""
+    sizes, limit = Counter(groups), math.ceil(share * len(groups))
+    drawn: set[str] = set()
+    for group in sorted(sizes, key=text_id):
+        if sizes[group] + sum(sizes[name] for name in drawn) <= limit:
+            drawn.add(group)
+    return drawn or {min(sorted(sizes, key=text_id), key=sizes.__getitem__)}
+
+
+@given(groups=st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=40), share=st.sampled_from([0, 0.05, 0.3, 1]))
+def test_those_held_out_are_those_of_a_sorted_list(groups, share):
+    held_out_groups = _held_out_groups(groups, share)
+    with pytest.MonkeyPatch.context() as patch:
+        # Groups begin and end in any piece of the sorted hashes.
+        patch.setattr("coattend.batches.examples.ROWS", 3)
+        split = hold_out(pa.table({"group": groups}), share)
     for table, is_held_out in zip(split, (False, True), strict=True):
-        assert table.to_pylist() == [
-            row for row, name in zip(questions.to_pylist(), ids, strict=True) if (name in held_out_names) == is_held_out
-        ]
+        assert table["group"].to_pylist() == [group for group in groups if (group in held_out_groups) == is_held_out]
+
+
+def test_a_group_of_half_the_questions_leaves_the_share_to_others():
+    questions = pa.table({"group": ["long chapter"] * 50 + [f"short {number // 2}" for number in range(50)]})
+    train, held_out = hold_out(questions, 0.1)
+    assert (train.num_rows, held_out.num_rows) == (90, 10)
 
 
 LOAD = """
@@ -195,6 +210,7 @@ def _write(folder: Path, count: int) -> Path:
         {
             "question_id": f"{number}-{label}",
             "passage_id": f"p{number}",
+            "group": f"g{number}",
             "split": "train",
             "subset": None,
             "task": "options",

@@ -21,7 +21,9 @@ def question(name, **columns):
         "label": 0,
         "answerable": True,
     }
-    return row | columns
+    row |= columns
+    # Passages do not overlap unless a test says so.
+    return {"group": row["passage_id"]} | row
 
 
 def prediction(name, trial, correct, **columns):

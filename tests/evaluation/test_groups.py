@@ -8,7 +8,8 @@ from coattend.evaluation import groups
 QUESTIONS = pa.table(
     {
         "question_id": list("abcdef"),
-        "passage_id": ["p", "q", "p", "r", "q", "p"],
+        "passage_id": ["p", "q", "p", "r", "q", "s"],
+        "group": ["f0", "a1", "f0", "f0", "a1", "b2"],
         "split": ["test", "dev", "train", "test", "dev", "dev"],
         "subset": ["middle", None, "high", "middle", "high", "high"],
         "task": ["options", "options", "options", "options", "span", "options"],
@@ -63,5 +64,5 @@ def test_within_a_split_there_are_its_own_groups_alone():
     assert of(dict(groups.within(splits["test"], subsets))) == {"all": "ad", "middle": "ad"}
 
 
-def test_each_passage_has_a_number():
-    assert groups.passage_numbers(QUESTIONS).tolist() == [0, 1, 0, 2, 1, 0]
+def test_questions_whose_passages_overlap_have_one_number():
+    assert groups.group_numbers(QUESTIONS).tolist() == [0, 1, 0, 0, 1, 2]

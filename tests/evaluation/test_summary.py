@@ -27,7 +27,7 @@ def test_accuracy_by_split_and_subset():
     means = {name: group["accuracy"]["mean"] for name, group in scored["splits"]["dev"].items()}
     assert means == {"all": pytest.approx(200 / 3), "high": 50, "middle": 100}
     counts = scored["splits"]["dev"]["all"]
-    assert (counts["questions"], counts["passages"], counts["missing"]) == (3, 2, 0)
+    assert [counts[name] for name in ("questions", "passages", "groups", "missing")] == [3, 2, 2, 0]
     expected = interval(np.array([[0.0, 1.0, 1.0]]), np.array([0, 0, 1]))
     assert (counts["accuracy"]["low"], counts["accuracy"]["high"]) == (100 * expected.low, 100 * expected.high)
     assert counts["accuracy"]["spread"] is None
@@ -35,7 +35,7 @@ def test_accuracy_by_split_and_subset():
     alone = scored["splits"]["dev"]["middle"]["accuracy"]
     assert (alone["low"], alone["high"], alone["seeds"]) == (None, None, {"0": 100})
     assert scored["question_types"] == {}
-    method = "percentile bootstrap over passages, and over seeds where there are several"
+    method = "percentile bootstrap over groups of questions, and over seeds where there are several"
     assert scored["interval"] == {"method": method, "level": 0.95, "resamples": 2000}
 
 
@@ -128,6 +128,21 @@ def test_spans():
     assert group["no_answer_share"] == pytest.approx(100 / 3)
     assert group["answerable"] == 2
     assert group["answerability_auroc"] == 50
+
+
+NAMES = [f"{letter}{number}" for letter in "abcdef" for number in (1, 2)]
+
+
+def test_passages_that_overlap_are_drawn_together():
+    questions = [question(name, group="chapter 1" if name[0] in "ab" else f"chapter {name[0]}") for name in NAMES]
+    answered = [prediction(name, "t0", name[0] in "abc") for name in NAMES]
+    counts = metrics(answered, questions, model(0))["splits"]["dev"]["all"]
+    assert (counts["passages"], counts["groups"]) == (6, 5)
+    values = np.array([[float(name[0] in "abc") for name in NAMES]])
+    expected = interval(values, np.array([max("abcdef".index(name[0]), 1) for name in NAMES]))
+    assert counts["accuracy"]["low"] == 100 * expected.low
+    alone = [row | {"group": "chapter 1"} for row in questions]
+    assert metrics(answered, alone, model(0))["splits"]["dev"]["all"]["accuracy"]["low"] is None
 
 
 def test_intervals_of_spans_are_over_passages():

@@ -80,7 +80,7 @@ def test_a_truncated_file_is_told(dataset, tmp_path):
 
 def test_the_preview_shows_lists_as_text(tmp_path):
     dataset = TableDataset(filepath=str(tmp_path / "q.parquet"), table="questions")
-    row = {"question_id": "q", "passage_id": "p", "split": "dev", "task": "options", "question": "?"}
+    row = {"question_id": "q", "passage_id": "p", "group": "g", "split": "dev", "task": "options", "question": "?"}
     rows = [row | {"options": ["a", "b"], "answerable": True}] * 3
     dataset.save(pa.Table.from_pylist(rows, schema=SCHEMAS["questions"]))
     preview = dataset.preview(nrows=2)
@@ -117,6 +117,15 @@ def test_the_catalog_refuses_a_table_of_another_shape(tmp_path, table, problem):
     with pytest.raises(DatasetError):
         catalog.save("texts", iter([table]))
     assert not (tmp_path / "texts.parquet").exists()
+
+
+def test_a_table_of_an_earlier_version_says_what_to_run(tmp_path):
+    earlier = pa.schema([field for field in SCHEMAS["questions"] if field.name != "group"])
+    pq.write_table(earlier.empty_table(), tmp_path / "questions.parquet")
+    with pytest.raises(
+        DataValidationError, match=r"(?s)column 'group'.*questions\.parquet.*Run the pipeline ingestion"
+    ):
+        SchemaValidator("questions").validate(pads.dataset(tmp_path / "questions.parquet"))
 
 
 def test_an_absent_table_is_of_any_shape():

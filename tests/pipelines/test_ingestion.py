@@ -82,6 +82,16 @@ def test_the_sample_from_a_seed_to_distinct_texts(kedro_run, project):
     assert all(row["text_id"] == text_id(row["text"]) for row in stored)
 
 
+def test_groups_in_several_splits_are_told_and_stay_where_they_are(kedro_run, project, dream, caplog):
+    with caplog.at_level(logging.INFO):
+        kedro_run("ingestion", "dream")
+    assert "groups of questions whose passages overlap: 1 in dev, 1 in train" in caplog.text
+    assert "groups with questions in several splits, whose passages overlap: 1; nothing is moved" in caplog.text
+    questions = table(project, "dream", "questions")
+    assert {row["split"] for row in questions} == {"train", "dev"}
+    assert len({row["group"] for row in questions}) == 1
+
+
 def test_a_second_run_writes_no_raw_file_and_no_shard_again(kedro_run, project):
     kedro_run("ingestion", "sample")
     raw, primary = project / "data" / "01_raw" / "sample", project / "data" / "test" / "03_primary"

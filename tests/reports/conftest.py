@@ -61,6 +61,7 @@ def question_rows():
     """Sixty questions with options, and as many with spans, of which every fourth has no answer."""
     for number in range(60):
         row = {"question_id": f"q{number}", "passage_id": f"p{number // 2}", "question": "Who?", "answerable": True}
+        row |= {"group": row["passage_id"]}
         split = "dev" if number < 40 else "test"
         yield row | {"split": split, "task": "options", "options": ["a", "b", "c", "d"], "label": 1}
         answers = [{"text": "x", "start": 0}] if number % 4 else []

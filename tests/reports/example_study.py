@@ -51,6 +51,7 @@ def question_rows(benchmark: str, count: int = 60) -> Rows:
     rows = []
     for number in range(count):
         row = {"question_id": f"{benchmark}-{number}", "passage_id": f"p{number // 2}", "split": "dev"}
+        row |= {"group": row["passage_id"]}
         row |= {"subset": "NE" if number % 3 else "CN", "task": TASKS[benchmark], "question": f"Who slept {number}?"}
         if benchmark == "exams":
             rows.append(row | {"options": list(ANSWERS), "label": number % 4, "answerable": True})

@@ -40,6 +40,7 @@ def question_row(number):
     return {
         "question_id": f"q{number}",
         "passage_id": f"p{number // 10}",
+        "group": f"p{number // 10}",
         "split": "dev" if number % 5 else "test",
         "subset": None,
         "question": f"Where is the boat number {number}?" if number else HOSTILE,

@@ -102,7 +102,7 @@ class QuestionSource:
         if training.selection == "dev":
             held_out_rows = self._rows(["dev"], subsets)
         else:
-            train_rows, held_out_rows = hold_out(train_rows, self.passages, training.held_out)
+            train_rows, held_out_rows = hold_out(train_rows, training.held_out)
             held_out_rows = _limit(held_out_rows, training.max_questions)
         train_rows = _limit(train_rows, training.max_questions)
         train, held_out = (self._read(rows, training, self.tokens) for rows in (train_rows, held_out_rows))
@@ -138,7 +138,8 @@ class QuestionSource:
         raise CoattendError(
             f"there are no questions of the task {self.task!r} {purpose}{omitted}",
             where="questions table",
-            cure="Add passages to its files, or, if questions are too long, raise training.max_length",
+            cure="Add passages that do not overlap with the others to its files, or, if questions are too long, raise "
+            "training.max_length",
         )
 
     def _subsets(self, training: TrainingParameters) -> tuple[str, ...]:

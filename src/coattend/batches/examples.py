@@ -215,45 +215,74 @@ def labels_of(examples: Sequence[Example]) -> dict[str, np.ndarray]:
     return {} if None in labels else {"label": np.array(labels, np.int64)}
 
 
-def hold_out(questions: pa.Table, passages: pads.Dataset, share: float) -> tuple[pa.Table, pa.Table]:
-    """Split training questions by passage, the same way on every machine: those to train on, and those held out.
+def hold_out(questions: pa.Table, share: float) -> tuple[pa.Table, pa.Table]:
+    """Split training questions by group, the same way on every machine: those to train on, and those held out.
 
-    A share of the distinct passage texts is held out, at least one; questions about equal passages stay on one side.
+    Whole groups are held out, whose passages overlap with no other: as many as have a share of the questions together,
+    and at least one.
     """
     if not questions.num_rows:
         return questions, questions
-    # The passages with the least hashes are held out: the choice does not depend on their order or number.
-    hashes = _passage_hashes(questions, passages)
+    hashes = _group_hashes(questions)
     cuts = range(0, len(hashes), ROWS)
     chunks = (hashes[cut : cut + ROWS] for cut in cuts)
     ordered = external_sort(chunks, hashes.dtype, lambda chunk: chunk.view(np.uint8)[::12] >> 2)
-    # Walk through the sorted hashes to the greatest one that is held out.
-    remaining = max(1, math.ceil(share * sum(map(len, _distinct(ordered)))))
-    for chunk in _distinct(ordered):
-        last = chunk[:remaining][-1:]
-        remaining -= len(chunk)
-        if remaining <= 0:
-            break
-    held_out = np.concatenate([hashes[cut : cut + ROWS] <= last for cut in cuts])
+    groups = _draw_groups(ordered, math.ceil(share * len(hashes)))
+    held_out = np.concatenate([_is_in(hashes[cut : cut + ROWS], groups) for cut in cuts])
     return filter_rows(questions, ~held_out), filter_rows(questions, held_out)
 
 
-def _passage_hashes(questions: pa.Table, passages: pads.Dataset) -> np.ndarray:
-    """Hash each question's passage text to 12 bytes, whose order is that of their hexadecimal digits."""
-    texts, file = PassageTexts(passages), MappedFile()
-    for batch in questions.select(["passage_id"]).to_batches(ROWS):
-        for passage_id in batch.column(0).to_pylist():
-            file.write(bytes.fromhex(text_id(texts[passage_id])))
+def _group_hashes(questions: pa.Table) -> np.ndarray:
+    """Hash each question's group to 12 bytes, whose order is that of their hexadecimal digits."""
+    file = MappedFile()
+    for batch in questions.select(["group"]).to_batches(ROWS):
+        for group in batch.column(0).to_pylist():
+            file.write(bytes.fromhex(text_id(group)))
         release_pages()
     return file.array("S12")
 
 
-def _distinct(ordered: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the distinct values of a sorted array in chunks."""
+def _draw_groups(ordered: np.ndarray, limit: int) -> np.ndarray:
+    """Draw groups from the sorted hashes of all questions' groups: each that fits into what is left of the limit.
+
+    The choice depends neither on the order nor on the number of the groups. If all are larger than the limit, the
+    smallest is drawn. Returns their hashes, sorted.
+    """
+    drawn: list[bytes] = []
+    smallest, smallest_size, remaining = b"", len(ordered) + 1, limit
+    for group, size in _group_sizes(ordered):
+        if size <= remaining:
+            drawn.append(group)
+            remaining -= size
+        if size < smallest_size:
+            smallest, smallest_size = group, size
+        # Every group has a question.
+        if drawn and not remaining:
+            break
+    return np.array(drawn or [smallest], ordered.dtype)
+
+
+def _group_sizes(ordered: np.ndarray) -> Iterator[tuple[bytes, int]]:
+    """Yield the distinct values of a sorted array, and how often each occurs."""
+    last, count = b"", 0
     for start in range(0, len(ordered), ROWS):
-        values = np.unique(ordered[start : start + ROWS])
-        yield values[1:] if start and values[0] == ordered[start - 1] else values
+        values, counts = np.unique(ordered[start : start + ROWS], return_counts=True)
+        for value, size in zip(values.tolist(), counts.tolist(), strict=True):
+            if value != last and count:
+                yield last, count
+                count = 0
+            last = value
+            count += size
         release_pages()
+    if count:
+        yield last, count
+
+
+def _is_in(values: np.ndarray, ordered: np.ndarray) -> np.ndarray:
+    """Mask the values that are in a sorted array."""
+    positions = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
+    mask: np.ndarray = ordered[positions] == values
+    return mask
 
 
 def digest(examples: Iterable[Example], tokens: Tokens) -> str:

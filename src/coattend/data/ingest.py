@@ -14,6 +14,7 @@ import numpy as np
 from coattend.config import BenchmarkParameters
 from coattend.data.formats import format_reader
 from coattend.data.formats.base import PassageRecord, Rejection
+from coattend.data.overlap import PassageGroups, group_names
 from coattend.data.raw_files import WITHHELD_SPLIT, RawFile, raw_file_digest, readable_files
 from coattend.data.text_store import Spool
 from coattend.errors import CoattendError
@@ -39,6 +40,8 @@ class BenchmarkTables:
 
     Attributes:
         usable: Split to its number of usable questions.
+        groups: Split to its number of groups, of usable questions.
+        crossing: Groups that have usable questions in more than one split.
         file_names: Split to the names of its files.
     """
 
@@ -46,6 +49,8 @@ class BenchmarkTables:
     questions: Spool = field(default_factory=lambda: Spool(QUESTIONS))
     rejected: Spool = field(default_factory=lambda: Spool(REJECTED))
     usable: dict[str, int] = field(default_factory=dict)
+    groups: dict[str, int] = field(default_factory=dict)
+    crossing: int = 0
     file_names: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, passage: PassageRecord, split: str, subset: str | None, types: QuestionTypes) -> None:
@@ -54,7 +59,8 @@ class BenchmarkTables:
         self.passages.add(passage_row, characters=len(passage.text))
         for question in passage.questions:
             row = (
-                *(question.question_id, passage.passage_id, split, question.subset or subset),
+                # The group is filled in when all passages are read.
+                *(question.question_id, passage.passage_id, "", split, question.subset or subset),
                 *(question.task, question.question, question.options, question.label, question.answers),
                 *(question.answerable, question.question_types or types.get(question.question_id)),
             )
@@ -93,6 +99,7 @@ def read_tables(
     A passage that comes again with the same id and text is one passage. A question id that comes again, and a passage
     id that comes again with another text, are rejected; so are training questions that another split asks too, if the
     benchmark says so. If the benchmark scores a share of its questions, the rest is left out without a rejection.
+    Questions whose passages overlap are of one group, whatever their splits; none is moved to another.
     """
     tables, index = BenchmarkTables(), _RecordIndex(benchmark)
     for file in files:
@@ -112,6 +119,7 @@ def read_tables(
     # An archive need not hold the withheld split.
     splits = {split for file in files for split in file.splits if file.split or split != WITHHELD_SPLIT}
     index.count_usable(tables, splits)
+    index.group_questions(tables)
     return tables
 
 
@@ -162,13 +170,14 @@ def source_digest(files: Iterable[tuple[str | None, Path]], benchmark: Benchmark
 
 
 class _RecordIndex:
-    """Ids and texts of all rows, to detect repetitions.
+    """Ids and texts of all rows, to detect repetitions, and the groups of those that overlap.
 
-    It holds 8 bytes for each: a hash, which two ids of a million share with a chance of one in 30 million.
+    It holds 8 bytes for each id and text: a hash, which two ids of a million share with a chance of one in 30 million.
     """
 
     def __init__(self, benchmark: BenchmarkParameters) -> None:
         self._drop_repeated_in_train, self._scored_share = benchmark.drop_asked, benchmark.scored
+        self._groups = PassageGroups()
         # One element per file.
         self._files: list[tuple[str, str]] = []
         self._first_questions: list[int] = []
@@ -186,6 +195,7 @@ class _RecordIndex:
         self._location_units.append("")
 
     def add(self, record: PassageRecord) -> None:
+        self._groups.add(record)
         passage = normalize(record.text) if self._drop_repeated_in_train else ""
         for question in record.questions:
             if self._drop_repeated_in_train:
@@ -232,15 +242,32 @@ class _RecordIndex:
             file, location = self._locate(row)
             tables.reject(Rejection(file, f"{location}{question_id}", reason))
 
+    def group_questions(self, tables: BenchmarkTables) -> None:
+        """Fill in the groups of the questions, and count those of each split and those that cross splits."""
+        groups = self._groups.numbers()[np.array(self._passage_rows, dtype=int)]
+        tables.questions.fill("group", lambda rows: group_names(groups[rows]))
+        in_split: dict[str, list[np.ndarray]] = {split: [groups[:0]] for split in tables.usable}
+        for split, rows in self._file_rows():
+            in_split[split].append(groups[rows][self._usable[rows]])
+        distinct = {split: np.unique(np.concatenate(parts)) for split, parts in in_split.items()}
+        tables.groups = {split: len(numbers) for split, numbers in distinct.items()}
+        _, counts = np.unique(np.concatenate([groups[:0], *distinct.values()]), return_counts=True)
+        tables.crossing = int((counts > 1).sum())
+
     def count_usable(self, tables: BenchmarkTables, splits: set[str]) -> None:
         """Count the usable questions of each split, and name its files."""
         tables.usable = dict.fromkeys(sorted(splits), 0)
-        ends = [*self._first_questions[1:], len(self._usable)]
-        for (_, split), start, end in zip(self._files, self._first_questions, ends, strict=True):
-            tables.usable[split] += int(self._usable[start:end].sum())
+        for split, rows in self._file_rows():
+            tables.usable[split] += int(self._usable[rows].sum())
         tables.file_names = {
             split: sorted({name for name, file_split in self._files if file_split == split}) for split in tables.usable
         }
+
+    def _file_rows(self) -> Iterator[tuple[str, slice]]:
+        """Yield the split of each file, and the rows of its questions."""
+        ends = [*self._first_questions[1:], len(self._question_ids)]
+        for (_, split), start, end in zip(self._files, self._first_questions, ends, strict=True):
+            yield split, slice(start, end)
 
     def _is_unscored(self, question_id: str) -> bool:
         """Check if a question of a scored split is outside of the share that is scored, by a hash of its id."""

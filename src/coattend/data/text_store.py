@@ -2,7 +2,7 @@
 
 import hashlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, get_args
 
 import numpy as np
@@ -41,6 +41,7 @@ class Spool:
         self._buffer: list[tuple[object, ...]] = []
         self._characters = 0
         self._dropped: np.ndarray | None = None
+        self._filled: dict[str, Callable[[slice], pa.Array]] = {}
         self.rows = 0
 
     def add(self, row: tuple[object, ...], *, characters: int) -> None:
@@ -60,6 +61,10 @@ class Spool:
         """Leave rows out of the iteration [rows]."""
         self._dropped = mask if mask.any() else None
 
+    def fill(self, column: str, values: Callable[[slice], pa.Array]) -> None:
+        """Replace a column, whose values were not known when the rows came, by values of a slice of all rows."""
+        self._filled[column] = values
+
     def __iter__(self) -> Iterator[pa.Table]:
         """Yield the rows as tables, in the order in which they came."""
         for start, table in self._batches():
@@ -77,7 +82,12 @@ class Spool:
         self._file.seek(0)
         start = 0
         for batch in pa.ipc.open_stream(self._file):
-            yield start, pa.Table.from_batches([batch])
+            table = pa.Table.from_batches([batch])
+            for name, values in self._filled.items():
+                field = self._schema.get_field_index(name)
+                column = values(slice(start, start + len(table)))
+                table = table.set_column(field, self._schema.field(field), column)
+            yield start, table
             start += batch.num_rows
 
     def _flush(self) -> None:
@@ -88,8 +98,13 @@ class Spool:
         try:
             self._writer.write_batch(batch)
         except OSError as error:
-            cure = "Free some space, or set TMPDIR to a folder that has more"
-            raise CoattendError(f"cannot be written ({error})", where=tempfile.gettempdir(), cure=cure) from error
+            raise disk_full(error) from error
+
+
+def disk_full(error: OSError) -> CoattendError:
+    """Return the error of a temporary file that cannot be written."""
+    cure = "Free some space, or set TMPDIR to a folder that has more"
+    return CoattendError(f"cannot be written ({error})", where=tempfile.gettempdir(), cure=cure)
 
 
 def shard_name(number: int, shards: int) -> str:

@@ -1,4 +1,8 @@
-"""Select the questions that are scored, and divide them into splits, subsets and question types."""
+"""Select the questions that are scored, and divide them into splits, subsets and question types.
+
+A *group* of questions is here any part of them that is scored by itself. Those of the column ``group``, whose passages
+overlap, are the *independent units* that a bootstrap draws; `group_numbers` counts them.
+"""
 
 from collections.abc import Iterator
 
@@ -10,7 +14,10 @@ TRAINING_SPLIT = "train"
 EVERYTHING = "all"
 """Name of the group that holds all questions of a split; its subsets stand beside it."""
 
-COLUMNS = ["question_id", "passage_id", "split", "subset", "task", "label", "answers", "answerable", "question_types"]
+COLUMNS = [
+    *("question_id", "passage_id", "group", "split", "subset", "task"),
+    *("label", "answers", "answerable", "question_types"),
+]
 """Columns of a questions table that scoring reads."""
 
 
@@ -59,7 +66,10 @@ def within(split: np.ndarray, groups: dict[str, np.ndarray]) -> Iterator[tuple[s
             yield name, split & group
 
 
-def passage_numbers(questions: pa.Table) -> np.ndarray:
-    """Return the number of each question's passage, in the order in which they occur [questions]."""
-    numbers: np.ndarray = questions["passage_id"].combine_chunks().dictionary_encode().indices.to_numpy()
+def group_numbers(questions: pa.Table) -> np.ndarray:
+    """Return the number of each question's independent unit, in the order in which they occur [questions].
+
+    Questions whose passages overlap have one number: what a bootstrap draws together.
+    """
+    numbers: np.ndarray = questions["group"].combine_chunks().dictionary_encode().indices.to_numpy()
     return numbers

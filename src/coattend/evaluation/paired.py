@@ -78,7 +78,7 @@ def _table(questions: pa.Table, left: pa.Table, right: pa.Table) -> pa.Table:
         [left_correct & right_correct, left_correct, right_correct], ["both", "left", "right"], "neither"
     )
     columns = [
-        *(questions[name] for name in ("question_id", "passage_id", "split", "subset", "question")),
+        *(questions[name] for name in ("question_id", "passage_id", "group", "split", "subset", "question")),
         # Annotators often agree: each text stands once, in its first position.
         pa.array([list(dict.fromkeys(texts)) for texts in gold_answers(questions)], COMPARED.field("gold").type),
         *(side["prediction"] for side in (left, right)),

@@ -24,6 +24,7 @@ class GroupScores(TypedDict, total=False):
 
     questions: Required[int]
     passages: int
+    groups: int  # Of questions whose passages overlap: what the bootstrap draws.
     missing: Required[int]  # Questions without a prediction, which count as wrong.
     accuracy: Score
     exact: Score

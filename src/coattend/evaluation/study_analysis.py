@@ -88,7 +88,7 @@ def _breakdown_rows(study: StudyParameters, material: Material, runs: Sequence[R
     task, questions = runs[0].task, runs[0].questions
     parts = parts_of_speech(questions, material.texts, *material.tagging_of(runs[0]), benchmark=material.benchmark)
     questions = questions.append_column(breakdowns.POS, pa.array(parts, pa.string()))
-    passages = groups.passage_numbers(questions)
+    units = groups.group_numbers(questions)
     for breakdown, divide in breakdowns.BREAKDOWNS.items():
         # Only readers of words choose among candidates whose occurrences the passage can count.
         if breakdown == "by_answer_frequency" and task != "word":
@@ -99,7 +99,7 @@ def _breakdown_rows(study: StudyParameters, material: Material, runs: Sequence[R
             for group, inside in groups.within(rows, divided):
                 values = [marks(run.marks, metric)[:, inside] for run, metric in scored]
                 # One call for all variants and metrics, since those with as many seeds share their resamples.
-                for (run, metric), estimate in zip(scored, intervals(values, passages[inside]), strict=True):
+                for (run, metric), estimate in zip(scored, intervals(values, units[inside]), strict=True):
                     yield {
                         "benchmark": material.benchmark.name,
                         "variant": run.variant,
@@ -138,7 +138,7 @@ def analyse(study: StudyParameters, material: Material, runs: Sequence[Run]) -> 
 
 def _ensemble_rows(run: Run) -> Iterator[EnsembleRow]:
     """Score ensembles of a variant's trials in each split and subset; dev, if there is one, chooses the greedy one."""
-    passages = groups.passage_numbers(run.questions)
+    units = groups.group_numbers(run.questions)
     held_out = [trial["held_out"] or 0.0 for trial in run.trials]
     for ensemble in ensembles.ensembles(_joint(run), held_out, run.answered.get("dev")):
         for split, rows in run.answered.items():
@@ -151,7 +151,7 @@ def _ensemble_rows(run: Run) -> Iterator[EnsembleRow]:
                         "group": group,
                         "metric": metric,
                         "questions": int(inside.sum()),
-                        **interval(marks(ensemble, metric)[None, inside], passages[inside]).percent(),
+                        **interval(marks(ensemble, metric)[None, inside], units[inside]).percent(),
                     }
 
 

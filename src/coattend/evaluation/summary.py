@@ -10,7 +10,7 @@ from coattend.config.benchmark import METRICS as METRICS
 from coattend.evaluation.alignment import Answers, align
 from coattend.evaluation.bootstrap import LEVEL, RESAMPLES, interval
 from coattend.evaluation.ensembles import Ensemble
-from coattend.evaluation.groups import EVERYTHING, members, passage_numbers, scored_questions, subsets, types, within
+from coattend.evaluation.groups import EVERYTHING, group_numbers, members, scored_questions, subsets, types, within
 from coattend.evaluation.no_answer import auroc
 from coattend.evaluation.records import Groups, GroupScores, Score, Summary
 
@@ -31,10 +31,11 @@ def summarise(predictions: pa.Table, questions: pa.Table, *, task: str, trials: 
     """
     labelled, unlabelled = scored_questions(questions, task)
     answers = align(predictions, labelled["question_id"], list(trials))
-    passages, answerable = passage_numbers(labelled), labelled["answerable"].to_numpy()
+    units, answerable = group_numbers(labelled), labelled["answerable"].to_numpy()
+    passages = labelled["passage_id"].combine_chunks().dictionary_encode().indices.to_numpy()
 
     def metrics(rows: np.ndarray) -> GroupScores:
-        return _metrics(answers.of(rows), passages[rows], answerable[rows], task, list(trials.values()))
+        return _metrics(answers.of(rows), passages[rows], units[rows], answerable[rows], task, list(trials.values()))
 
     splits: dict[str, Groups] = {}
     by_type: dict[str, Groups] = {}
@@ -50,7 +51,7 @@ def summarise(predictions: pa.Table, questions: pa.Table, *, task: str, trials: 
     return {
         "unit": "percent",
         "interval": {
-            "method": "percentile bootstrap over passages, and over seeds where there are several",
+            "method": "percentile bootstrap over groups of questions, and over seeds where there are several",
             "level": LEVEL,
             "resamples": RESAMPLES,
         },
@@ -75,21 +76,22 @@ def by_name(metrics: Summary) -> Iterator[tuple[str, Score]]:
 
 
 def _metrics(
-    answers: Answers, passages: np.ndarray, answerable: np.ndarray, task: str, seeds: list[int]
+    answers: Answers, passages: np.ndarray, units: np.ndarray, answerable: np.ndarray, task: str, seeds: list[int]
 ) -> GroupScores:
     counts: GroupScores = {
         "questions": len(passages),
         "passages": len(np.unique(passages)),
+        "groups": len(np.unique(units)),
         "missing": int(answers.missing.sum()),
     }
     if task != "span":
-        return {**counts, "accuracy": _metric(answers.correct, passages, seeds)}
-    means = {"exact": _metric(answers.correct, passages, seeds), "f1": _metric(answers.f1, passages, seeds)}
+        return {**counts, "accuracy": _metric(answers.correct, units, seeds)}
+    means = {"exact": _metric(answers.correct, units, seeds), "f1": _metric(answers.f1, units, seeds)}
     for part, rows in (("has_answer", answerable), ("no_answer", ~answerable)):
         # A part that is empty, or that is the whole, says nothing new.
         if rows.any() and not rows.all():
-            means[f"{part}_exact"] = _metric(answers.correct[:, rows], passages[rows], seeds)
-            means[f"{part}_f1"] = _metric(answers.f1[:, rows], passages[rows], seeds)
+            means[f"{part}_exact"] = _metric(answers.correct[:, rows], units[rows], seeds)
+            means[f"{part}_f1"] = _metric(answers.f1[:, rows], units[rows], seeds)
     return {
         **counts,
         **cast("GroupScores", means),
@@ -99,11 +101,11 @@ def _metrics(
     }
 
 
-def _metric(values: np.ndarray, passages: np.ndarray, seeds: list[int]) -> Score:
+def _metric(values: np.ndarray, units: np.ndarray, seeds: list[int]) -> Score:
     """Mean, interval, standard deviation over seeds (None with one), and each seed's own mean, in percent."""
     of_seed = 100 * values.mean(axis=1)
     return {
-        **interval(values, passages).percent(),
+        **interval(values, units).percent(),
         "spread": float(of_seed.std(ddof=1)) if len(seeds) > 1 else None,
         "seeds": {str(seed): float(mean) for seed, mean in zip(seeds, of_seed, strict=True)},
     }

@@ -12,6 +12,12 @@ from coattend.io.checked import TablePlan
 from coattend.io.sharded import ShardPlan
 from coattend.schemas import SCHEMAS
 
+_STAGES = {
+    **dict.fromkeys(("passages", "questions", "rejected", "texts"), "ingestion"),
+    **{"tags": "tagging", "tokens": "tokenization", "predictions": "evaluation", "profile": "profile"},
+}
+"""Table to the pipeline that writes it."""
+
 
 class SchemaValidator:
     """Compares a table, a stream of tables, a plan or a stored table with a schema of `coattend.schemas.SCHEMAS`."""
@@ -38,7 +44,7 @@ class SchemaValidator:
             return self._check_table(data)
         if isinstance(data, pads.FileSystemDataset):
             for fragment in data.get_fragments():
-                self._check_schema(fragment.physical_schema)
+                self._check_stored(fragment)
             return data
         if isinstance(data, TablePlan):
             return replace(data, make=lambda: map(self._check_table, data.make()))
@@ -48,6 +54,15 @@ class SchemaValidator:
 
     def _lazily(self, load: Callable[[], Any]) -> Callable[[], Any]:
         return lambda: self.validate(load())
+
+    def _check_stored(self, fragment: pads.ParquetFileFragment) -> None:
+        schema = fragment.physical_schema
+        missing = [name for name in self.schema.names if name not in schema.names]
+        if missing:
+            stage = f"the pipeline {_STAGES[self.table]}" if self.table in _STAGES else "the pipeline that writes it"
+            cure = f"Run {stage} of its benchmark again"
+            self._fail(f"missing in {fragment.path}, which another version wrote. {cure}", missing[0])
+        self._check_schema(schema)
 
     def _check_table(self, table: pa.Table) -> pa.Table:
         self._check_schema(table.schema)

@@ -86,8 +86,8 @@ def _versus_baseline(results: BenchmarkResults, reader: str, split: str, metric:
 def _scores(results: BenchmarkResults) -> Section:
     text = (
         "Percent of all questions of a split; a missing answer counts as wrong. In brackets: where the number would "
-        f"lie for {100 * LEVEL:.0f} % of other draws of passages, and of seeds where there are several. With one seed, "
-        "the brackets say nothing about another training.",
+        f"lie for {100 * LEVEL:.0f} % of other draws of groups of passages, and of seeds where there are several. "
+        "Passages that overlap are of one group. With one seed, the brackets say nothing about another training.",
     )
     drawn = ((figures.dot_plot_caption(results), figures.dot_plot(results)),) if results["baselines"] else ()
     return Section("Results", text, tuple(score_tables(results)), figures=drawn)
@@ -149,9 +149,9 @@ def _differences(results: BenchmarkResults) -> Section | None:
         return None
     text = (
         "Both readers answer the same questions, so their difference is surer than their two intervals suggest: read "
-        "it here, in percentage points. The bootstrap draws passages and seeds; McNemar's exact test takes questions "
-        "as independent and needs one seed. Each p value is for one comparison: of twenty readers that are no better, "
-        "one will be below 0.05.",
+        "it here, in percentage points. The bootstrap draws groups of passages and seeds; McNemar's exact test "
+        "takes questions as independent and needs one seed. Each p value is for one comparison: of twenty readers that "
+        "are no better, one will be below 0.05.",
     )
     rows: Iterator[TableRow] = (
         {
@@ -212,8 +212,8 @@ def _training(results: BenchmarkResults) -> Section | None:
     if not any(trial.get("curve") for trial in _trials(results)):
         return None
     text = (
-        "One line for each seed. Held-out questions are a part of the training set that was not trained on, apart by "
-        "passage; checkpoints are chosen on them.",
+        "One line for each seed. Held-out questions are a part of the training set that was not trained on: whole "
+        "groups, whose passages overlap with no other; checkpoints are chosen on them.",
     )
     drawn = []
     for task in results["baselines"]:

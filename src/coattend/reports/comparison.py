@@ -115,8 +115,8 @@ def _differences(
         if baseline_predictions is None:
             continue
         in_task, _ = groups.scored_questions(questions, task)
-        # Questions of one passage are resampled together.
-        passages, splits = groups.passage_numbers(in_task), groups.members(in_task["split"])
+        # Questions whose passages overlap are resampled together.
+        units, splits = groups.group_numbers(in_task), groups.members(in_task["split"])
         baseline_answers = _align(baseline_predictions, in_task, scored[baseline])
         for name, metrics in scored.items():
             reader_predictions = predictions.get(name)
@@ -129,7 +129,7 @@ def _differences(
                     reader_marks, baseline_marks = (
                         marks(side, metric)[:, rows] for side in (answers, baseline_answers)
                     )
-                    difference = paired_bootstrap(100 * reader_marks, 100 * baseline_marks, passages[rows])
+                    difference = paired_bootstrap(100 * reader_marks, 100 * baseline_marks, units[rows])
                     # McNemar's test needs answers that are right or wrong, and one trial of each reader.
                     testable = metric != "f1" and len(reader_marks) == len(baseline_marks) == 1
                     yield {

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from coattend.evaluation.bootstrap import LEVEL
-from coattend.evaluation.groups import EVERYTHING, members, passage_numbers, subsets, within
+from coattend.evaluation.groups import EVERYTHING, group_numbers, members, subsets, within
 from coattend.evaluation.paired import WINNERS, SideBySide, is_correct
 from coattend.evaluation.records import TrialDescription
 from coattend.evaluation.significance import mcnemar, paired_bootstrap
@@ -56,7 +56,7 @@ def _difference(table: pa.Table, metric: str, rows: np.ndarray) -> TrialDifferen
         100 * (table[f"{side}_mark"].to_numpy() if metric == "f1" else is_correct(table, side)).astype(float)[rows]
         for side in SIDES
     )
-    difference = tested_estimate(paired_bootstrap(left[None], right[None], passage_numbers(table)[rows]))
+    difference = tested_estimate(paired_bootstrap(left[None], right[None], group_numbers(table)[rows]))
     return {"left": float(left.mean()), "right": float(right.mean()), **difference}
 
 
@@ -186,9 +186,9 @@ def _cautions(contests: Sequence[Contest], trials: Trials, task: str, left_out: 
         "how their readers would, trained with other seeds."
     )
     yield (
-        f"In brackets: where the difference would lie for {100 * LEVEL:.0f} % of other draws of passages. McNemar’s "
-        "test takes questions as independent, which those about one passage are not: where the two disagree, trust "
-        "the bootstrap."
+        f"In brackets: where the difference would lie for {100 * LEVEL:.0f} % of other draws of groups of passages, "
+        "those that overlap. McNemar’s test takes questions as independent, which those about one passage are not: "
+        "where the two disagree, trust the bootstrap."
     )
     if task == "span":
         yield "Correct means an exact match. The mark beside an answer is its F1."

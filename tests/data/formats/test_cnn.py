@@ -27,6 +27,7 @@ def test_a_question(file):
     (question,) = passage.questions
     assert (passage.passage_id, passage.text, question.question_id) == ("0a1b", CONTEXT, "0a1b")
     assert (question.task, question.question) == ("word", QUERY)
+    assert passage.group_keys == (URL,)
     assert question.options == ("@entity4", "@entity7", "@entity11")
     assert question.options[question.label] == "@entity11"
 

@@ -35,6 +35,8 @@ OPTIONS = ["The lamp", "is red."]
 
 def question(name, passage, split, subset, label, **change):
     row = {"question_id": name, "passage_id": passage, "split": split, "subset": subset, "task": "options"}
+    # The passages p2 and p3 are copies.
+    row |= {"group": "g1" if passage == "p1" else "g2"}
     return row | {"question": QUESTION, "options": OPTIONS, "label": label, "answerable": True} | change
 
 
@@ -84,6 +86,8 @@ def test_counts_beside_the_published(benchmark, questions, caplog):
     assert values["train", "all", "questions"] == 2
     assert values["train", "high", "questions"] == values["train", "high", "passages"] == 1
     assert values["dev", "all", "unanswerable"] == 0
+    assert [values[split, "all", "groups"] for split in ("train", "dev", "all")] == [2, 1, 2]
+    assert values["all", "all", "groups in several splits"] == 1
     assert values["all", "all", "rejected records"] == 7
     assert (values["all", "all", "passages"], values["all", "all", "passages without a question"]) == (4, 1)
     assert [record.getMessage() for record in caplog.records] == ["Lamps, train, high: 1 questions here, 5 published"]
@@ -107,6 +111,7 @@ def test_copies(questions):
     assert values["train", "all", "passages that repeat another"] == 0
     assert values["dev", "all", "passages that are in train too"] == 1
     assert values["dev", "all", "questions that are in train too"] == 1
+    assert values["dev", "all", "questions of groups that are in train too"] == 1
     again = [question(*row) for row in [*ASKED, ("q4", "p2", "train", "high", 0)]]
     again.append(question("q5", "p1", "train", "high", 0, options=["a", "a"]))
     values = values_by_key(duplicate_statistics(material(pa.Table.from_pylist(again, schema=QUESTIONS))))

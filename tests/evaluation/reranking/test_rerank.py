@@ -89,7 +89,13 @@ def cloze(number, split, *, label, subset=None):
     options = [f"{name}{number}" for name in NAMES]
     text = f"Yesterday {options[label]} came home .\nThen {options[label]} came home .\n{' . '.join(options)} ."
     question = {"question_id": f"{split}{number}", "passage_id": f"p{split}{number}", "split": split, "subset": subset}
-    question |= {"task": "word", "question": "Yesterday _ came home .", "options": options, "label": label}
+    question |= {
+        "group": question["passage_id"],
+        "task": "word",
+        "question": "Yesterday _ came home .",
+        "options": options,
+        "label": label,
+    }
     return question | {"answerable": True, "text": f"{split} .\n{text}"}
 
 
@@ -190,6 +196,14 @@ def test_each_trial_and_each_subset_has_weights_of_its_own():
     assert report["splits"]["dev"]["CN"]["missing"] == 1
     assert report["splits"]["dev"]["all"]["questions"] == 16
     assert len(table) == 31
+
+
+def test_questions_whose_passages_overlap_are_in_one_half():
+    rows = [row | {"group": f"g{number // 4}"} for number, row in enumerate(rows_of({"dev": 16, "train": 3}))]
+    groups = sorted({row["group"] for row in rows if row["split"] == "dev"}, key=text_id)
+    turned = [row | {"label": 3 - row["label"]} if row["group"] in (groups[0], groups[2]) else row for row in rows]
+    weights = [[part["weights"] for part in ranked_again(each)[1]["weights"]] for each in (rows, turned)]
+    assert [before == after for before, after in zip(*weights, strict=True)] == [True, False]
 
 
 def test_one_passage_is_nothing_to_tune_on():

@@ -44,6 +44,7 @@ def findings_about(changes, *, seeds=1, passages=COUNT, **fields):
         | {
             "question_id": f"q{number}",
             "passage_id": f"p{number % passages}",
+            "group": f"p{number % passages}",
             "answerable": True,
             "subset": "easy" if number < COUNT // 2 else "hard",
         }

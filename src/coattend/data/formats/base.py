@@ -31,6 +31,8 @@ class PassageRecord:
     """A passage with its questions; the turns of a dialogue are joined by line ends.
 
     Its source is the name of its file; its location there, such as ``line 3``, is set if it helps more than ids.
+    Passages with a group key in common are of one group; None: those with nearly equal texts are, see
+    `coattend.data.overlap`.
     """
 
     passage_id: str
@@ -39,6 +41,7 @@ class PassageRecord:
     source: str
     questions: tuple[QuestionRecord, ...]
     location: str | None = None
+    group_keys: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,9 @@ SENTENCES = 20
 SPLITS = {"train": "train", "dev": "valid", "test": "test"}
 """Split to its name in the published files."""
 
+RUN_CHARACTERS = 50
+"""Characters of a run of sentences that joins the windows that have it."""
+
 _NUMBERED = re.compile(r"(\d{1,9})(?: (.*))?", re.DOTALL)
 _SUBSET = re.compile(r"_(NE|CN|P|V)_")
 
@@ -26,6 +29,11 @@ def read(path: Readable, *, max_characters: int) -> Iterator[PassageRecord | Rej
 
     Ids are hashes of content. The subset (NE, CN, P, V) is in the file's name. The gap ``XXXXX`` becomes ``_``; other
     underscores of a query, which mark italics in the books, are dropped.
+
+    Passages are windows that slide over a chapter, so questions are grouped by the sentences that their windows share:
+    the passage's and the query's, with its gap filled. Windows with a run of consecutive sentences in common that has
+    `RUN_CHARACTERS` together are of one group, and so are those that other windows connect. A short sentence alone,
+    such as "Yes, he said.", joins nothing: it stands in many chapters.
     """
     match = _SUBSET.search(path.name)
     subset = match and match.group(1)
@@ -42,6 +50,19 @@ def format_cloze(sentences: Sequence[str], query: str, answer: str, candidates: 
     return "".join([*lines, f"{SENTENCES + 1} {query}\t{answer}\t\t{'|'.join(candidates)}\n\n"])
 
 
+def sentence_runs(sentences: Sequence[str]) -> Iterator[str]:
+    """Yield the shortest run of `RUN_CHARACTERS` from each sentence on; sequences share one if they share a longer."""
+    end = characters = 0
+    for start, sentence in enumerate(sentences):
+        while characters < RUN_CHARACTERS and end < len(sentences):
+            characters += len(sentences[end])
+            end += 1
+        if characters < RUN_CHARACTERS:
+            return
+        yield "\n".join(sentences[start:end])
+        characters -= len(sentence)
+
+
 def _passage(lines: list[str], subset: str | None, file: str, max_characters: int) -> PassageRecord:
     matches = [match for match in map(_NUMBERED.fullmatch, lines) if match]
     if len(matches) < len(lines) or [int(match.group(1)) for match in matches] != list(range(1, SENTENCES + 2)):
@@ -50,7 +71,9 @@ def _passage(lines: list[str], subset: str | None, file: str, max_characters: in
     *sentences, query_line = [match.group(2) or "" for match in matches]
     text = require_passage("\n".join(sentences), "the passage", max_characters=max_characters)
     question = _question(query_line, text, subset, max_characters)
-    return PassageRecord(text_id(text), text, None, file, (question,))
+    query, answer, *_ = query_line.split("\t")
+    keys = tuple(sentence_runs([*sentences, query.replace("XXXXX", answer)]))
+    return PassageRecord(text_id(text), text, None, file, (question,), group_keys=keys)
 
 
 def _question(line: str, passage: str, subset: str | None, max_characters: int) -> QuestionRecord:

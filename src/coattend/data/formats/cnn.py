@@ -23,9 +23,10 @@ def read(
 ) -> Iterator[PassageRecord | Rejection]:
     """Read the file of one question; see `coattend.data.formats.base.FormatReader`.
 
-    A question's id is its file's name, which is a hash. The options are the listed entities in the order of their
-    numbers; their names, behind a colon in the list, are dropped: only the passage identifies them. Relabelled entities
-    are numbered from 0 in the order in which they first occur in context and query.
+    A question's id is its file's name, which is a hash. Questions about one story, by its URL, are of one group. The
+    options are the listed entities in the order of their numbers; their names, behind a colon in the list, are dropped:
+    only the passage identifies them. Relabelled entities are numbered from 0 in the order in which they first occur in
+    context and query.
     """
     text = decode(read_bytes(path), path).replace("\r\n", "\n")
     parts = text.strip("\n").split("\n\n", len(PARTS) - 1)
@@ -39,7 +40,7 @@ def read(
 
 
 def _passage(parts: list[str], file: str, max_characters: int) -> PassageRecord:
-    _, context, query, answer, entity_lines = (part.strip() for part in parts)
+    url, context, query, answer, entity_lines = (part.strip() for part in parts)
     require_passage(context, "the context", max_characters=max_characters)
     require_text(query, "the query", max_characters=max_characters)
     gaps = query.split().count(GAP)
@@ -58,7 +59,7 @@ def _passage(parts: list[str], file: str, max_characters: int) -> PassageRecord:
         raise InvalidRecord(f"the answer {answer!r} is not in the context")
     question_id = file.removesuffix(".question")
     question = QuestionRecord(question_id, None, "word", query, options=options, label=label)
-    return PassageRecord(question_id, context, None, file, (question,))
+    return PassageRecord(question_id, context, None, file, (question,), group_keys=(url,))
 
 
 def _relabel(parts: list[str]) -> list[str]:

@@ -153,12 +153,16 @@ def overview_statistics(
 
 
 def count_statistics(benchmark: BenchmarkParameters, rows: BenchmarkRows, rejected: int) -> Iterator[Statistic]:
-    """Yield the numbers of questions, passages and rejected records; one that is not the published one is logged."""
+    """Yield the numbers of questions, passages, groups and rejected records.
+
+    One that is not the published one is logged. A group's questions have passages that overlap.
+    """
     for split, subset, questions in rows.groups:
         published = benchmark.published.get(split if subset == EVERYTHING else f"{split}/{subset}", {})
         counts = {
             "questions": len(questions),
             "passages": len({question["passage_id"] for question in questions}),
+            "groups": len({question["group"] for question in questions}),
             "unanswerable": sum(not question["answerable"] for question in questions),
         }
         # A difference to the published numbers hints at missing or other files.
@@ -171,6 +175,12 @@ def count_statistics(benchmark: BenchmarkParameters, rows: BenchmarkRows, reject
     without_question = len(rows.passages.keys() - {question["passage_id"] for question in rows.questions})
     yield Statistic("counts", EVERYTHING, EVERYTHING, "passages", len(rows.passages))
     yield Statistic("counts", EVERYTHING, EVERYTHING, "passages without a question", without_question)
+    of_splits: dict[str, set[str]] = {}
+    for question in rows.questions:
+        of_splits.setdefault(question["group"], set()).add(question["split"])
+    crossing = sum(len(splits) > 1 for splits in of_splits.values())
+    yield Statistic("counts", EVERYTHING, EVERYTHING, "groups", len(of_splits))
+    yield Statistic("counts", EVERYTHING, EVERYTHING, "groups in several splits", crossing)
     yield Statistic("counts", EVERYTHING, EVERYTHING, "rejected records", rejected)
 
 
@@ -220,9 +230,13 @@ def length_statistics(
 
 
 def duplicate_statistics(rows: BenchmarkRows) -> Iterator[Statistic]:
-    """Yield the numbers of equal passages, questions and options, whatever the case and the punctuation."""
+    """Yield the numbers of equal passages, questions and options, whatever the case and the punctuation.
+
+    Beside them stand the questions of a split whose groups another split has, too: their passages overlap.
+    """
     passages: dict[str, set[str]] = {}
     pairs: dict[str, set[tuple[str, str]]] = {}
+    units: dict[str, Counter[str]] = {}
     for split, subset, questions in rows.groups:
         passage_ids = {question["passage_id"] for question in questions}
         distinct = {rows.normalized[passage_id] for passage_id in passage_ids}
@@ -235,12 +249,15 @@ def duplicate_statistics(rows: BenchmarkRows) -> Iterator[Statistic]:
         yield Statistic("copies", split, subset, "questions with equal options", equal_options)
         if subset == EVERYTHING:
             passages[split], pairs[split] = distinct, set(keys)
+            units[split] = Counter(question["group"] for question in questions)
     # Training first, so that its copies are listed under the splits that are scored.
     splits = sorted(passages, key=lambda split: (split != TRAINING_SPLIT, split))
     for earlier, split in combinations(splits, 2):
         shared = {"passages": len(passages[split] & passages[earlier]), "questions": len(pairs[split] & pairs[earlier])}
         for name, count in shared.items():
             yield Statistic("copies", split, EVERYTHING, f"{name} that are in {earlier} too", count)
+        overlapping = sum(units[split][group] for group in units[split].keys() & units[earlier].keys())
+        yield Statistic("copies", split, EVERYTHING, f"questions of groups that are in {earlier} too", overlapping)
 
 
 def tag_statistics(tags: pads.Dataset, names: tuple[str, ...]) -> Iterator[Statistic]:

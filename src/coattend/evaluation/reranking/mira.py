@@ -4,7 +4,8 @@ Source: Cherry and Foster 2012, "Batch Tuning Strategies for Statistical Machine
 right candidate gains 1 and a wrong one 0.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -88,7 +89,7 @@ def tuning_part(split: str) -> str:
 def tuned_apart(rankings: Sequence[Ranking], parameters: RerankingParameters) -> Iterator[Tuned]:
     """Tune each trial's weights, on each subset apart: the source takes subsets as benchmarks of their own.
 
-    Each ranking comes once, with weights that were tuned on questions about other passages.
+    Each ranking comes once, with weights that were tuned on questions whose passages do not overlap with its own.
 
     Raises:
         CoattendError: If a subset, or a half of it, has no dev question with a known answer.
@@ -105,7 +106,7 @@ def tuned_apart(rankings: Sequence[Ranking], parameters: RerankingParameters) ->
                 raise CoattendError(
                     "there is no question with a known answer to tune weights on",
                     where=f"{tuned_on}, subset {subset}",
-                    cure="It takes dev questions about two passages at least",
+                    cure="It takes dev questions about two passages at least that do not overlap",
                 )
             questions = [differences(ranking.features, ranking.right) for ranking in learned]
             # The first feature is the reader's own score: without tuning its order stays.
@@ -127,10 +128,9 @@ def _parts(group: Sequence[Ranking]) -> Iterator[tuple[str, str, list[Ranking], 
     """Yield the part to tune on and the part to answer: names, then rankings."""
     dev = [ranking for ranking in group if ranking.question["split"] == TUNING_SPLIT]
     others = [ranking for ranking in group if ranking.question["split"] != TUNING_SPLIT]
-    # Every other passage in the order of their hashes, which has nothing to do with what they are about.
-    passages = set(sorted({ranking.question["passage_id"] for ranking in dev}, key=text_id)[::2])
-    first = [ranking for ranking in dev if ranking.question["passage_id"] in passages]
-    second = [ranking for ranking in dev if ranking.question["passage_id"] not in passages]
+    groups = _half_of_groups(Counter(ranking.question["group"] for ranking in dev))
+    first = [ranking for ranking in dev if ranking.question["group"] in groups]
+    second = [ranking for ranking in dev if ranking.question["group"] not in groups]
     names = [f"{TUNING_SPLIT}, half {number}" for number in (1, 2)]
     if first:
         yield names[1], names[0], second, first
@@ -139,3 +139,19 @@ def _parts(group: Sequence[Ranking]) -> Iterator[tuple[str, str, list[Ranking], 
     if others:
         splits = sorted({ranking.question["split"] for ranking in others})
         yield TUNING_SPLIT, ", ".join(splits), dev, others
+
+
+def _half_of_groups(sizes: Mapping[str, int]) -> set[str]:
+    """Select groups with about half of the questions; the order of their hashes has nothing to do with their content.
+
+    Each group, the largest first, comes to the half that has fewer questions.
+    """
+    first: set[str] = set()
+    in_first = in_second = 0
+    for name in sorted(sizes, key=lambda name: (-sizes[name], text_id(name))):
+        if in_first <= in_second:
+            first.add(name)
+            in_first += sizes[name]
+        else:
+            in_second += sizes[name]
+    return first

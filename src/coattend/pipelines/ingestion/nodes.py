@@ -53,6 +53,13 @@ def ingest(benchmark: BenchmarkParameters, raw: Manifest | None = None) -> tuple
                 "%s: %d records are left out and listed in %s.rejected. The first: %s",
                 *(benchmark.title, tables.rejected.rows, benchmark.name, tables.reasons()),
             )
+        counts = ", ".join(f"{count:,} in {split}" for split, count in tables.groups.items())
+        logger.info("%s: groups of questions whose passages overlap: %s", benchmark.title, counts)
+        if tables.crossing:
+            logger.warning(
+                "%s: groups with questions in several splits, whose passages overlap: %s; nothing is moved",
+                *(benchmark.title, f"{tables.crossing:,}"),
+            )
         return tables
 
     return (

@@ -114,7 +114,7 @@ def _summary(findings: StudyFindings) -> Iterator[str]:
     if tested:
         yield (
             f"Differences clear after a correction for their number (Holm, 5 %): {clear} of {tested}. "
-            "Brackets hold 95 % of a bootstrap over passages."
+            "Brackets hold 95 % of a bootstrap over groups of passages."
         )
 
 

@@ -197,7 +197,7 @@ def _add_differences(rows: Sequence[StudyRow], runs: Mapping[str, Run]) -> None:
             )
             for row in comparable
         ]
-        compared = comparison.compare(pairs, groups.passage_numbers(questions)[inside])
+        compared = comparison.compare(pairs, groups.group_numbers(questions)[inside])
         for row, result in zip(comparable, compared, strict=True):
             difference = result.difference
             row["difference"], row["p"] = difference.mean, difference.p
