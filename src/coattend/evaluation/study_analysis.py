@@ -227,7 +227,6 @@ def _reranked(run: Run, material: Material) -> Reranked:
     from coattend.evaluation.reranking.rerank import rerank
 
     questions = material.asked.filter(pc.equal(material.asked["task"].cast(pa.string()), "word"))
-    tags, _ = material.tagging_of(run)
-    tables, parameters = (run.predictions, questions, material.passages, tags), material.benchmark.reranking
+    tables, parameters = (run.predictions, questions, material.passages), material.benchmark.reranking
     _, reranked = rerank(*tables, head=run.head, trials=run.seed_of, parameters=parameters)
     return reranked
