@@ -5,7 +5,8 @@ have interpolated Kneser-Ney smoothing with one discount for each length, and cl
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -100,7 +101,7 @@ class LanguageModel:
         ngrams = [_Pairs(context.of_each, stream[positions], size) for context in contexts]
         # The longest n-grams are counted as they occur, the others once for each word before them.
         counts = [
-            *(np.bincount(shorter.of_each[longer.first]) for shorter, longer in zip(ngrams, ngrams[1:], strict=False)),
+            *(np.bincount(shorter.of_each[longer.first]) for shorter, longer in pairwise(ngrams)),
             np.bincount(ngrams[-1].of_each),
         ]
         return [
@@ -125,9 +126,7 @@ class _Pairs:
 
     def __init__(self, left: np.ndarray, right: np.ndarray, size: int) -> None:
         self._size = size  # Numbers on the right are smaller.
-        self._keys, self.first, self.of_each = np.unique(
-            left * size + right, return_index=True, return_inverse=True
-        )
+        self._keys, self.first, self.of_each = np.unique(left * size + right, return_index=True, return_inverse=True)
 
     @property
     def left(self) -> np.ndarray:

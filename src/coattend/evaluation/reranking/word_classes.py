@@ -1,8 +1,8 @@
 """Classes of words, learned from the words beside them by the exchange algorithm.
 
-Source: Och 1999, "An Efficient Method for Determining Bilingual Word Classes", whose program mkcls finds classes for one
+Source: Och 1999, "An Efficient Method for Determining Bilingual Word Classes", whose program mkcls finds classes of one
 language too, and Kneser and Ney 1993, "Improved Clustering Techniques for Class-Based Statistical Language Modelling".
-Here every word goes to its best class at once, and no worse state is accepted on the way, as mkcls does at first.
+Each word goes to its best class; worse ones are never tried on the way.
 """
 
 from collections import Counter
