@@ -81,10 +81,6 @@ class LanguageModel:
                 owners.append(owner)
         return np.bincount(owners, np.log(self._probabilities(np.array(ngrams))), len(spans))
 
-    def log_score(self, words: Sequence[str], first: int, end: int) -> float:
-        """Score the fit of one span into its sentence."""
-        return float(self.log_scores([Span(words, first, end)])[0])
-
     def _padded(self, words: Sequence[str]) -> list[int]:
         return [_START] * (self._order - 1) + [self._numbers.get(word, _UNKNOWN) for word in words] + [_END]
 
@@ -93,20 +89,20 @@ class LanguageModel:
         size = len(self._numbers) + _WORDS
         # Without any text the end of an empty sentence is all that is known.
         stream = np.array([number for words in sentences or [[]] for number in self._padded(words)])
-        # A context is numbered by the shorter one that it ends with and by the word before that.
         positions = np.flatnonzero(stream != _START)
-        contexts = [_Pairs(*np.zeros((2, len(positions)), dtype=int), size)]
+        contexts = [_number_pairs(np.zeros(len(positions), dtype=int), np.zeros(len(positions), dtype=int), size)]
+        # A context is numbered by the shorter one that it ends with and by the word before that.
         for distance in range(1, self._order):
-            contexts.append(_Pairs(contexts[-1].of_each, stream[positions - distance], size))
-        ngrams = [_Pairs(context.of_each, stream[positions], size) for context in contexts]
+            contexts.append(_number_pairs(contexts[-1].of_each, stream[positions - distance], size))
+        ngrams = [_number_pairs(context.of_each, stream[positions], size) for context in contexts]
         # The longest n-grams are counted as they occur, the others once for each word before them.
         counts = [
             *(np.bincount(shorter.of_each[longer.first]) for shorter, longer in pairwise(ngrams)),
             np.bincount(ngrams[-1].of_each),
         ]
         return [
-            _Level(contexts[length], ngrams[length], counts[length], None if discounts is None else discounts[length])
-            for length in range(self._order)
+            _Level(context.pairs, ngram.pairs, counts[length], None if discounts is None else discounts[length])
+            for length, (context, ngram) in enumerate(zip(contexts, ngrams, strict=True))
         ]
 
     def _probabilities(self, ngrams: np.ndarray) -> np.ndarray:
@@ -122,11 +118,10 @@ class LanguageModel:
 
 
 class _Pairs:
-    """Distinct pairs of numbers, numbered in their order."""
+    """Distinct pairs of numbers, numbered in their order; ``keys`` are ``left * size + right``, sorted."""
 
-    def __init__(self, left: np.ndarray, right: np.ndarray, size: int) -> None:
-        self._size = size  # Numbers on the right are smaller.
-        self._keys, self.first, self.of_each = np.unique(left * size + right, return_index=True, return_inverse=True)
+    def __init__(self, keys: np.ndarray, size: int) -> None:
+        self._keys, self._size = keys, size
 
     @property
     def left(self) -> np.ndarray:
@@ -139,6 +134,20 @@ class _Pairs:
         keys = left * self._size + right
         positions = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         return np.where(self._keys[positions] == keys, positions, -1)
+
+
+class _NumberedPairs(NamedTuple):
+    """Distinct pairs, the first position of each [pairs], and the number of the pair at each position [positions]."""
+
+    pairs: _Pairs
+    first: np.ndarray
+    of_each: np.ndarray
+
+
+def _number_pairs(left: np.ndarray, right: np.ndarray, size: int) -> _NumberedPairs:
+    """Number pairs of numbers, those on the right below ``size``."""
+    keys, first, of_each = np.unique(left * size + right, return_index=True, return_inverse=True)
+    return _NumberedPairs(_Pairs(keys, size), first, of_each)
 
 
 class _Level:

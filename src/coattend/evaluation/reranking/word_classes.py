@@ -113,7 +113,8 @@ class _Neighbours:
     def by_class(self, word: int, class_of: np.ndarray, classes: int) -> np.ndarray:
         """Count a word's neighbours by their classes [classes]."""
         part = slice(self._starts[word], self._starts[word + 1])
-        return np.bincount(class_of[self._neighbours[part]], self._counts[part], classes)
+        counts: np.ndarray = np.bincount(class_of[self._neighbours[part]], self._counts[part], classes)
+        return counts
 
 
 def _growth(counts: np.ndarray, added: np.ndarray | float) -> np.ndarray:
