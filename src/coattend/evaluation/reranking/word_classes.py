@@ -85,7 +85,7 @@ class _Partition:
         """Log likelihood that a word adds in each class, by the classes behind and before it [classes]."""
         # Only the counts with its neighbours' classes change.
         behind, ahead = np.flatnonzero(after), np.flatnonzero(before)
-        gains = _growth(self._counts[:, behind], after[behind]).sum(1)
+        gains: np.ndarray = _growth(self._counts[:, behind], after[behind]).sum(1)
         gains += _growth(self._counts[ahead], before[ahead, None]).sum(0)
         # A class that follows itself changes once, by all of it, and not by each side apart.
         itself = np.diagonal(self._counts)

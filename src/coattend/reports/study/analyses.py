@@ -74,23 +74,27 @@ def _average_table(
     printed_splits = {key.split for key in scores if key.benchmark == benchmark and key.group == EVERYTHING}
     # A mean over fewer splits than the paper's is another quantity.
     splits = sorted(printed_splits) or sorted({split for row in by_variant.values() for split in row["splits"]})
-    blocks = [block for block in findings["printed"] if not block["ensemble"]]
+    # Column title to the printed numbers of its quantity, by variant; columns without any are left out.
+    printed = {
+        f"{title}, {block['encoder']}": {
+            name: _printed_number(printed_numbers(block, name, benchmark), quantity, metric) for name in by_variant
+        }
+        for block in findings["printed"]
+        for title, quantity in (("Printed", "average"), ("Printed gain", "average_gain"))
+        if not block["ensemble"]
+    }
+    columns = {title: column for title, column in printed.items() if set(column.values()) != {NO_VALUE}}
     rows = []
     for name, row in by_variant.items():
         measured = splits == sorted(row["splits"])
         note = "" if measured else f"scored: {', '.join(row['splits'])}"
         gain = row["gain"] if measured else None
-        printed = {block["encoder"]: printed_numbers(block, name, benchmark) for block in blocks}
         rows.append(
             {
                 "Variant": title_of(findings, name),
                 f"Mean of {' and '.join(splits)}": noted_cell(f"{row['mean']:.1f}" if measured else NO_VALUE, note),
                 "Gain": NO_VALUE if gain is None else estimate_cell(gain, sign="+"),
-                **{
-                    f"{title}, {encoder}": _printed_number(numbers, quantity, metric)
-                    for encoder, numbers in printed.items()
-                    for title, quantity in (("Printed", "average"), ("Printed gain", "average_gain"))
-                },
+                **{title: column[name] for title, column in columns.items()},
             }
         )
     return Table.of(f"{benchmark}: {METRIC_TITLES[metric]}", rows)

@@ -30,7 +30,7 @@ _ALL_TAGS = "All"
 
 def boundary_section(findings: StudyFindings) -> Section | None:
     """Write a section about the words at which answers begin and end, if they were counted."""
-    tables, figures = [], []
+    text, tables, figures = [_BOUNDARY_TEXT], [], []
     for benchmark, analyses in findings["analyses"].items():
         by_variant = analyses.get("boundary_pos", {})
         if not any(counts["gold"] for counts in by_variant.values()):
@@ -44,9 +44,9 @@ def boundary_section(findings: StudyFindings) -> Section | None:
         corrections = list(_correction_rows(findings, by_variant))
         if corrections:
             tables.append(Table.of(f"Corrections, {benchmark}", corrections))
+            text.append(_CORRECTION_TEXT)
     title = "Words at which answers begin and end"
-    text = (_BOUNDARY_TEXT, _CORRECTION_TEXT)
-    return Section(title, text, tuple(tables), figures=tuple(figures)) if tables else None
+    return Section(title, tuple(dict.fromkeys(text)), tuple(tables), figures=tuple(figures)) if tables else None
 
 
 def _counts_by_column(

@@ -1,4 +1,4 @@
-"""What a study's variants cost: parameters, time, memory; and how well they learn their training questions."""
+"""Costs of a study's variants: parameters, time and memory; and their scores on what they learned from."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import mean
@@ -82,7 +82,8 @@ def _summed_times(findings: StudyFindings) -> Iterator[str]:
             printed += [] if increase is None else [f"printed times: {increase:+.1f} %, {block['encoder']}"]
         titles = ", ".join(title_of(findings, name) for name in pairs if {name, pairs[name]} <= seconds.keys())
         note = f" ({'; '.join(printed)})" if printed else ""
-        yield f"{benchmark}, {titles}: summed times are {measured:+.1f} % beside the baselines' of each{note}."
+        compared = f"those of the variants that they are compared with{note}"
+        yield f"{benchmark}: summed up, the times of {titles} differ by {measured:+.1f} % from {compared}."
 
 
 def _summed_increase(times: Mapping[str, float], pairs: Mapping[str, str]) -> float | None:
