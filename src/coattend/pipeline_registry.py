@@ -132,7 +132,7 @@ def nodes_of(benchmark: str) -> StageNodes:
         if entry.get("submission"):
             stages.setdefault("submission", []).extend(submission.create_nodes(benchmark, reader))
         if _answers_words_as_options(reader, benchmark):
-            ranking = reranking.create_nodes(benchmark, reader, trained_on=trained_on, tagging=wiring.tagging)
+            ranking = reranking.create_nodes(benchmark, reader, trained_on=trained_on)
             stages.setdefault("reranking", []).extend(ranking)
     stages["reporting"] = reporting.create_nodes(benchmark, list(profiles))
     if trained_on == benchmark:

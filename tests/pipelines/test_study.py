@@ -41,6 +41,17 @@ def results_in(folder):
     return json.loads((folder / "findings.json").read_text())
 
 
+def training_answers(folder, questions):
+    """Rows that each trial predicted for training questions, by its id."""
+    training = {row["question_id"] for row in questions if row["split"] == "train"}
+    rows = {}
+    for file in sorted(folder.parents[2].glob("06_models/trials/*/predictions-*.parquet")):
+        rows.setdefault(file.parent.name, []).extend(
+            row for row in pq.read_table(file).to_pylist() if row["question_id"] in training
+        )
+    return rows
+
+
 def trial_files(folder):
     return {path: path.stat().st_mtime_ns for path in folder.parents[2].glob("06_models/trials/*/outcome.json")}
 
@@ -86,6 +97,11 @@ def test_a_study_trains_what_is_missing_and_prints_measured_beside_printed(study
     chart = plotly.io.from_json((folder / "chart.json").read_text())
     assert poi_net["mean"] in [score for trace in chart.data for score in trace.x]
 
+    # No trial is asked what it learned from unless a study shows it.
+    questions = pq.read_table(project / "data/test/02_intermediate/sample/questions.parquet").to_pylist()
+    learned = training_answers(folder, questions)
+    assert len(learned) == 4
+    assert not any(learned.values())
     before = trial_files(folder)
     kedro_run("study_mine_turns", study=ONE_BY_ONE)
     assert trial_files(folder) == before
@@ -101,11 +117,20 @@ def test_a_study_trains_what_is_missing_and_prints_measured_beside_printed(study
 
 
 SHOWN = "[parameters, seconds_per_epoch, curve, ensemble, by_question_type, by_answer_pos, boundary_pos"
-SHOWN += ", predictions, attention]"
-TITLES = ("What variants cost", "Training on sample", "By question word", "By part of speech", "Ensembles", "Words at")
+SHOWN += ", predictions, attention, peak_memory, training_score, average]"
+TITLES = (
+    "What variants cost",
+    "Averages over splits",
+    "Training on sample",
+    "By question word",
+    "By part of speech",
+    "Ensembles",
+    "Words at",
+)
 
 
-def test_a_study_shows_what_it_is_asked_to_beside_its_scores(study, kedro_run, project):
+def test_a_study_shows_what_it_is_asked_to_beside_its_scores(study, kedro_run, project, monkeypatch):
+    monkeypatch.setattr("coattend.training.study_variant.TRAINING_SAMPLE", 5)
     text = STUDY.replace("head: options", "head: span").replace("{ reader: plain }", "{ reader: plain, head: span }")
     printed = "        - { benchmark: sample, question: no such question }"
     folder = study(text.replace("    printed:", f"    shows: {SHOWN}\n    examples:\n{printed}\n    printed:"))
@@ -141,6 +166,11 @@ def test_a_study_shows_what_it_is_asked_to_beside_its_scores(study, kedro_run, p
     assert set(answered["answers"]["poi_net"]) == {"0", "1"}
     asked_of = [row for row in questions if row["task"] == "span" and row["split"] == "dev" and row["answers"]]
     assert sum(analyses["boundary_pos"]["plain"]["gold"].values()) == 2 * len(asked_of)
+    learned = training_answers(folder, questions)
+    for trial in (trial for trials in results_in(folder)["trials"]["sample"].values() for trial in trials):
+        scores = [row["f1"] for row in learned[trial["trial_id"]]]
+        assert len(scores) == trial["training_sample"] == 5
+        assert trial["training_score"] == pytest.approx(sum(scores) / 5)
     rows = pq.read_table(folder / "sample_breakdowns.parquet").to_pylist()
     leading = [row for row in results_in(folder)["rows"] if (row["group"], row["metric"]) == ("all", "f1")]
     scores = {row["variant"]: row["mean"] for row in leading}

@@ -73,6 +73,14 @@ class QuestionSet:
         """True if every question has an answer."""
         return all(self.questions.column("answerable").to_pylist())
 
+    def sample(self, count: int) -> "QuestionSet":
+        """Draw so many questions that have an example, by hashes of their ids; all of them if there are fewer."""
+        ids = [example.question_id for example in self.examples]
+        drawn = sorted(range(len(ids)), key=lambda index: text_id(ids[index]))[:count]
+        examples = [self.examples[index] for index in sorted(drawn)]
+        is_drawn = pc.is_in(self.questions["question_id"], pa.array([example.question_id for example in examples]))
+        return replace(self, questions=self.questions.filter(is_drawn), examples=examples, unreadable=[], dropped=())
+
 
 @dataclass(frozen=True)
 class QuestionSource:

@@ -62,6 +62,7 @@ class SearchParameters(Parameters):
 
 Shown = Literal[
     "attention",
+    "average",
     "boundary_pos",
     "by_annotation",
     "by_answer_frequency",
@@ -75,9 +76,11 @@ Shown = Literal[
     "ensemble",
     "lines",
     "parameters",
+    "peak_memory",
     "predictions",
     "reranking",
     "seconds_per_epoch",
+    "training_score",
 ]
 Numbers = dict[str, Any]
 """Benchmark to split, or split/subset, to a score or to scores by the metric's name; or a quantity of the variant."""

@@ -96,6 +96,7 @@ class RerankingParameters(Parameters):
     n_best: int = Field(5, ge=2, description="So many of a question's candidates are ranked again.")
     order: int = Field(3, ge=1, le=8, description="Words of the longest n-gram of the language models.")
     max_words: int = Field(3_000_000, ge=1, description="The language models learn from so many words at most.")
-    class_bands: int = Field(16, ge=1, description="Bands of frequency that divide the words of a tag into classes.")
+    classes: int = Field(500, ge=1, description="Classes into which the words of the training passages are divided.")
+    class_passes: int = Field(3, ge=1, description="How often each word may change its class while these are learned.")
     epochs: int = Field(10, ge=1, description="Passes of MIRA over the questions that weights are tuned on.")
     aggressiveness: float = Field(0.01, gt=0, description="Largest step of MIRA, its C.")

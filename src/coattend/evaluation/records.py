@@ -117,6 +117,8 @@ class TrialRecord(TypedDict, total=False):
     questions: int
     questions_per_second: float
     peak_memory_mib: float | None
+    training_score: float  # On some of its training questions, as a fraction; of studies that ask for it.
+    training_sample: int  # How many these are.
     parameters: int
     device: str
     precision: str
@@ -224,11 +226,22 @@ class EnsembleRow(GroupEstimate):
 
 
 class BoundaryCounts(TypedDict):
-    """Counts of the parts of speech that begin or end answers, as means over trials."""
+    """Counts of the parts of speech that begin or end answers, and of answers, as means over trials."""
 
     gold: dict[str, float]
     predicted: dict[str, float]
     wrong: dict[str, float]
+    questions: int
+    wrong_answers: float  # Answers that equal no gold answer.
+
+
+class SplitAverage(TypedDict):
+    """A metric's mean over splits, each counting alike, in percent, and its gain over the baseline's, in points."""
+
+    metric: str
+    splits: list[str]
+    mean: float
+    gain: Estimate | None  # None for the baseline, and where the baseline was not run.
 
 
 class SeedAnswer(TypedDict):
@@ -302,6 +315,7 @@ class RerankedReader(Reranked):
 class Analyses(TypedDict, total=False):
     """Analyses of a study on one benchmark, mostly by variant."""
 
+    average: dict[str, list[SplitAverage]]
     ensemble: dict[str, list[EnsembleRow]]
     boundary_pos: dict[str, BoundaryCounts]
     predictions: list[Example]

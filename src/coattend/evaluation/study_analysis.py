@@ -1,10 +1,11 @@
-"""Analyses of a study beside its scores: breakdowns, ensembles, calibration, boundary words and examples."""
+"""Analyses of a study beside its scores: averages, breakdowns, ensembles, calibration, boundary words, examples."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
@@ -14,6 +15,7 @@ from coattend.config.study import ExampleParameters
 from coattend.evaluation import breakdowns, ensembles, groups, squad, summary
 from coattend.evaluation.bootstrap import interval, intervals
 from coattend.evaluation.calibration import calibrate
+from coattend.evaluation.comparison import Pair, compare
 from coattend.evaluation.parts_of_speech import PREDICTION_COLUMNS, boundary_tags, parts_of_speech, tagged
 from coattend.evaluation.records import (
     Analyses,
@@ -21,9 +23,11 @@ from coattend.evaluation.records import (
     BreakdownRow,
     Calibration,
     EnsembleRow,
+    Estimate,
     Example,
     Reranked,
     SeedAnswer,
+    SplitAverage,
     VariantOutcome,
 )
 from coattend.evaluation.runs import Run, home_of
@@ -117,7 +121,13 @@ def analyse(study: StudyParameters, material: Material, runs: Sequence[Run]) -> 
     """Run the analyses that a study lists under ``shows``, and always that of calibration."""
     analyses: Analyses = {}
     for analysis in study.shows:
-        if analysis == "ensemble":
+        if analysis == "average":
+            by_variant = {run.variant: run for run in runs}
+            analyses[analysis] = {
+                name: list(_split_averages(run, by_variant.get(study.baseline_of(name))))
+                for name, run in by_variant.items()
+            }
+        elif analysis == "ensemble":
             analyses[analysis] = {run.variant: list(_ensemble_rows(run)) for run in runs}
         elif analysis == "boundary_pos":
             analyses[analysis] = {run.variant: _boundary_counts(run, material) for run in runs}
@@ -134,6 +144,28 @@ def analyse(study: StudyParameters, material: Material, runs: Sequence[Run]) -> 
     analyses["calibration"] = {run.variant: _calibration_of(run) for run in runs}
     analyses["scored"] = material.benchmark.scored
     return analyses
+
+
+def _split_averages(run: Run, baseline: Run | None) -> Iterator[SplitAverage]:
+    """Average a variant's scores over splits, and compare them with the baseline's, by metric."""
+    compared = baseline if baseline is not None and baseline is not run else None
+    splits = {name: rows for name, rows in run.answered.items() if compared is None or name in compared.answered}
+    rows = np.any(list(splits.values()), axis=0)
+    # With these weights a mean over all questions is the mean of the splits' means.
+    weights = sum(rows.sum() / (len(splits) * inside.sum()) * inside for inside in splits.values())
+    for metric in METRICS[run.task] if splits else ():
+        scores = {seed: (marks(answers, metric)[0] * weights)[rows] for seed, answers in run.marks_by_seed().items()}
+        gain: Estimate | None = None
+        if compared is not None:
+            theirs = {
+                seed: (marks(answers, metric)[0] * weights)[rows] for seed, answers in compared.marks_by_seed().items()
+            }
+            units = groups.group_numbers(run.questions)[rows]
+            (comparison,) = compare([Pair(scores, theirs, graded=True)], units)
+            difference = comparison.difference
+            gain = {"mean": difference.mean, "low": difference.low, "high": difference.high}
+        mean = 100 * float(np.mean(list(scores.values())))
+        yield {"metric": metric, "splits": list(splits), "mean": mean, "gain": gain}
 
 
 def _ensemble_rows(run: Run) -> Iterator[EnsembleRow]:
@@ -194,7 +226,13 @@ def _boundary_counts(run: Run, material: Material) -> BoundaryCounts:
         return {tag: total / len(counters) for tag, total in by_frequency}
 
     gold, predicted, wrong = zip(*counted, strict=True)
-    return {"gold": means(gold), "predicted": means(predicted), "wrong": means(wrong)}
+    return {
+        "gold": means(gold),
+        "predicted": means(predicted),
+        "wrong": means(wrong),
+        "questions": len(run.questions),
+        "wrong_answers": float((1 - run.marks.correct).sum(1).mean()),
+    }
 
 
 def _example_of(example: ExampleParameters, questions: pa.Table, runs: Sequence[Run]) -> Example:
@@ -227,7 +265,6 @@ def _reranked(run: Run, material: Material) -> Reranked:
     from coattend.evaluation.reranking.rerank import rerank
 
     questions = material.asked.filter(pc.equal(material.asked["task"].cast(pa.string()), "word"))
-    tags, _ = material.tagging_of(run)
-    tables, parameters = (run.predictions, questions, material.passages, tags), material.benchmark.reranking
+    tables, parameters = (run.predictions, questions, material.passages), material.benchmark.reranking
     _, reranked = rerank(*tables, head=run.head, trials=run.seed_of, parameters=parameters)
     return reranked

@@ -149,6 +149,7 @@ class Variant(TypedDict):
 
     title: str
     benchmarks: NotRequired[list[str] | None]
+    against: NotRequired[str | None]
     series: NotRequired[list[str]]
     at: NotRequired[float | str | None]
 

@@ -72,7 +72,19 @@ SINGLE_METRIC, LOSS = "accuracy", "loss"
 PRINTED_METRICS = {"options": (SINGLE_METRIC,), "word": (SINGLE_METRIC,), "span": ("exact_match", "f1")}
 """Metrics of each task that papers print."""
 
-QUANTITIES = ("parameters_millions", "minutes_per_epoch", "boundary_pos", "boundary_pos_wrong")
+QUANTITIES = (
+    "parameters_millions",
+    "minutes_per_epoch",
+    "peak_memory_gb",
+    "training_score",
+    "average",
+    "average_gain",
+    "boundary_pos",
+    "boundary_pos_wrong",
+    "corrected_pos_percent",
+    "corrected_answers_percent",
+    "reranked",
+)
 """Other quantities that papers print, for a variant or for a variant on a benchmark."""
 
 

@@ -7,15 +7,19 @@ from typing import cast
 
 import pyarrow as pa
 
+from coattend.batches.dataset import QuestionSet
 from coattend.config import LOCAL, EngineParameters, ReaderParameters, SearchParameters
 from coattend.errors import CoattendError
 from coattend.evaluation.records import TrialRecord, VariantOutcome
-from coattend.inference.predict import predict_each
+from coattend.inference.predict import predict, predict_each
 from coattend.readers import encoder_of
 from coattend.training.launcher import train_seeds
 from coattend.training.run_trial import TrialRunner
 from coattend.training.tuning import tune
 from coattend.trials.experiment import BenchmarkTables, Experiment, ReaderSetup
+
+TRAINING_SAMPLE = 1_000
+"""So many training questions, if there are as many, show how well a trial has learned them."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +71,11 @@ def train_variant(
     search: SearchParameters | None = None,
     processes: int | None = None,
     engine: EngineParameters = LOCAL,
+    training_sample: int | None = None,
 ) -> tuple[VariantOutcome, pa.Table]:
     """Train a variant's trials, or load their outcomes, and predict the answers of those that did not fail. They start
-    from the trials of ``parents``, None: from fresh readers. A search tunes the training first, and is recorded."""
+    from the trials of ``parents``, None: from fresh readers. A search tunes the training first, and is recorded. With a
+    training sample the trials are scored on so many of their training questions, too."""
     reader, benchmark = variant.setup.reader, variant.tables.benchmark.name
     if parents is not None and not parents:
         raise CoattendError(
@@ -82,7 +88,21 @@ def train_variant(
     outcome["task"] = evaluated.source.task
     if search is not None:
         trained, outcome["search"] = tune(trained, store, search, processes=processes, engine=engine)
-    trials = train_seeds(TrialRunner.of(trained, store), processes=processes, engine=engine)
+    runner = TrialRunner.of(trained, store)
+    trials = train_seeds(runner, processes=processes, engine=engine)
     # A trial that cannot predict becomes a failure, and the others go on.
-    predictions, outcome["trials"] = predict_each(evaluated, trials, store, engine=engine)
+    predictions, predicted = predict_each(evaluated, trials, store, engine=engine)
+    if training_sample is not None:
+        sample = runner.questions.train.sample(training_sample)
+        predicted = [_with_training_score(trained, trial, sample, store) for trial in predicted]
+    outcome["trials"] = predicted
     return outcome, predictions
+
+
+def _with_training_score(experiment: Experiment, trial: TrialRecord, sample: QuestionSet, store: Path) -> TrialRecord:
+    """Score a trial on questions that it learned from, by the metric that chooses checkpoints."""
+    if trial["failure"] is not None:
+        return trial
+    scores = predict(experiment, trial, sample, store)["f1"].to_numpy()
+    count = len(sample.examples)
+    return {**trial, "training_score": float(scores.sum() / count), "training_sample": count}

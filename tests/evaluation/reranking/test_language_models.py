@@ -1,20 +1,19 @@
-"""Language models against counting by hand; the sentences and the classes that they are made of."""
+"""Language models against their definition and against NLTK's; the sentences that they are made of."""
 
 import math
+from collections import Counter
 
-import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from nltk.lm import KneserNeyInterpolated
 
-from coattend.errors import CoattendError
 from coattend.evaluation.reranking.language_models import (
     LanguageModel,
+    Span,
     distinct_sentences,
     filled,
     sentences_of,
-    usual_tags,
-    word_classes,
 )
 from coattend.text.cloze import fill_blank
 
@@ -22,47 +21,92 @@ SENTENCE = st.lists(st.sampled_from("abcd"), min_size=1, max_size=6)
 SENTENCES = st.lists(SENTENCE, min_size=1, max_size=6)
 
 
-def pad(words, order):
-    return ["<s>"] * (order - 1) + list(words) + ["</s>"]
+def log_score(model, words, first, end):
+    return float(model.log_scores([Span(words, first, end)])[0])
 
 
-def occurrences(sentences, ngram, order):
-    """Count an n-gram in the padded sentences by looking everywhere, with one unknown word more."""
-    length, count = len(ngram), int(ngram == ["<UNK>"])
+def ngrams_of(sentences, length, order):
+    """The n-grams of a length that end in a word or in the end of a sentence, with a word more in front."""
     for words in sentences:
-        padded = pad(words, order)
-        count += sum(padded[k : k + length] == ngram for k in range(len(padded) - length + 1))
-    return count
+        padded = ["<s>"] * order + list(words) + ["</s>"]
+        yield from (tuple(padded[end - length : end + 1]) for end in range(order, len(padded)))
 
 
-def backoff(sentences, context, word, order):
-    """Brants et al. 2007, equations 4 and 5, with a factor of 0.4."""
-    if not context:
-        return occurrences(sentences, [word], order) / (1 + sum(len(pad(words, order)) for words in sentences))
-    together = occurrences(sentences, [*context, word], order)
-    if together:
-        followers = {padded for words in sentences for padded in pad(words, order)}
-        return together / sum(occurrences(sentences, [*context, follower], order) for follower in followers)
-    return 0.4 * backoff(sentences, context[1:], word, order)
+def kneser_ney(sentences, context, word, order, discounts=None):
+    """Interpolated Kneser-Ney from its definition, by looking everywhere; a context of None comes before any word."""
+    if context is None:
+        vocabulary = {word for words in sentences for word in words}
+        return 1 / (len(vocabulary) + 2)
+    length = len(context) + 1
+    wider = list(ngrams_of(sentences, length, order))
+    # The longest n-grams count as often as they occur, others once for each different word before them.
+    counts = Counter(ngram[1:] for ngram in (wider if length == order else set(wider)))
+    frequencies = Counter(counts.values())
+    estimated = frequencies[1] / (frequencies[1] + 2 * frequencies[2]) if frequencies[1] and frequencies[2] else 0.5
+    discount = estimated if discounts is None else discounts[length - 1]
+    shorter = kneser_ney(sentences, context[1:] if context else None, word, order, discounts)
+    followers = {ngram[-1]: count for ngram, count in counts.items() if ngram[:-1] == context}
+    if not followers:
+        return shorter
+    total = sum(followers.values())
+    return (max(followers.get(word, 0) - discount, 0) + discount * len(followers) * shorter) / total
 
 
 def slow_log_score(sentences, words, positions, order):
     vocabulary = {word for sentence in sentences for word in sentence}
-    padded = pad([word if word in vocabulary else "<UNK>" for word in words], order)
+    padded = ["<s>"] * (order - 1) + [word if word in vocabulary else "<UNK>" for word in words] + ["</s>"]
     shifted = [position + order - 1 for position in positions]
-    return sum(math.log(backoff(sentences, padded[k - order + 1 : k], padded[k], order)) for k in shifted)
+    return sum(math.log(kneser_ney(sentences, tuple(padded[k - order + 1 : k]), padded[k], order)) for k in shifted)
 
 
+@settings(max_examples=30)
 @given(SENTENCES, SENTENCE, st.integers(1, 4), st.data())
-def test_scores_equal_counting_by_hand(sentences, words, order, data):
+def test_scores_equal_the_definition(sentences, words, order, data):
     words[data.draw(st.integers(0, len(words) - 1))] = "unseen"
     first = data.draw(st.integers(0, len(words) - 1))
     end = data.draw(st.integers(first + 1, len(words)))
     positions = range(first, min(end + order - 1, len(words) + 1))
     model = LanguageModel(sentences, order=order)
-    assert model.log_score(words, first, end) == pytest.approx(slow_log_score(sentences, words, positions, order))
+    assert log_score(model, words, first, end) == pytest.approx(slow_log_score(sentences, words, positions, order))
 
 
+@settings(max_examples=30)
+@given(SENTENCES, st.lists(st.sampled_from(["<s>", *"abcd", "<UNK>"]), max_size=3).map(tuple))
+def test_probabilities_of_the_definition_sum_to_one(sentences, context):
+    outcomes = {word for words in sentences for word in words} | {"<UNK>", "</s>"}
+    order = len(context) + 1
+    assert sum(kneser_ney(sentences, context, word, order) for word in outcomes) == pytest.approx(1)
+
+
+@settings(max_examples=30)
+@given(SENTENCES)
+def test_probabilities_of_single_words_leave_the_end_its_share(sentences):
+    words = {word for sentence in sentences for word in sentence} | {"unseen"}
+    model = LanguageModel(sentences, order=1)
+    assert sum(math.exp(log_score(model, [word], 0, 1)) for word in words) == pytest.approx(
+        1 - kneser_ney(sentences, (), "</s>", 1)
+    )
+
+
+@settings(max_examples=30)
+@given(SENTENCES, SENTENCE, st.integers(2, 4), st.sampled_from([0.1, 0.5, 0.75]))
+def test_scores_equal_those_of_nltk(sentences, words, order, discount):
+    """NLTK leaves the probabilities of single words as they are, and knows one discount for all lengths."""
+    words = [word for word in words if any(word in sentence for sentence in sentences)]
+    assume(words)
+    theirs = KneserNeyInterpolated(order, discount)
+    ngrams = [[gram[1:] for length in range(1, order + 1) for gram in ngrams_of([s], length, order)] for s in sentences]
+    theirs.fit(ngrams, [*(word for sentence in sentences for word in sentence), "<s>", "</s>"])
+    padded = ["<s>"] * (order - 1) + words + ["</s>"]
+    expected = sum(
+        math.log(theirs.unmasked_score(padded[end], tuple(padded[end - order + 1 : end])))
+        for end in range(order - 1, len(padded))
+    )
+    ours = LanguageModel(sentences, order=order, discounts=[0, *[discount] * (order - 1)])
+    assert log_score(ours, words, 0, len(words)) == pytest.approx(expected)
+
+
+@settings(max_examples=30)
 @given(SENTENCES, SENTENCE, st.integers(1, 4), st.data())
 def test_the_rest_of_the_sentence_makes_no_difference(sentences, words, order, data):
     """Two words differ in score by as much as whole sentences with them do."""
@@ -71,22 +115,21 @@ def test_the_rest_of_the_sentence_makes_no_difference(sentences, words, order, d
     near, full = [], []
     for word in ("a", "unseen"):
         words[position] = word
-        near.append(model.log_score(words, position, position + 1))
+        near.append(log_score(model, words, position, position + 1))
         full.append(slow_log_score(sentences, words, range(len(words) + 1), order))
     assert near[0] - near[1] == pytest.approx(full[0] - full[1])
 
 
+def test_a_model_without_text_takes_all_words_to_be_as_likely():
+    model = LanguageModel([], order=3)
+    assert log_score(model, ["a", "b"], 0, 1) == log_score(model, ["c", "b"], 0, 1) < 0
+
+
 def test_it_learns_from_rare_words_where_unknown_ones_stand():
     model = LanguageModel([["he", "met", "Anna"], ["he", "saw", "her"], ["he", "saw", "her"]], order=2, at_least=2)
-    after_met = model.log_score(["he", "met", "Boris"], 2, 3)
-    assert after_met == model.log_score(["he", "met", "Anna"], 2, 3)
-    assert after_met > model.log_score(["he", "met", "her"], 2, 3)
-
-
-def test_too_many_n_grams_are_the_users_to_mend(monkeypatch):
-    monkeypatch.setattr("nltk.lm.counter.MAX_NGRAMS", 5)
-    with pytest.raises(CoattendError, match=r"too many n-grams .* Lower max_words or order"):
-        LanguageModel([list("abcdef")], order=2)
+    after_met = log_score(model, ["he", "met", "Boris"], 2, 3)
+    assert after_met == log_score(model, ["he", "met", "Anna"], 2, 3)
+    assert after_met > log_score(model, ["he", "met", "her"], 2, 3)
 
 
 def test_sentences_are_lines():
@@ -110,25 +153,3 @@ def test_the_candidates_words_are_found_in_its_sentence():
         words, first, end = filled(question, candidate)
         assert words[first:end] == expected
         assert words == fill_blank(question, candidate).split()
-
-
-def test_the_usual_tag_is_the_most_frequent_one_over_all_batches():
-    rows = [
-        {"words": ["run", "run", "fast"], "tags": [7, 5, 4]},
-        {"words": ["fast", "run", "run"], "tags": [3, 7, 5]},
-        {"words": ["run"], "tags": [7]},
-    ]
-    schema = pa.schema({"words": pa.list_(pa.string()), "tags": pa.list_(pa.int8())})
-    batches = [pa.RecordBatch.from_pylist([row], schema) for row in rows]
-    assert usual_tags(batches) == {"run": 7, "fast": 3}
-    assert usual_tags([]) == {}
-
-
-def test_words_of_a_class_share_tag_and_band_of_frequency():
-    counts = {"cat": 4, "dog": 7, "house": 8, "sun": 900, "moon": 5000, "sat": 4, "new": 4, "once": 1}
-    tags = {"cat": 1, "dog": 1, "house": 1, "sun": 1, "moon": 1, "sat": 2, "once": 1}
-    classes = word_classes(counts, tags, bands=10, at_least=2)
-    assert classes["cat"] == classes["dog"]
-    assert classes["sun"] == classes["moon"]
-    assert len(set(classes.values())) == 5
-    assert set(counts) - set(classes) == {"once"}

@@ -13,7 +13,7 @@ from coattend.evaluation.reranking.language_models import LanguageFeatures
 from coattend.evaluation.reranking.rankings import FEATURES, rankings
 from coattend.evaluation.reranking.rerank import rerank
 from coattend.pipelines.reranking.nodes import rerank as node
-from coattend.schemas import PASSAGES, PREDICTIONS, QUESTIONS, TAGS
+from coattend.schemas import PASSAGES, PREDICTIONS, QUESTIONS
 from coattend.text.hashing import text_id
 
 LOGITS = st.lists(st.integers(-40, 40).map(lambda n: n / 8), min_size=2, max_size=8)
@@ -74,14 +74,15 @@ def test_a_tie_with_another_word_is_wrong():
 
 
 def test_each_language_model_has_its_column():
-    tags = {"the": 0, "a": 0, "cat": 1, "dog": 1, "sat": 2, "ran": 2}
-    language = LanguageFeatures([["the", "cat", "sat"], ["a", "dog", "ran"]] * 2, tags, order=2, bands=3)
+    sentences = [["the", "cat", "sat"], ["a", "dog", "ran"], ["the", "dog", "sat"], ["a", "cat", "ran"]]
+    sentences += [["the", "cat", "sat"], ["a", "fox", "sat"], ["the", "fox", "ran"]]
+    language = LanguageFeatures(sentences, RerankingParameters(order=2, classes=3))
     cat, dog, ran = language.of("the _ sat", "see the dog sit", ["cat", "dog", "ran"])
     everywhere, passage_model, classes = range(3)
     assert cat[everywhere] > dog[everywhere]
     assert dog[passage_model] > cat[passage_model] == ran[passage_model]
     assert cat[classes] == dog[classes] > ran[classes]
-    assert language.learned_from == {"words": 12, "distinct words": 6, "word classes": 3}
+    assert language.learned_from == {"words": 21, "distinct words": 7, "word classes": 3}
 
 
 def cloze(number, split, *, label, subset=None):
@@ -102,15 +103,9 @@ def cloze(number, split, *, label, subset=None):
 def benchmark(rows):
     questions = [dict.fromkeys(QUESTIONS.names) | {k: v for k, v in row.items() if k != "text"} for row in rows]
     passages = [{"passage_id": row["passage_id"], "text": row["text"], "source": "f"} for row in rows]
-    tags = [
-        {"text_id": text_id(row["text"]), "words": row["text"].split()}
-        | {name: [0] * len(row["text"].split()) for name in ("tags", "starts", "ends")}
-        for row in rows
-    ]
     return (
         pa.Table.from_pylist(questions, QUESTIONS),
         pads.dataset(pa.Table.from_pylist(passages, PASSAGES)),
-        pads.dataset(pa.Table.from_pylist(tags, TAGS)),
     )
 
 
@@ -227,12 +222,12 @@ def test_predictions_of_another_trial_are_refused():
 
 def test_the_node_says_what_is_missing():
     rows = rows_of({"train": 2, "dev": 4})
-    questions, passages, tags = benchmark(rows)
+    questions, passages = benchmark(rows)
     model = {"reader": "plain", "task": "word", "trials": [{"trial_id": "t0", "seed": 0}]}
     source = {"format": "cbt", "folder": "f", "files": {"dev": ["x"]}}
     parameters = BenchmarkParameters(name="gaps", title="Gaps", tasks=("word",), sources=(source,))
     predictions = pads.dataset(pa.Table.from_pylist([guess(row) for row in rows[2:]], PREDICTIONS))
-    tables = (pads.dataset(questions), passages, tags)
+    tables = (pads.dataset(questions), passages)
     with pytest.raises(CoattendError, match=r"gaps\.plain: has no predictions"):
         node(None, *tables, model, parameters)
     with pytest.raises(CoattendError, match="answers no questions with a missing word"):

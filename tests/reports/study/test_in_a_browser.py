@@ -11,7 +11,16 @@ from coattend.reports.study.page import overview_sections
 
 pytestmark = pytest.mark.slow
 
-SHOWS = ("by_subset", "by_question_type", "by_answer_pos", "ensemble", "curve")
+SHOWS = (
+    "by_subset",
+    "by_question_type",
+    "by_answer_pos",
+    "ensemble",
+    "curve",
+    "average",
+    "boundary_pos",
+    "peak_memory",
+)
 CITED = [{"name": "Someone's reader", "source": "Somebody 2020", "numbers": {"exams": {"dev": 70.1}}}]
 PHONE = """
 <!doctype html><iframe style="width: 390px; height: 800px" srcdoc="{page}"></iframe>

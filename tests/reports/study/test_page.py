@@ -212,7 +212,7 @@ def test_failures_left_out_variants_and_reranked_answers_have_sections(full_repo
     changes = {"analyses": reranked, "failures": [failure], "left_out": ["poi_net"]}
     sections = {section.title: section for section in study_sections(full_report.findings | changes)}
     (row,) = sections["Ranked again"].tables[0].rows
-    assert [cell.text for cell in row] == ["Baseline", "dev, NE", "50.0", "60.5", "80.0", "3.0", "1.5"]
+    assert [cell.text for cell in row] == ["Baseline", "dev, NE", "50.0", "60.5", "–", "80.0", "3.0", "1.5"]
     assert [cell.text for cell in sections["Failed"].tables[0].rows[0]] == ["plain", "exams", "7", "out of memory"]
     assert sections["Left out"].text[0].endswith("did not train: POI-Net.")
 

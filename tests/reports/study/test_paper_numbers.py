@@ -7,10 +7,11 @@ import pytest
 from example_study import STUDY, findings_of, study
 
 from coattend import studies
-from coattend.reports.study.analyses import boundary_section
+from coattend.reports.study.boundary_words import boundary_section
+from coattend.reports.study.costs import cost_section
 from coattend.reports.study.page import latex_tables, score_tables
 from coattend.reports.study.paper_numbers import printed_scores
-from coattend.reports.study.sections import cost_section, unmeasured_table
+from coattend.reports.study.sections import unmeasured_table
 from coattend.reports.study.table import arrow_table
 from coattend.reports.tables import to_csv
 

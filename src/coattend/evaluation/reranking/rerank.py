@@ -23,7 +23,6 @@ def rerank(
     predictions: pa.Table,
     questions: pa.Table,
     passages: pads.Dataset,
-    tags: pads.Dataset,
     *,
     head: str,
     trials: Mapping[str, int],
@@ -45,7 +44,7 @@ def rerank(
     if not len(training):
         cure = "Add a training split to the benchmark's files"
         raise CoattendError("there are no training passages to learn from", where="questions table", cure=cure)
-    language = LanguageFeatures.train(passages, tags, pc.unique(training["passage_id"]), parameters)
+    language = LanguageFeatures.train(passages, pc.unique(training["passage_id"]), parameters)
     predicted_questions = questions.filter(pc.is_in(questions["question_id"], pc.unique(predictions["question_id"])))
     question_of = {row["question_id"]: row for row in predicted_questions.to_pylist()}
     texts = read_passage_texts(passages, predicted_questions["passage_id"])

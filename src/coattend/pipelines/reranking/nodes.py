@@ -10,7 +10,6 @@ def rerank(
     predictions: Dataset | None,
     questions: Dataset,
     passages: Dataset,
-    tags: Dataset,
     model: TrainedReader,
     benchmark: BenchmarkParameters,
 ) -> tuple[Table, RerankedReader]:
@@ -37,7 +36,6 @@ def rerank(
         answers,
         cloze_questions,
         passages,
-        tags,
         head=runs.head_of(model["trials"], model["task"]),
         trials=trials,
         parameters=benchmark.reranking,

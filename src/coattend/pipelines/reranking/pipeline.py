@@ -6,15 +6,13 @@ from kedro.pipeline.node import Node
 from coattend.pipelines.reranking.nodes import rerank
 
 
-def create_nodes(benchmark: str, reader: str, *, trained_on: str, tagging: str) -> list[Node]:
-    """Rank a cloze reader's best candidates again, with classes of words by the tags of a profile: node
-    ``<benchmark>.<reader>.rerank``."""
+def create_nodes(benchmark: str, reader: str, *, trained_on: str) -> list[Node]:
+    """Rank a cloze reader's best candidates again: node ``<benchmark>.<reader>.rerank``."""
     namespace = f"{benchmark}.{reader}"
     inputs = {
         "predictions": f"{namespace}.predictions",
         "questions": f"{benchmark}.questions",
         "passages": f"{benchmark}.passages",
-        "tags": f"{benchmark}.{tagging}.tags",
         "model": f"{trained_on}.{reader}.model",
         "benchmark": f"params:benchmarks.{benchmark}",
     }

@@ -65,7 +65,7 @@ def run_variant(
     Trials that failed have no predictions.
     """
     from coattend.schemas import PREDICTIONS
-    from coattend.training.study_variant import train_variant, untrained_outcome
+    from coattend.training.study_variant import TRAINING_SAMPLE, train_variant, untrained_outcome
 
     if variant.name in costs["left_out"]:
         return untrained_outcome(variant, benchmark.name), PREDICTIONS.empty_table()
@@ -76,6 +76,7 @@ def run_variant(
         search=study.search,
         processes=settings.processes,
         engine=EngineParameters.model_validate(profiles["engine"]),
+        training_sample=TRAINING_SAMPLE if "training_score" in study.shows else None,
     )
 
 

@@ -1,18 +1,26 @@
-"""Sections of a study's analyses: breakdowns, answer boundaries, calibration, ensembles, examples and re-ranking."""
+"""Sections of a study's analyses: averages, breakdowns, calibration, ensembles, examples and re-ranking."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from statistics import mean
 
-from coattend.evaluation.records import BoundaryCounts, BreakdownRow, Calibration, EnsembleRow, Example, Reranked
+from coattend.evaluation.groups import EVERYTHING
+from coattend.evaluation.records import (
+    BreakdownRow,
+    Calibration,
+    EnsembleRow,
+    Example,
+    Reranked,
+    SplitAverage,
+)
 from coattend.reports.figures import risk_coverage_curves
-from coattend.reports.records import StudyFindings, StudyRow
+from coattend.reports.records import Numbers, StudyFindings, StudyRow
 from coattend.reports.render import Section
 from coattend.reports.sections import CALIBRATION_TEXT, calibration_table, reliability_table
-from coattend.reports.study.figures import TagCounts, boundary_figure, breakdown_figure, question_counts
-from coattend.reports.study.paper_numbers import as_mapping, printed_numbers
+from coattend.reports.study.figures import breakdown_figure, question_counts
+from coattend.reports.study.paper_numbers import SCORES, as_mapping, printed_numbers, printed_scores
 from coattend.reports.study.table import title_of
-from coattend.reports.tables import METRIC_TITLES, NO_VALUE, Cell, Table, estimate_cell, format_questions
+from coattend.reports.tables import METRIC_TITLES, NO_VALUE, Cell, Table, estimate_cell, format_questions, noted_cell
 
 BREAKDOWN_TITLES = {
     "by_question_type": "By question word",
@@ -31,13 +39,9 @@ _BREAKDOWN_NOTES = {
     )
 }
 
-_BOUNDARY_TITLES = {
-    "boundary_pos": "Boundary words",
-    "boundary_pos_wrong": "Boundary words with a wrong part of speech",
-}
-_BOUNDARY_TEXT = (
-    "Counts of the first and the last word of each answer, a one-word answer's twice, as means over seeds; the "
-    "gold answer is a question's first. Wrong: another word with another part of speech, by the gold word's."
+_AVERAGE_TEXT = (
+    "Each split counts alike, however many questions it has. The gain is over the variant's baseline; brackets hold "
+    "95 % of a bootstrap over passages."
 )
 
 _ANSWERABILITY_TEXT = (
@@ -50,6 +54,57 @@ _ENSEMBLE_TEXT = (
     "choice. Options and words are chosen by the mean of probabilities, spans by the most votes. The greedy choice "
     "is made on dev, so that its gain there is too good."
 )
+
+
+def average_section(findings: StudyFindings) -> Section | None:
+    """Write a section about scores averaged over splits, if the study asks for them."""
+    tables = []
+    for benchmark, analyses in findings["analyses"].items():
+        averages = analyses.get("average", {})
+        for metric in dict.fromkeys(row["metric"] for rows in averages.values() for row in rows):
+            by_variant = {name: row for name, rows in averages.items() for row in rows if row["metric"] == metric}
+            tables.append(_average_table(findings, benchmark, metric, by_variant))
+    return Section("Averages over splits", (_AVERAGE_TEXT,), tuple(tables)) if tables else None
+
+
+def _average_table(
+    findings: StudyFindings, benchmark: str, metric: str, by_variant: Mapping[str, SplitAverage]
+) -> Table:
+    scores = printed_scores(findings["printed"], findings["benchmarks"])
+    printed_splits = {key.split for key in scores if key.benchmark == benchmark and key.group == EVERYTHING}
+    # A mean over fewer splits than the paper's is another quantity.
+    splits = sorted(printed_splits) or sorted({split for row in by_variant.values() for split in row["splits"]})
+    # Column title to the printed numbers of its quantity, by variant; columns without any are left out.
+    printed = {
+        f"{title}, {block['encoder']}": {
+            name: _printed_number(printed_numbers(block, name, benchmark), quantity, metric) for name in by_variant
+        }
+        for block in findings["printed"]
+        for title, quantity in (("Printed", "average"), ("Printed gain", "average_gain"))
+        if not block["ensemble"]
+    }
+    columns = {title: column for title, column in printed.items() if set(column.values()) != {NO_VALUE}}
+    rows = []
+    for name, row in by_variant.items():
+        measured = splits == sorted(row["splits"])
+        note = "" if measured else f"scored: {', '.join(row['splits'])}"
+        gain = row["gain"] if measured else None
+        rows.append(
+            {
+                "Variant": title_of(findings, name),
+                f"Mean of {' and '.join(splits)}": noted_cell(f"{row['mean']:.1f}" if measured else NO_VALUE, note),
+                "Gain": NO_VALUE if gain is None else estimate_cell(gain, sign="+"),
+                **{title: column[name] for title, column in columns.items()},
+            }
+        )
+    return Table.of(f"{benchmark}: {METRIC_TITLES[metric]}", rows)
+
+
+def _printed_number(numbers: Mapping[str, Numbers], quantity: str, metric: str) -> str:
+    """Format a printed quantity, or what it is by a metric; a bare number is an accuracy."""
+    number = numbers.get(quantity)
+    value = number.get(SCORES[metric]) if isinstance(number, Mapping) else number if metric == "accuracy" else None
+    return f"{value:g}" if isinstance(value, int | float) else NO_VALUE
 
 
 def breakdown_sections(findings: StudyFindings, names: Iterable[str]) -> Iterator[Section]:
@@ -77,53 +132,6 @@ def _breakdown_table(rows: Sequence[BreakdownRow]) -> Table:
     )
     groups = {group: Cell(group, (f"{count} questions",)) for group, count in question_counts(rows).items()}
     return Table.of_columns("As a table", "Group", columns, groups)
-
-
-def boundary_section(findings: StudyFindings) -> Section | None:
-    """Write a section about the words at which answers begin and end, if they were counted."""
-    tables, figures = [], []
-    for benchmark, analyses in findings["analyses"].items():
-        by_variant = analyses.get("boundary_pos", {})
-        if not any(counts["gold"] for counts in by_variant.values()):
-            continue
-        predicted = _counts_by_column(findings, by_variant)
-        wrong = {title_of(findings, name): counts["wrong"] for name, counts in by_variant.items()}
-        caption = f"Parts of speech of boundary words: {benchmark}. The share of each among the gold, the predicted and"
-        figures.append((f"{caption} the wrongly predicted words.", boundary_figure(predicted, wrong)))
-        for quantity, title in _BOUNDARY_TITLES.items():
-            tables.append(_boundary_table(findings, f"{title}, {benchmark}", by_variant, quantity))
-    title = "Words at which answers begin and end"
-    return Section(title, (_BOUNDARY_TEXT,), tuple(tables), figures=tuple(figures)) if tables else None
-
-
-def _counts_by_column(
-    findings: StudyFindings, by_variant: Mapping[str, BoundaryCounts], quantity: str = "boundary_pos"
-) -> dict[str, TagCounts]:
-    """Collect the counts of gold answers and of each variant, by column title."""
-    columns: dict[str, TagCounts] = {}
-    for name, counts in by_variant.items():
-        title = title_of(findings, name)
-        # Variants that read the same tags share their gold counts, which are listed once.
-        if counts["gold"] not in columns.values():
-            columns["Gold" if not columns else f"Gold, as for {title}"] = counts["gold"]
-        columns[title] = counts["predicted"] if quantity == "boundary_pos" else counts["wrong"]
-    return columns
-
-
-def _boundary_table(
-    findings: StudyFindings, caption: str, by_variant: Mapping[str, BoundaryCounts], quantity: str
-) -> Table:
-    columns = _counts_by_column(findings, by_variant, quantity)
-    for name in by_variant:
-        # Of several printed counts the first are listed.
-        blocks = (printed_numbers(block, name) for block in findings["printed"])
-        printed = next((as_mapping(numbers[quantity]) for numbers in blocks if quantity in numbers), {})
-        if printed:
-            counts = {tag: count for tag, count in printed.items() if isinstance(count, int | float)}
-            columns[f"{title_of(findings, name)}, printed"] = counts
-    # Tags keep the order of the first column, the most frequent first.
-    texts = ((title, {tag: f"{count:,.0f}" for tag, count in counts.items()}) for title, counts in columns.items())
-    return Table.of_columns(caption, "Tag", texts)
 
 
 def calibration_section(findings: StudyFindings) -> Section | None:
@@ -253,22 +261,30 @@ def reranking_section(findings: StudyFindings) -> Section | None:
     tables = []
     for benchmark, analyses in findings["analyses"].items():
         reranked = analyses.get("reranking", {})
-        rows = [row for name in reranked for row in _reranked_rows(title_of(findings, name), reranked[name])]
+        rows: list[Mapping[str, Cell | str]] = []
+        for name in reranked:
+            blocks = (printed_numbers(block, name, benchmark).get("reranked", {}) for block in findings["printed"])
+            printed = next((scores for scores in map(as_mapping, blocks) if scores), {})
+            rows += _reranked_rows(title_of(findings, name), reranked[name], printed)
         if rows:
             tables.append(Table.of(f"{benchmark}, accuracy, mean over seeds", rows))
     text = ("Weights are tuned on one half of dev and used on the other.",)
     return Section("Ranked again", text, tuple(tables)) if tables else None
 
 
-def _reranked_rows(title: str, reranked: Reranked) -> Iterator[Mapping[str, Cell | str]]:
+def _reranked_rows(
+    title: str, reranked: Reranked, printed: Mapping[str, Numbers]
+) -> Iterator[Mapping[str, Cell | str]]:
     for split, by_group in reranked["splits"].items():
         for group, changes in by_group.items():
+            score = printed.get(split if group == EVERYTHING else f"{split}/{group}")
             seeds = changes["seeds"].values()
             yield {
                 "Variant": title,
                 "Where": format_questions(split, group),
                 "Before": f"{mean(seed['before'] for seed in seeds):.1f}",
                 "After": f"{mean(seed['after'] for seed in seeds):.1f}",
+                "Printed, after": f"{score:g}" if isinstance(score, int | float) else NO_VALUE,
                 "Right among the best": f"{mean(seed['right_among_n_best'] for seed in seeds):.1f}",
                 "Gained": f"{mean(seed['gained'] for seed in seeds):.1f}",
                 "Lost": f"{mean(seed['lost'] for seed in seeds):.1f}",

@@ -12,6 +12,8 @@ from coattend.reports.records import StudyFindings, StudyRow
 from coattend.reports.render import Section
 from coattend.reports.sections import partial_scoring, training_warnings, unmonitored_trials
 from coattend.reports.study import analyses, sections
+from coattend.reports.study.boundary_words import boundary_section
+from coattend.reports.study.costs import cost_section
 from coattend.reports.study.paper_numbers import encoder_label, printed_cell
 from coattend.reports.study.table import ALPHA, rows_in_question, title_of
 from coattend.reports.tables import METRIC_TITLES, NO_VALUE, Cell, Row, Table, TableRow, estimate_cell, noted_cell
@@ -28,12 +30,13 @@ def study_sections(findings: StudyFindings) -> list[Section]:
     # Sections follow the order of a paper: scores, how they came about, analyses, then what is missing.
     requested: list[Section | None] = [
         Section(findings["source"], tuple(_summary(findings)), tuple(score_tables(findings)), _seed_tables(findings)),
+        analyses.average_section(findings),
         sections.search_section(findings),
         *(sections.line_sections(findings) if "lines" in shows else ()),
-        sections.cost_section(findings),
+        cost_section(findings),
         *(sections.training_sections(findings) if "curve" in shows else ()),
         *analyses.breakdown_sections(findings, (name for name in shows if name in analyses.BREAKDOWN_TITLES)),
-        analyses.boundary_section(findings),
+        boundary_section(findings),
         analyses.ensemble_section(findings),
         analyses.example_section(findings),
         analyses.reranking_section(findings),

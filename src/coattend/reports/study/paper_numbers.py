@@ -14,8 +14,15 @@ SCORES = {"exact": "exact_match", "f1": "f1", "accuracy": "accuracy"}
 QUANTITIES = {
     "parameters_millions": "Parameters, millions",
     "minutes_per_epoch": "Minutes for an epoch",
+    "peak_memory_gb": "Peak memory, GB",
+    "training_score": "Score on training questions",
+    "average": "Mean of splits",
+    "average_gain": "Gain in the mean of splits",
     "boundary_pos": "Boundary words",
     "boundary_pos_wrong": "Boundary words with a wrong part of speech",
+    "corrected_pos_percent": "Corrected parts of speech, %",
+    "corrected_answers_percent": "Corrected answers, %",
+    "reranked": "Accuracy, ranked again",
 }
 """Other printed quantities: name in study files to title."""
 

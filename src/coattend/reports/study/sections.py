@@ -1,4 +1,4 @@
-"""Sections of a study about its trainings: tuning, scores along an axis, costs, curves; and what was not measured."""
+"""Sections of a study about its trainings: tuning, scores along an axis, curves; and what was not measured."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, product, starmap
@@ -11,12 +11,10 @@ from coattend.reports.figures import training_curves
 from coattend.reports.records import Numbers, SearchSpace, StudyFindings, StudyRow
 from coattend.reports.render import Section
 from coattend.reports.study import paper_numbers
+from coattend.reports.study.costs import COSTS
 from coattend.reports.study.figures import LinePoint, line_figure
 from coattend.reports.study.table import rows_in_question, title_of, trials_by_training_benchmark
-from coattend.reports.tables import METRIC_TITLES, NO_VALUE, Cell, Table, TableRow, cells, noted_cell
-
-COSTS = {"parameters", "seconds_per_epoch"}
-"""Names by which a study asks for the table of costs."""
+from coattend.reports.tables import METRIC_TITLES, NO_VALUE, Cell, Table, TableRow, noted_cell
 
 _ATTENTION_TEXT = (
     "What readers look at, question by question, has a page of its own. Attention is no explanation: unless "
@@ -115,56 +113,6 @@ def _line_points(row: StudyRow, findings: StudyFindings) -> Iterator[LinePoint]:
         yield {"series": series, "at": float(position or 0), "row": row}
 
 
-def cost_section(findings: StudyFindings) -> Section | None:
-    """Write a section about parameters and training times, if the study asks for them."""
-    if not COSTS & set(findings["shows"]):
-        return None
-    text = ["Minutes are those of a variant's fastest trial: what else a machine does makes the others slower."]
-    if findings["protocol"] == "frozen":
-        text.append("Parameters are those that are trained; papers count the encoder's, too.")
-    return Section("What variants cost", tuple(text), tuple(_cost_tables(findings)))
-
-
-def _cost_tables(findings: StudyFindings) -> Iterator[Table]:
-    """List parameters and time per epoch of the variants that were trained on each benchmark."""
-    blocks = [block for block in findings["printed"] if not block["ensemble"]]
-    printed = (f"Printed, {block['encoder']}" for block in blocks)
-    columns = cells("Variant", "Parameters, millions", "Minutes for an epoch", *printed)
-    for benchmark, by_variant in trials_by_training_benchmark(findings).items():
-        finished_trials = {name: trials for name, records in by_variant.items() if (trials := finished(records))}
-        rows = []
-        for name, trials in finished_trials.items():
-            parameters = [trial["parameters"] / 1e6 for trial in trials if trial.get("parameters")]
-            # The fastest trial was disturbed least by other processes.
-            minutes = min(map(_seconds_per_epoch, trials)) / 60
-            rows.append(
-                cells(
-                    title_of(findings, name),
-                    _format_mean(parameters, "{:.2f}"),
-                    Cell(f"{minutes:.1f}", (f"{trials[0]['questions']:,} questions",)),
-                    *(_printed_costs(paper_numbers.printed_numbers(block, name), benchmark) for block in blocks),
-                )
-            )
-        devices = sorted({trial["device"] for trials in finished_trials.values() for trial in trials})
-        if rows:
-            yield Table(f"{benchmark}, {', '.join(devices)}", columns, tuple(rows))
-
-
-def _seconds_per_epoch(trial: TrialRecord) -> float:
-    return trial["questions"] / trial["questions_per_second"] if trial["questions_per_second"] else 0.0
-
-
-def _printed_costs(numbers: Mapping[str, Numbers], benchmark: str) -> str:
-    parameters = numbers.get("parameters_millions")
-    minutes = paper_numbers.as_mapping(numbers.get(benchmark, {})).get("minutes_per_epoch")
-    costs = ((parameters, "million"), (minutes, "minutes"))
-    return ", ".join(f"{cost:g} {unit}" for cost, unit in costs if isinstance(cost, int | float)) or NO_VALUE
-
-
-def _format_mean(values: Sequence[float], template: str) -> str:
-    return template.format(mean(values)) if values else NO_VALUE
-
-
 def training_sections(findings: StudyFindings) -> Iterator[Section]:
     """Write a section with training curves for each benchmark, and a table of their points beside printed ones."""
     text = (
@@ -230,7 +178,7 @@ def _point_cell(points: Sequence[CurvePoint], *, held_out_loss: bool) -> Cell:
         if (loss := point.get("held_out_loss") if held_out_loss else point.get("loss")) is not None
     ]
     loss_note = f"loss {mean(losses):.3f}" if losses else ""
-    return noted_cell(_format_mean(scores, "{:.1f}"), loss_note, f"step {points[0]['step']}")
+    return noted_cell(f"{mean(scores):.1f}" if scores else NO_VALUE, loss_note, f"step {points[0]['step']}")
 
 
 def _printed_steps(findings: StudyFindings, benchmark: str, variant: str) -> dict[int, Cell | str]:
@@ -318,14 +266,19 @@ def _measured_quantities(findings: StudyFindings, variant: str, *, ensemble: boo
     """Collect (benchmark or nothing, quantity) of the numbers that other tables of the page compare."""
     counted = any(variant in analyses.get("boundary_pos", {}) for analyses in findings["analyses"].values())
     # Counted parts of speech stand beside the printed ones, for all quantities of a variant.
-    measured = {("", name) for name in ("boundary_pos", "boundary_pos_wrong") if counted}
+    boundaries = ("boundary_pos", "boundary_pos_wrong", "corrected_pos_percent", "corrected_answers_percent")
+    measured = {("", name) for name in boundaries if counted}
+    averaged = [name for name, analyses in findings["analyses"].items() if variant in analyses.get("average", {})]
+    ranked = [name for name, analyses in findings["analyses"].items() if variant in analyses.get("reranking", {})]
+    if not ensemble:
+        measured |= {*product(averaged, ("average", "average_gain")), *product(ranked, ("reranked",))}
     if ensemble or not COSTS & set(findings["shows"]):
         return measured
     trained = trials_by_training_benchmark(findings)
     timed = [benchmark for benchmark, by_variant in trained.items() if finished(by_variant.get(variant, []))]
     if timed:
         measured.add(("", "parameters_millions"))
-    return measured | {(benchmark, "minutes_per_epoch") for benchmark in timed}
+    return measured | set(product(timed, ("minutes_per_epoch", "peak_memory_gb", "training_score")))
 
 
 def cited_section(findings: StudyFindings) -> Section | None:
