@@ -5,7 +5,7 @@ from typing import Literal, NotRequired, Required, TypedDict, cast
 
 
 class Estimate(TypedDict):
-    """A mean or a difference with its bootstrap interval; the ends are None with fewer than two passages."""
+    """A mean or a difference with its interval; the ends are None where groups of questions are too few."""
 
     mean: float
     low: float | None
@@ -157,7 +157,6 @@ class IntervalMethod(TypedDict):
 
     method: str
     level: float
-    resamples: int
 
 
 class Summary(TypedDict):

@@ -61,7 +61,7 @@ def breakdown_sections(findings: StudyFindings, names: Iterable[str]) -> Iterato
         for (breakdown, benchmark, split), rows in rows_by_section.items():
             if breakdown == name:
                 title = f"{BREAKDOWN_TITLES[name]}: {', '.join((benchmark, split, *findings['homes'][benchmark]))}"
-                figure = (f"{title}. Bars hold 95 % of a bootstrap over passages.", breakdown_figure(rows))
+                figure = (f"{title}. Bars hold 95 % intervals over groups of questions.", breakdown_figure(rows))
                 folded = (_breakdown_table(rows),)
                 yield Section(title, _BREAKDOWN_NOTES.get(name, ()), folded=folded, figures=(figure,))
 
