@@ -97,6 +97,7 @@ STUDY_ROWS = _schema(
     encoder=_optional(TEXT),
     questions=INT,
     trials=INT,
+    selection=TEXT,
     mean=DOUBLE,
     low=_optional(DOUBLE),
     high=_optional(DOUBLE),
@@ -114,7 +115,7 @@ STUDY_ROWS = _schema(
 )
 """A row for each variant, benchmark, split, group and metric. ``printed`` is the paper's number for a single model with
 ``printed_encoder``; ``printed_all`` has all of its numbers with their models, such as ``71.8 (ALBERT-base); 78.9
-(ALBERT-base, ensemble)``."""
+(ALBERT-base, ensemble)``. ``selection`` says where checkpoints were chosen; on ``dev`` scores are too good."""
 
 BREAKDOWNS = _schema(
     benchmark=TEXT,
