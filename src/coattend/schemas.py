@@ -44,7 +44,7 @@ QUESTIONS = _schema(
     answerable=FLAG,
     question_types=_optional(pa.list_(TEXT)),
 )
-"""Questions whose passages overlap share a ``group``, which is what is held out together and drawn by the bootstrap."""
+"""Questions whose passages overlap share a ``group``, which is held out as a whole, and one unit of intervals."""
 
 REJECTED = _schema(file=TEXT, record=TEXT, reason=TEXT)
 TEXTS = _schema(text_id=TEXT, kind=CATEGORY, text=TEXT)
@@ -100,6 +100,7 @@ STUDY_ROWS = _schema(
     encoder=_optional(TEXT),
     questions=INT,
     trials=INT,
+    selection=TEXT,
     mean=DOUBLE,
     low=_optional(DOUBLE),
     high=_optional(DOUBLE),
@@ -117,7 +118,7 @@ STUDY_ROWS = _schema(
 )
 """A row for each variant, benchmark, split, group and metric. ``printed`` is the paper's number for a single model with
 ``printed_encoder``; ``printed_all`` has all of its numbers with their models, such as ``71.8 (ALBERT-base); 78.9
-(ALBERT-base, ensemble)``."""
+(ALBERT-base, ensemble)``. ``selection`` says where checkpoints were chosen; on ``dev`` scores are too good."""
 
 BREAKDOWNS = _schema(
     benchmark=TEXT,

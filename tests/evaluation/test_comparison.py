@@ -1,4 +1,4 @@
-"""A variant beside its baseline: what is drawn, what is told of each seed, what can be resolved, what is corrected."""
+"""A variant beside its baseline: what is covered, told of each seed, resolved and corrected."""
 
 from math import sqrt
 from statistics import NormalDist
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from coattend.evaluation.comparison import Pair, compare, corrected, expected_resolution
-from coattend.evaluation.significance import mcnemar, paired_bootstrap
+from coattend.evaluation.significance import mcnemar, paired_test
 
 PASSAGES = np.repeat(np.arange(60), 2)
 
@@ -30,25 +30,17 @@ def percent(marks):
     return 100 * np.stack(list(marks.values()))
 
 
-def test_with_four_seeds_their_means_are_compared_and_with_five_seeds_are_drawn():
-    four_seeds, five_seeds = pair(4), pair(5)
-    four, five = compare([four_seeds, five_seeds], PASSAGES)
-    assert (four.over_seeds, five.over_seeds) == (False, True)
-    means = [percent(marks).mean(0, keepdims=True) for marks in (four_seeds.ours, four_seeds.theirs)]
-    assert four.difference == paired_bootstrap(*means, PASSAGES)
-    assert five.difference == paired_bootstrap(percent(five_seeds.ours), percent(five_seeds.theirs), PASSAGES)
-    of_means = paired_bootstrap(
-        *(percent(values).mean(0, keepdims=True) for values in (five_seeds.ours, five_seeds.theirs)), PASSAGES
-    )
+def test_from_two_seeds_on_they_are_covered_and_with_a_single_one_the_trials_alone_are_compared():
+    alone, beside_one, two = compare([pair(1), pair(2, 1), pair(2)], PASSAGES)
+    assert (alone.over_seeds, beside_one.over_seeds, two.over_seeds) == (False, False, True)
+    assert two.difference == paired_test(*(percent(marks) for marks in pair(2)[:2]), PASSAGES)
+    means = [percent(marks).mean(0, keepdims=True) for marks in pair(2, 1)[:2]]
+    assert beside_one.difference == paired_test(*means, PASSAGES)
+    of_means = paired_test(*(percent(marks).mean(0, keepdims=True) for marks in pair(5)[:2]), PASSAGES)
+    (five,) = compare([pair(5)], PASSAGES)
     assert five.difference.mean == pytest.approx(of_means.mean)
     assert five.difference.high - five.difference.low > 1.3 * (of_means.high - of_means.low)
-
-
-def test_seeds_are_drawn_only_where_both_have_enough():
-    for variant_seeds, baseline_seeds in [(5, 4), (4, 5)]:
-        (comparison,) = compare([pair(variant_seeds, baseline_seeds)], PASSAGES)
-        assert not comparison.over_seeds
-        assert [of_seed.seed for of_seed in comparison.by_seed] == [0, 1, 2, 3]
+    assert five.difference.p > of_means.p
 
 
 def test_each_seed_that_both_have_is_told_alone():
@@ -60,9 +52,13 @@ def test_each_seed_that_both_have_is_told_alone():
     assert [of_seed.seed for of_seed in comparison.by_seed] == [0, 2]
     for of_seed in comparison.by_seed:
         variant, base = complete.ours[of_seed.seed], baseline[of_seed.seed]
-        assert of_seed.difference == paired_bootstrap(100 * variant[None], 100 * base[None], PASSAGES)
-        assert of_seed.mcnemar_p == mcnemar(variant > 0, base > 0)
+        assert of_seed.difference == paired_test(100 * variant[None], 100 * base[None], PASSAGES)
+        assert of_seed.mcnemar_p is None, "two questions are about each passage"
     assert [of_seed.mcnemar_p for of_seed in graded.by_seed] == [None, None]
+    apart, _ = compare([Pair(complete.ours, baseline, graded=False), pair(1)], np.arange(len(PASSAGES)))
+    assert [of_seed.mcnemar_p for of_seed in apart.by_seed] == [
+        mcnemar(complete.ours[seed] > 0, baseline[seed] > 0) for seed in (0, 2)
+    ]
     assert [of_seed.difference for of_seed in graded.by_seed] == [of_seed.difference for of_seed in comparison.by_seed]
 
 
@@ -76,7 +72,21 @@ def test_what_is_resolved_follows_from_the_intervals_width():
 def test_one_passage_resolves_nothing():
     (comparison,) = compare([pair(1)], np.zeros(len(PASSAGES)))
     assert (comparison.difference.low, comparison.resolves) == (None, None)
-    assert comparison.by_seed[0].mcnemar_p is not None
+    assert comparison.by_seed[0].mcnemar_p is None
+
+
+def test_readers_whose_differences_do_not_vary_resolve_nothing():
+    """Identical readers, and one that is right on all questions where the other is right on none."""
+    answers = right(0, 0.5)
+    same = Pair({0: answers}, {0: answers}, graded=False)
+    constant = Pair({0: np.ones(len(PASSAGES))}, {0: np.zeros(len(PASSAGES))}, graded=False)
+    few = Pair({0: right(1, 0.5)}, {0: right(2, 0.5)}, graded=False)
+    assert [comparison.resolves for comparison in compare([same, constant], PASSAGES)] == [None, None]
+    (comparison,) = compare([few], PASSAGES % 5)
+    assert (comparison.difference.low, comparison.resolves) == (None, None)
+    (two_seeds,) = compare([Pair({0: right(1, 0.9), 1: right(2, 0.2)}, pair(2).theirs, graded=False)], PASSAGES)
+    assert two_seeds.difference.high - two_seeds.difference.low > 100
+    assert two_seeds.resolves is None
 
 
 def test_what_is_expected_is_what_independent_questions_then_resolve():

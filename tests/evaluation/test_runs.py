@@ -1,8 +1,9 @@
 """Answers of a variant's trials: on the questions that it was trained for, and none where nothing was run."""
 
 import pyarrow as pa
+import pytest
 
-from coattend.evaluation.runs import Run, head_of, home_of, side_by_side
+from coattend.evaluation.runs import Run, head_of, home_of, selection_of, side_by_side
 from coattend.schemas import PREDICTIONS, QUESTIONS
 
 
@@ -67,3 +68,17 @@ def test_the_baseline_is_looked_at_beside_the_last_variant_that_has_a_trial():
     assert variants_shown() == ["base", "second"]
     assert variants_shown(base=[]) == ["second"]
     assert variants_shown(first=[], second=[]) == ["base"]
+
+
+@pytest.mark.parametrize(
+    ("selections", "train_on", "trained_on", "named"),
+    [
+        (("held_out", "held_out"), {}, "dream", "held_out"),
+        (("dev", "held_out"), {}, "dream", "dev, held_out"),
+        (("dev",), {}, "race", "dev of race"),
+        (("dev",), {"race": (), "dream": ()}, "race", "dev"),
+    ],
+)
+def test_trials_choose_on_the_dev_of_what_they_are_trained_on(selections, train_on, trained_on, named):
+    trials = [{"selection": selection, "training": {"train_on": train_on}} for selection in selections]
+    assert selection_of(trials, "dream", trained_on) == named

@@ -6,7 +6,7 @@ from scored import metrics, model, prediction, question
 
 from coattend.errors import CoattendError
 from coattend.evaluation.alignment import Answers
-from coattend.evaluation.bootstrap import interval
+from coattend.evaluation.intervals import interval
 from coattend.evaluation.summary import METRICS, answerability, by_name, marks
 
 QUESTIONS_OF_TWO_SUBSETS = [
@@ -35,8 +35,8 @@ def test_accuracy_by_split_and_subset():
     alone = scored["splits"]["dev"]["middle"]["accuracy"]
     assert (alone["low"], alone["high"], alone["seeds"]) == (None, None, {"0": 100})
     assert scored["question_types"] == {}
-    method = "percentile bootstrap over groups of questions, and over seeds where there are several"
-    assert scored["interval"] == {"method": method, "level": 0.95, "resamples": 2000}
+    method = "Korn and Graubard over groups of questions, and Student over seeds where there are several"
+    assert scored["interval"] == {"method": method, "level": 0.95}
 
 
 def test_a_metric_has_its_place_in_its_name():

@@ -34,11 +34,13 @@ Rows = list[dict[str, Any]]
 
 
 class StudyReport(NamedTuple):
-    """Findings of the study, and its pages."""
+    """Findings of the study, its pages and its tables."""
 
     findings: dict[str, Any]
     html: str
     markdown: str
+    csv: str
+    latex: str
 
 
 def study(*shows: str, **changes: Any) -> StudyParameters:
@@ -82,19 +84,29 @@ def prediction_rows(variant: str, questions: Iterable[Mapping[str, Any]]) -> Row
 
 
 def outcome(
-    variant: str, task: str, *, curve: Sequence[Mapping[str, Any]] = (), training: Mapping[str, Any]
+    variant: str,
+    task: str,
+    *,
+    curve: Sequence[Mapping[str, Any]] = (),
+    training: Mapping[str, Any],
+    on_dev: Sequence[int] = (),
 ) -> dict[str, Any]:
     """The outcome of a variant's trials."""
     trial = {"head": task, "training": dict(training), "held_out": 0.5, "failure": None, "questions": 100}
     trial |= {"questions_per_second": 10.0, "device": "x86_64", "curve": list(curve)}
-    trials = [trial | {"trial_id": f"{variant}{seed}", "seed": seed} for seed in SEEDS]
+    trials = [
+        trial | {"trial_id": f"{variant}{seed}", "seed": seed, "selection": "dev" if seed in on_dev else "held_out"}
+        for seed in SEEDS
+    ]
     return {"variant": variant, "task": task, "encoder": "minilm", "trials": trials}
 
 
 def report(parameters: StudyParameters = STUDY, **changes: Any) -> StudyReport:
     """Run the node that writes a study's pages; the arguments are those of `findings_of`."""
-    findings, _, html, markdown, *_ = tabulate(parameters, {"left_out": []}, **_parts(parameters, **changes))
-    return StudyReport(findings, html, markdown)
+    findings, _, html, markdown, csv, latex, *_ = tabulate(
+        parameters, {"left_out": []}, **_parts(parameters, **changes)
+    )
+    return StudyReport(findings, html, markdown, csv, latex)
 
 
 def findings_of(parameters: StudyParameters = STUDY, **changes: Any) -> Any:
@@ -115,6 +127,7 @@ def _parts(
     training: Mapping[str, Any] | None = None,
     curve: Sequence[Mapping[str, Any]] = (),
     variants: Sequence[str] | None = None,
+    on_dev: Mapping[str, Sequence[int]] | None = None,
 ) -> dict[str, Any]:
     """Run the node that analyses a study.
 
@@ -125,6 +138,7 @@ def _parts(
         training: Training parameters of all trials.
         curve: Training curve of all trials.
         variants: The variants that were run; all, if None.
+        on_dev: Variant to the seeds whose checkpoints were chosen on dev.
     """
     parts: dict[str, Any] = {}
     names = parameters.variants if variants is None else variants
@@ -132,7 +146,10 @@ def _parts(
     for benchmark in parameters.benchmarks:
         rows = (questions or {}).get(benchmark, question_rows(benchmark))
         outcomes = {
-            f"{name}.outcome": outcome(name, TASKS[benchmark], curve=curve, training=training or {}) for name in names
+            f"{name}.outcome": outcome(
+                name, TASKS[benchmark], curve=curve, training=training or {}, on_dev=(on_dev or {}).get(name, ())
+            )
+            for name in names
         }
         answers = {f"{name}.answers": dataset(prediction_rows(name, rows), PREDICTIONS) for name in names}
         table = dataset(rows, QUESTIONS)

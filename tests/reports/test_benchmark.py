@@ -5,6 +5,7 @@ import pytest
 
 from coattend.pipelines.reporting.nodes import compare
 from coattend.reports import benchmark
+from coattend.reports.render import html_page, markdown_page
 from coattend.reports.sections import CALIBRATION_TEXT, ENCODER_NOTE
 
 
@@ -79,18 +80,63 @@ def test_cautions_name_rejections_failures_and_warnings(results):
     assert "There are warnings, under “What to keep in mind”." in section_of(results, "In short").text
 
 
-def test_cautions_name_what_was_not_scored_not_read_or_chosen_on_dev(results):
+def test_cautions_name_what_was_not_scored_or_not_read(results):
     metrics = results["readers"]["plain"]["metrics"]
     unscored = {"not_scored": {"no gold answer": {"test": 1200}}, "not_read": {"too long": 3}}
-    trial = metrics["trials"][0] | {"selection": "dev", "unreadable": [{"question_id": "q1", "reason": "too long"}]}
+    trial = metrics["trials"][0] | {"unreadable": [{"question_id": "q1", "reason": "too long"}]}
     entry = {"status": "scored", "metrics": metrics | unscored | {"trials": [trial]}}
     rejected = {"records": 8, "reasons": {f"reason {number}": 1 for number in range(8)}}
     cautions = list(benchmark.cautions(results | {"readers": {"plain": entry}, "rejected": rejected}))
     assert "plain is not scored on 1,200 questions of test: no gold answer." in cautions
     assert "plain could not be given 3 questions, which count as wrong: too long." in cautions
     assert any(sentence.startswith("1 training questions could not be read") for sentence in cautions)
-    assert any(sentence.endswith("were chosen on dev, so its dev scores are too good.") for sentence in cautions)
     assert any(sentence.endswith("1 × reason 4; 3 other reasons, see the rejected table.") for sentence in cautions)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "named"), [((True, True), "plain:"), ((True, False), "plain (1 of 2 trials):"), ((False, False), None)]
+)
+def test_the_first_lines_say_what_was_chosen_on_dev(results, parse_page, chosen, named):
+    metrics = results["readers"]["plain"]["metrics"]
+    trials = [
+        trial | ({"selection": "dev"} if on_dev else {})
+        for trial, on_dev in zip(metrics["trials"], chosen, strict=True)
+    ]
+    entry = {"status": "scored", "metrics": metrics | {"trials": trials}}
+    sections = benchmark.benchmark_sections(results | {"readers": results["readers"] | {"plain": entry}})
+    start = "Scores on dev of sample are too good for"
+    pages = (parse_page(html_page("Sample", sections)).text, markdown_page("Sample", sections))
+    for page in pages:
+        assert (start in " ".join(page.split())[:120]) == (named is not None)
+    assert named is None or all(f"{start} {named}" in " ".join(page.split()) for page in pages)
+
+
+def test_training_on_another_benchmark_chooses_on_its_dev(results):
+    metrics = results["readers"]["plain"]["metrics"]
+    elsewhere = [trial | {"selection": "dev", "training": {"train_on": {"race": ()}}} for trial in metrics["trials"]]
+    entry = {"status": "scored", "metrics": metrics | {"trials": elsewhere}}
+    section = section_of(results | {"readers": results["readers"] | {"plain": entry}}, "In short")
+    assert not any("too good" in sentence for sentence in section.text)
+
+
+@pytest.mark.parametrize(
+    ("p_corrected", "over_seeds", "ending"),
+    [
+        (0.04, True, "+2.0 points, p\u00a0=\u00a00.040 after a correction for the number of readers (Holm)."),
+        (0.04, False, "after a correction for the number of readers (Holm), for these seeds."),
+        (None, False, "+2.0 points, of which nothing more can be told."),
+    ],
+)
+def test_the_best_reader_has_a_corrected_p_value_and_no_other(results, p_corrected, over_seeds, ending):
+    best = {"task": "options", "split": "dev", "metric": "accuracy", "reader": "poi_net", "baseline": "plain"}
+    best |= {"mean": 2.0, "low": 0.1, "high": 3.9, "p": 0.02, "p_corrected": p_corrected, "over_seeds": over_seeds}
+    (sentence,) = [
+        sentence
+        for sentence in section_of(results | {"differences": [best | {"mcnemar_p": None}]}, "In short").text
+        if "Against plain" in sentence
+    ]
+    assert sentence.endswith(ending)
+    assert "0.020" not in sentence
 
 
 def test_settings_that_differ_are_apart_from_those_that_are_the_same(results):

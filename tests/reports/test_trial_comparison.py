@@ -116,6 +116,13 @@ def test_settings_that_differ_are_apart_from_those_that_are_the_same():
     assert any("5 questions of test are left out" in sentence for sentence in sections[-1].text)
 
 
+def test_the_first_line_says_whose_checkpoint_was_chosen_on_dev():
+    trials = TRIALS | {"right": TRIALS["right"] | {"selection": "dev"}}
+    first, *_ = trial_comparison.trial_sections([], trials, "options", {})
+    assert first.text[0] == "The checkpoint of Right was chosen on dev of dream, so its score there is too good."
+    assert trial_comparison.trial_sections([], TRIALS, "options", {})[0].text[0].startswith("Left is plain")
+
+
 @pytest.mark.slow
 def test_ten_thousand_questions_are_drawn_as_they_are_scrolled_to(write_page, dumped):
     document = dumped(write_page())

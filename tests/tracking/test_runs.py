@@ -92,3 +92,14 @@ def test_the_run_of_a_command_says_what_its_trials_were_trained_on(tmp_path, mon
     for benchmark, data in (("sample", "a1"), ("dream", "b2")):
         (run,) = client.search_runs([client.get_experiment_by_name(benchmark).experiment_id])
         assert (run.data.tags["data_hash"], run.info.status) == (data, "FINISHED")
+
+
+def test_a_parent_run_says_where_checkpoints_were_chosen(tmp_path, monkeypatch, quick_store):
+    """Readers that are scored one after the other add to what those before them said."""
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    client = open_client(tmp_path)
+    run = client.create_run(client.create_experiment("sample")).info.run_id
+    parent = runs.ParentRun(client, tmp_path, "sample", run)
+    for selections, told in (({""}, None), ({"held_out"}, "held_out"), ({"dev", "held_out"}, "dev, held_out")):
+        runs.tag_selection(parent, selections)
+        assert client.get_run(run).data.tags.get("selection") == told

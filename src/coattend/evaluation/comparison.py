@@ -6,11 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from coattend.evaluation.bootstrap import LEVEL
-from coattend.evaluation.significance import Difference, mcnemar, paired_bootstraps
-
-SEEDS_TO_DRAW = 5
-"""From so many seeds on they are drawn like passages are; fewer say too little of others, and are shown one by one."""
+from coattend.evaluation.intervals import LEVEL
+from coattend.evaluation.significance import Difference, covers_seeds, mcnemar_where_independent, paired_tests
 
 POWER = 0.8
 """How often a difference that can be resolved is found."""
@@ -21,8 +18,8 @@ class SeedDifference:
     """The difference of two trials with one seed, in percentage points."""
 
     seed: int
-    difference: Difference  # Over passages.
-    mcnemar_p: float | None  # Of the exact test; None where answers are not just right or wrong.
+    difference: Difference  # Over groups of questions.
+    mcnemar_p: float | None  # None where answers are not just right or wrong, or questions hang together.
 
 
 @dataclass(frozen=True)
@@ -33,7 +30,8 @@ class Comparison:
     over_seeds: bool  # The interval covers other seeds; else it speaks of these alone.
     by_seed: tuple[SeedDifference, ...]  # For each seed that both have.
     resolves: float | None
-    """The smallest difference that so many questions show in four of five cases, at a level of 5 %."""
+    """The smallest difference that so many questions show in four of five cases, at a level of 5 %; None where the
+    interval does not tell."""
 
 
 class Pair(NamedTuple):
@@ -45,8 +43,8 @@ class Pair(NamedTuple):
 
     @property
     def over_seeds(self) -> bool:
-        """True if there are enough seeds to resample them."""
-        return min(len(self.ours), len(self.theirs)) >= SEEDS_TO_DRAW
+        """True if there are enough seeds to tell of others."""
+        return covers_seeds(len(self.ours), len(self.theirs))
 
     @property
     def seeds(self) -> list[int]:
@@ -54,25 +52,26 @@ class Pair(NamedTuple):
         return [seed for seed in self.ours if seed in self.theirs]
 
     def marks(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return the scores to compare, in percent: all seeds or their means, then each seed [seeds, questions]."""
+        """Return the scores to compare, in percent: all seeds, then each seed alone [seeds, questions]."""
         ours, theirs = (100 * np.stack(list(marks.values())) for marks in (self.ours, self.theirs))
-        if not self.over_seeds:
-            # Too few seeds are not drawn: their means are compared, and the interval covers passages only.
-            ours, theirs = ours.mean(0, keepdims=True), theirs.mean(0, keepdims=True)
         return [(ours, theirs), *((100 * self.ours[seed][None], 100 * self.theirs[seed][None]) for seed in self.seeds)]
 
 
-def compare(pairs: Sequence[Pair], passages: np.ndarray) -> list[Comparison]:
-    """Compare variants with their baselines, all on the same questions, by the passage of each [questions]."""
-    # One call for all rows of all pairs, since rows with as many seeds share their resamples.
-    differences = iter(paired_bootstraps([marks for pair in pairs for marks in pair.marks()], passages))
+def compare(pairs: Sequence[Pair], question_groups: np.ndarray) -> list[Comparison]:
+    """Compare variants with their baselines, all on the same questions, by the group of each [questions]."""
+    # One call for all rows of all pairs, since they share the subsets of groups.
+    differences = iter(paired_tests([marks for pair in pairs for marks in pair.marks()], question_groups))
     comparisons = []
     for pair in pairs:
         # `Pair.marks` has the overall comparison first, then one for each shared seed.
         overall = next(differences)
         by_seed = tuple(
             SeedDifference(
-                seed, next(differences), None if pair.graded else mcnemar(pair.ours[seed] > 0, pair.theirs[seed] > 0)
+                seed,
+                next(differences),
+                None
+                if pair.graded
+                else mcnemar_where_independent(pair.ours[seed] > 0, pair.theirs[seed] > 0, question_groups),
             )
             for seed in pair.seeds
         )
@@ -83,11 +82,14 @@ def compare(pairs: Sequence[Pair], passages: np.ndarray) -> list[Comparison]:
 def _resolved(difference: Difference) -> float | None:
     from scipy.stats import norm
 
-    if difference.low is None or difference.high is None:
+    # An interval without a width, such as that of identical readers, resolves nothing.
+    if difference.low is None or difference.high is None or difference.high <= difference.low:
         return None
     # The interval's width gives the standard error; level and power say how many of these it takes.
     reach = norm.ppf((1 + LEVEL) / 2)
-    return float((difference.high - difference.low) / (2 * reach) * (reach + norm.ppf(POWER)))
+    resolved = float((difference.high - difference.low) / (2 * reach) * (reach + norm.ppf(POWER)))
+    # No two readers are further apart than all points.
+    return resolved if resolved <= 100 else None
 
 
 def expected_resolution(questions: int) -> float | None:

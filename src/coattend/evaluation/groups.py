@@ -1,7 +1,7 @@
 """Select the questions that are scored, and divide them into splits, subsets and question types.
 
 A *group* of questions is here any part of them that is scored by itself. Those of the column ``group``, whose passages
-overlap, are the *independent units* that a bootstrap draws; `group_numbers` counts them.
+overlap, are the *independent units* of intervals and tests; `group_numbers` counts them.
 """
 
 from collections.abc import Iterator
@@ -69,7 +69,7 @@ def within(split: np.ndarray, groups: dict[str, np.ndarray]) -> Iterator[tuple[s
 def group_numbers(questions: pa.Table) -> np.ndarray:
     """Return the number of each question's independent unit, in the order in which they occur [questions].
 
-    Questions whose passages overlap have one number: what a bootstrap draws together.
+    Questions whose passages overlap have one number: one unit of intervals and tests.
     """
     numbers: np.ndarray = questions["group"].combine_chunks().dictionary_encode().indices.to_numpy()
     return numbers

@@ -5,7 +5,7 @@ from typing import Literal, NotRequired, Required, TypedDict, cast
 
 
 class Estimate(TypedDict):
-    """A mean or a difference with its bootstrap interval; the ends are None with fewer than two passages."""
+    """A mean or a difference with its interval; the ends are None where groups of questions are too few."""
 
     mean: float
     low: float | None
@@ -24,7 +24,7 @@ class GroupScores(TypedDict, total=False):
 
     questions: Required[int]
     passages: int
-    groups: int  # Of questions whose passages overlap: what the bootstrap draws.
+    groups: int  # Of questions whose passages overlap: the units of intervals.
     missing: Required[int]  # Questions without a prediction, which count as wrong.
     accuracy: Score
     exact: Score
@@ -161,7 +161,6 @@ class IntervalMethod(TypedDict):
 
     method: str
     level: float
-    resamples: int
 
 
 class Summary(TypedDict):
@@ -272,7 +271,7 @@ class RerankedSeed(TypedDict):
     right_among_n_best: float
     gained: int
     lost: int
-    mcnemar_p: float
+    p: float | None  # Of the difference, over groups of questions; None with a single group.
 
 
 class RerankedGroup(TypedDict):

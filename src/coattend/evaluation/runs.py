@@ -63,6 +63,31 @@ def side_by_side(trials: Mapping[str, Sequence[TrialRecord]], baseline: str) -> 
     return {name: first[name] for name in (baseline, *others[-1:]) if name in first}
 
 
+def chosen_on_scored(trial: TrialRecord, benchmark: str, trained_on: str | None = None) -> bool:
+    """Return True if a trial's checkpoint, and its null threshold, were chosen on a benchmark's dev, which is scored.
+
+    ``trained_on`` is the benchmark that it was trained on, if that is another one.
+    """
+    on_benchmarks = trial.get("training", {}).get("train_on") or (trained_on or benchmark,)
+    return trial.get("selection") == "dev" and benchmark in on_benchmarks
+
+
+def selection_of(trials: Iterable[TrialRecord], benchmark: str, trained_on: str) -> str:
+    """Name the questions that trials chose their checkpoints on, ``held_out``, ``dev`` or ``dev of <benchmark>``.
+
+    Trials that differ have all of them, separated by commas. Trials of early versions do not say it.
+    """
+    names = (
+        "dev"
+        if chosen_on_scored(trial, benchmark, trained_on)
+        else f"dev of {trained_on}"
+        if trial.get("selection") == "dev"
+        else trial.get("selection", "unknown")
+        for trial in trials
+    )
+    return ", ".join(sorted(set(names)))
+
+
 @dataclass(frozen=True)
 class Run:
     """A variant that was run: its finished trials, and what they answered to the questions of their task."""

@@ -13,9 +13,9 @@ import pyarrow.dataset as pads
 from coattend.config import BenchmarkParameters, StudyParameters
 from coattend.config.study import ExampleParameters
 from coattend.evaluation import breakdowns, ensembles, groups, squad, summary
-from coattend.evaluation.bootstrap import interval, intervals
 from coattend.evaluation.calibration import calibrate
 from coattend.evaluation.comparison import Pair, compare
+from coattend.evaluation.intervals import interval, intervals
 from coattend.evaluation.parts_of_speech import PREDICTION_COLUMNS, boundary_tags, parts_of_speech, tagged
 from coattend.evaluation.records import (
     Analyses,
@@ -102,7 +102,7 @@ def _breakdown_rows(study: StudyParameters, material: Material, runs: Sequence[R
             scored = [(run, metric) for run in runs if split in run.answered for metric in METRICS[task]]
             for group, inside in groups.within(rows, divided):
                 values = [marks(run.marks, metric)[:, inside] for run, metric in scored]
-                # One call for all variants and metrics, since those with as many seeds share their resamples.
+                # One call for all variants and metrics, since they share the groups of their questions.
                 for (run, metric), estimate in zip(scored, intervals(values, units[inside]), strict=True):
                     yield {
                         "benchmark": material.benchmark.name,

@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from coattend.config.benchmark import METRICS as METRICS
 from coattend.evaluation.alignment import Answers, align
-from coattend.evaluation.bootstrap import LEVEL, RESAMPLES, interval
 from coattend.evaluation.ensembles import Ensemble
 from coattend.evaluation.groups import EVERYTHING, group_numbers, members, scored_questions, subsets, types, within
+from coattend.evaluation.intervals import LEVEL, interval
 from coattend.evaluation.no_answer import auroc
 from coattend.evaluation.records import Groups, GroupScores, Score, Summary
 
@@ -51,9 +51,8 @@ def summarise(predictions: pa.Table, questions: pa.Table, *, task: str, trials: 
     return {
         "unit": "percent",
         "interval": {
-            "method": "percentile bootstrap over groups of questions, and over seeds where there are several",
+            "method": "Korn and Graubard over groups of questions, and Student over seeds where there are several",
             "level": LEVEL,
-            "resamples": RESAMPLES,
         },
         "splits": splits,
         "question_types": {split: groups for split, groups in by_type.items() if groups},

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, starmap
 
-from coattend.evaluation.bootstrap import LEVEL
 from coattend.evaluation.groups import EVERYTHING
+from coattend.evaluation.intervals import LEVEL
 from coattend.evaluation.records import (
     Calibration,
     Groups,
@@ -19,7 +19,7 @@ from coattend.evaluation.runs import finished
 from coattend.evaluation.summary import METRICS
 from coattend.reports import figures, sections, tables
 from coattend.reports.comparison import scored_readers, scores_on
-from coattend.reports.records import BenchmarkResults, ReaderEntry, RejectedRecords
+from coattend.reports.records import BenchmarkResults, ReaderDifference, ReaderEntry, RejectedRecords
 from coattend.reports.render import Section
 from coattend.reports.tables import METRIC_TITLES, NO_VALUE, Cell, Table, TableRow, estimate_cell
 
@@ -47,7 +47,7 @@ def benchmark_sections(results: BenchmarkResults) -> list[Section]:
 
 def _summary(results: BenchmarkResults) -> Section:
     leaders = [sentence for task in results["baselines"] for sentence in _leaders(results, task)]
-    text = leaders or ["No reader has been scored yet."]
+    text = [*_selection(results), *(leaders or ["No reader has been scored yet."])]
     # Failed readers and those that were not run are named, so that no score seems to be missing.
     for status, description in (("not run", "Not run"), ("failed", "Failed in every trial")):
         names = [name for name, entry in results["readers"].items() if entry["status"] == status]
@@ -58,6 +58,11 @@ def _summary(results: BenchmarkResults) -> Section:
     return Section("In short", tuple(text))
 
 
+def _selection(results: BenchmarkResults) -> Iterator[str]:
+    trials = {name: metrics["trials"] for name, metrics in _metrics_by_reader(results).items()}
+    return sections.selection_notes(trials, results["benchmark"])
+
+
 def _leaders(results: BenchmarkResults, task: str) -> Iterator[str]:
     """Name the best reader of each split, beside chance and the baseline."""
     readers, metric = scored_readers(results, task), METRICS[task][-1]
@@ -66,7 +71,7 @@ def _leaders(results: BenchmarkResults, task: str) -> Iterator[str]:
     for split in sorted({split for metrics in readers.values() for split in metrics["splits"]}):
         scores = scores_on(readers, split, metric)
         best = max(scores, key=lambda name: scores[name]["mean"])
-        # With one passage there is no interval.
+        # With one group of questions there is no interval.
         score = f"{scores[best]['mean']:.1f} % {tables.format_interval(scores[best])}".strip()
         chance = results["chance"][task].get(split, {}).get(EVERYTHING, 0.0)
         versus_chance = f"; {figures.CHANCE[task]} scores {chance:.1f} %" if chance else ""
@@ -77,17 +82,27 @@ def _leaders(results: BenchmarkResults, task: str) -> Iterator[str]:
 def _versus_baseline(results: BenchmarkResults, reader: str, split: str, metric: str) -> str:
     for difference in results["differences"]:
         if (difference["reader"], difference["split"], difference["metric"]) == (reader, split, metric):
-            points = f"{difference['mean']:+.1f} points {tables.format_interval(difference, '+')}"
-            p_value = tables.p_value_in_text(difference["p"])
-            return f" Against {difference['baseline']} that is {points}, p\u00a0{p_value}."
+            return (
+                f" Against {difference['baseline']} that is {difference['mean']:+.1f} points{_certainty(difference)}."
+            )
     return ""
+
+
+def _certainty(difference: ReaderDifference) -> str:
+    """Say how sure the best reader's difference is; the best of several has the smallest p of as many."""
+    p_corrected = difference.get("p_corrected")
+    if p_corrected is None:
+        return ", of which nothing more can be told"
+    seeds = "" if difference.get("over_seeds") else ", for these seeds"
+    return f", p\u00a0{tables.p_value_in_text(p_corrected)} after a correction for the number of readers (Holm){seeds}"
 
 
 def _scores(results: BenchmarkResults) -> Section:
     text = (
         "Percent of all questions of a split; a missing answer counts as wrong. In brackets: where the number would "
-        f"lie for {100 * LEVEL:.0f} % of other draws of groups of passages, and of seeds where there are several. "
-        "Passages that overlap are of one group. With one seed, the brackets say nothing about another training.",
+        f"lie for {100 * LEVEL:.0f} % of other samples of questions, where those about passages that overlap "
+        "come as a group, and of seeds where there are several. With one seed, the brackets say nothing about another "
+        "training; with two, hardly anything.",
     )
     drawn = ((figures.dot_plot_caption(results), figures.dot_plot(results)),) if results["baselines"] else ()
     return Section("Results", text, tuple(score_tables(results)), figures=drawn)
@@ -149,16 +164,21 @@ def _differences(results: BenchmarkResults) -> Section | None:
         return None
     text = (
         "Both readers answer the same questions, so their difference is surer than their two intervals suggest: read "
-        "it here, in percentage points. The bootstrap draws groups of passages and seeds; McNemar's exact test "
-        "takes questions as independent and needs one seed. Each p value is for one comparison: of twenty readers that "
-        "are no better, one will be below 0.05.",
+        "it here, in percentage points. The p value is that of a sign-flip test over groups of questions, exact for "
+        "few groups, and of Student's test over seeds where both readers have several; without an interval, the groups "
+        "are too few for one. Each p value is for one comparison: of twenty readers that are no better, one will be "
+        "below 0.05. The corrected one allows for the number of readers (Holm). McNemar's exact test needs independent "
+        "questions and one seed.",
     )
     rows: Iterator[TableRow] = (
         {
             "Reader": Cell(difference["reader"], (f"against {difference['baseline']}",)),
             "Metric": Cell(METRIC_TITLES[difference["metric"]], (difference["split"],)),
-            "Difference": estimate_cell(difference, sign="+"),
-            "p, bootstrap": tables.format_p_value(difference["p"]),
+            "Difference": estimate_cell(
+                difference, "" if difference.get("over_seeds", True) else "for these seeds", sign="+"
+            ),
+            "p": tables.format_p_value(difference["p"]),
+            "p, corrected": tables.format_p_value(difference.get("p_corrected")),
             "p, McNemar": tables.format_p_value(difference["mcnemar_p"]),
         }
         for difference in results["differences"]
@@ -310,9 +330,6 @@ def cautions(results: BenchmarkResults) -> Iterator[str]:
         for trial in metrics["trials"]:
             if trial.get("failure"):
                 yield f"{name}, seed {trial['seed']}, failed: {trial['failure']}"
-            elif trial.get("selection") == "dev":
-                reason = "checkpoints, and for spans the null threshold, were chosen on dev"
-                yield f"{name}, seed {trial['seed']}: {reason}, so its dev scores are too good."
     # Records without an encoder are of the embedded one.
     span_readers = [metrics for metrics in _metrics_by_reader(results).values() if metrics["task"] == "span"]
     if "embedded" in (trial.get("encoder", "embedded") for metrics in span_readers for trial in metrics["trials"]):

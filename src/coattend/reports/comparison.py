@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
-from coattend.evaluation import alignment, groups
+from coattend.evaluation import alignment, comparison, groups
 from coattend.evaluation.groups import EVERYTHING
 from coattend.evaluation.records import ReaderMetrics, Score, score_of
 from coattend.evaluation.runs import finished
-from coattend.evaluation.significance import Difference, mcnemar, paired_bootstrap
+from coattend.evaluation.significance import Difference, covers_seeds, mcnemar_where_independent, paired_test
 from coattend.evaluation.summary import METRICS, marks
 from coattend.reports.records import BenchmarkResults, ReaderDifference, TestedEstimate
 
@@ -42,7 +42,7 @@ def compare_readers(
         "readers": {name: {"status": _status(scores), "metrics": scores} for name, scores in metrics.items()},
         "baselines": baselines,
         "chance": _chance(columns.append_column("option_count", option_count), baselines),
-        "differences": list(_differences(columns, scored, predictions, baselines)),
+        "differences": _corrected(list(_differences(columns, scored, predictions, baselines))),
         "rejected": {"records": reasons.total(), "reasons": dict(reasons.most_common())},
     }
 
@@ -102,6 +102,18 @@ def _chance(questions: pa.Table, tasks: Collection[str]) -> dict[str, dict[str, 
     return chance
 
 
+def _corrected(differences: list[ReaderDifference]) -> list[ReaderDifference]:
+    """Add p values that are corrected for how many readers are compared on a split by a metric."""
+    families: dict[tuple[str, str, str], list[ReaderDifference]] = {}
+    for difference in differences:
+        families.setdefault((difference["task"], difference["split"], difference["metric"]), []).append(difference)
+    for family in families.values():
+        corrected = comparison.corrected([difference["p"] for difference in family])
+        for difference, p_value in zip(family, corrected, strict=True):
+            difference["p_corrected"] = p_value
+    return differences
+
+
 def _differences(
     questions: pa.Table,
     scored: Mapping[str, ReaderMetrics],
@@ -115,7 +127,7 @@ def _differences(
         if baseline_predictions is None:
             continue
         in_task, _ = groups.scored_questions(questions, task)
-        # Questions whose passages overlap are resampled together.
+        # Questions that hang together are one unit.
         units, splits = groups.group_numbers(in_task), groups.members(in_task["split"])
         baseline_answers = _align(baseline_predictions, in_task, scored[baseline])
         for name, metrics in scored.items():
@@ -129,7 +141,7 @@ def _differences(
                     reader_marks, baseline_marks = (
                         marks(side, metric)[:, rows] for side in (answers, baseline_answers)
                     )
-                    difference = paired_bootstrap(100 * reader_marks, 100 * baseline_marks, units[rows])
+                    difference = paired_test(100 * reader_marks, 100 * baseline_marks, units[rows])
                     # McNemar's test needs answers that are right or wrong, and one trial of each reader.
                     testable = metric != "f1" and len(reader_marks) == len(baseline_marks) == 1
                     yield {
@@ -139,7 +151,11 @@ def _differences(
                         "reader": name,
                         "baseline": baseline,
                         **tested_estimate(difference),
-                        "mcnemar_p": mcnemar(reader_marks[0] > 0, baseline_marks[0] > 0) if testable else None,
+                        "p_corrected": None,
+                        "over_seeds": covers_seeds(len(reader_marks), len(baseline_marks)),
+                        "mcnemar_p": mcnemar_where_independent(reader_marks[0] > 0, baseline_marks[0] > 0, units[rows])
+                        if testable
+                        else None,
                     }
 
 

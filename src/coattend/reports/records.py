@@ -19,7 +19,7 @@ Numbers: TypeAlias = "float | str | Mapping[str, Numbers]"
 
 
 class TestedEstimate(Estimate):
-    """A difference with its p value; None with fewer than two passages."""
+    """A difference with its p value; None with a single group of questions."""
 
     p: float | None
 
@@ -39,6 +39,8 @@ class ReaderDifference(TestedEstimate):
     metric: str
     reader: str
     baseline: str
+    p_corrected: NotRequired[float | None]  # For the number of readers on this split, by this metric.
+    over_seeds: NotRequired[bool]  # True if the interval covers other seeds, too.
     mcnemar_p: float | None
 
 
@@ -78,7 +80,7 @@ class Contest(TypedDict):
     questions: int
     missing: dict[str, int]
     counts: dict[str, int]
-    mcnemar_p: float
+    mcnemar_p: float | None
     metrics: dict[str, TrialDifference]
 
 
@@ -136,6 +138,8 @@ class StudyRow(GroupEstimate, BaselineDifference):
     encoder: str | None
     baseline: str | None
     trials: int
+    selection: NotRequired[str]
+    """Where checkpoints were chosen: ``held_out``, or ``dev``, also of another benchmark; several with commas."""
     spread: float | None
     seeds: dict[str, float]
     p_corrected: NotRequired[float | None]

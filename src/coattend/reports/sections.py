@@ -6,6 +6,7 @@ import numpy as np
 
 from coattend.evaluation.calibration import BINS
 from coattend.evaluation.records import Calibration, ReliabilityBin, Score, TrialRecord
+from coattend.evaluation.runs import chosen_on_scored, finished
 from coattend.reports.tables import NO_VALUE, Cell, Table, cells, noted_cell
 from coattend.trials.warnings import alarms
 
@@ -77,6 +78,30 @@ def _reliability_cells(seeds: list[list[ReliabilityBin]]) -> Iterator[Cell]:
             yield Cell(f"{accuracy:.1f}", (f"{confidence:.1f}",))
         else:
             yield Cell(NO_VALUE)
+
+
+INTERVAL_TEXT = (
+    "Brackets hold 95 % intervals over groups of questions, such as those about one passage, and over seeds where "
+    "there are several."
+)
+
+
+def selection_notes(
+    trials_by_name: Mapping[str, Iterable[TrialRecord]], benchmark: str, trained_on: Mapping[str, str] | None = None
+) -> Iterator[str]:
+    """Say which readers or variants chose on the questions that they are scored on, if any did.
+
+    ``trained_on`` maps some of them to the other benchmark that they were trained on.
+    """
+    described = []
+    for name, trials in trials_by_name.items():
+        scored = finished(trials)
+        count = sum(chosen_on_scored(trial, benchmark, (trained_on or {}).get(name)) for trial in scored)
+        if count:
+            described.append(name if count == len(scored) else f"{name} ({count} of {len(scored)} trials)")
+    if described:
+        chosen = "checkpoints, and null thresholds where readers have them, were chosen on dev itself"
+        yield f"Scores on dev of {benchmark} are too good for {', '.join(described)}: {chosen}."
 
 
 def training_warnings(trials_by_name: Mapping[str, Iterable[TrialRecord]]) -> Iterator[str]:

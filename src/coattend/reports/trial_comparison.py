@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from coattend.evaluation.bootstrap import LEVEL
 from coattend.evaluation.groups import EVERYTHING, group_numbers, members, subsets, within
+from coattend.evaluation.intervals import LEVEL
 from coattend.evaluation.paired import WINNERS, SideBySide, is_correct
 from coattend.evaluation.records import TrialDescription
-from coattend.evaluation.significance import mcnemar, paired_bootstrap
+from coattend.evaluation.significance import mcnemar_where_independent, paired_test
 from coattend.evaluation.summary import METRICS
 from coattend.reports import tables
 from coattend.reports.comparison import tested_estimate
@@ -36,6 +36,7 @@ def compare_trials(answers: SideBySide) -> list[Contest]:
     # Winners that never occur have no rows.
     winners = members(table["winner"])
     left, right = is_correct(table, "left"), is_correct(table, "right")
+    question_groups = group_numbers(table)
     return [
         {
             "split": split,
@@ -43,7 +44,7 @@ def compare_trials(answers: SideBySide) -> list[Contest]:
             "questions": int(rows.sum()),
             "missing": {side: int((table[f"{side}_answer"].is_null().to_numpy() & rows).sum()) for side in SIDES},
             "counts": {winner: int((winners.get(winner, False) & rows).sum()) for winner in WINNERS},
-            "mcnemar_p": mcnemar(left[rows], right[rows]),
+            "mcnemar_p": mcnemar_where_independent(left[rows], right[rows], question_groups[rows]),
             "metrics": {metric: _difference(table, metric, rows) for metric in METRICS[answers.task]},
         }
         for split, split_rows in members(table["split"]).items()
@@ -56,7 +57,7 @@ def _difference(table: pa.Table, metric: str, rows: np.ndarray) -> TrialDifferen
         100 * (table[f"{side}_mark"].to_numpy() if metric == "f1" else is_correct(table, side)).astype(float)[rows]
         for side in SIDES
     )
-    difference = tested_estimate(paired_bootstrap(left[None], right[None], group_numbers(table)[rows]))
+    difference = tested_estimate(paired_test(left[None], right[None], group_numbers(table)[rows]))
     return {"left": float(left.mean()), "right": float(right.mean()), **difference}
 
 
@@ -102,7 +103,7 @@ def trial_sections(
     described = Table.of_columns("What they are", "", descriptions, aligned=False)
     # Options and training parameters are compared in one table.
     differing, same = tables.settings_tables({SIDES[side]: _settings(trial) for side, trial in trials.items()})
-    summary = (f"Left is {left}, Right is {right}.", *map(_summary_sentence, contests))
+    summary = (*_selection(trials), f"Left is {left}, Right is {right}.", *map(_summary_sentence, contests))
     return [
         Section("In short", summary, (_outcome_table(contests), _difference_table(contests))),
         Section("The trials", (), (described, *((differing,) if differing.rows else ())), (same,)),
@@ -110,16 +111,26 @@ def trial_sections(
     ]
 
 
+def _selection(trials: Trials) -> Iterator[str]:
+    for side, trial in trials.items():
+        if trial["selection"] == "dev":
+            benchmark = trial["benchmark"]
+            yield f"The checkpoint of {SIDES[side]} was chosen on dev of {benchmark}, so its score there is too good."
+
+
 def _summary_sentence(contest: Contest) -> str:
     metric, difference = next(iter(contest["metrics"].items()))
     questions = tables.format_questions(contest["split"], contest["group"])
-    # With one passage there is no interval.
+    # With few groups of questions there is no interval.
     points = f"{difference['mean']:+.1f} points {tables.format_interval(difference, '+')}".strip()
     return (
         f"On {questions}, {METRIC_TITLES[metric].lower()} of Left is {difference['left']:.1f} %, of Right "
-        f"{difference['right']:.1f} %: {points}; McNemar’s exact p "
-        f"{tables.p_value_in_text(contest['mcnemar_p'])}."
+        f"{difference['right']:.1f} %: {points}, " + _tested(difference["p"])
     )
+
+
+def _tested(p_value: float | None) -> str:
+    return "which cannot be told from chance." if p_value is None else f"p {tables.p_value_in_text(p_value)}."
 
 
 def _questions_cell(contest: Contest, *notes: str) -> Cell:
@@ -145,7 +156,7 @@ def _difference_table(contests: Sequence[Contest]) -> Table:
             "Left": f"{difference['left']:.1f}",
             "Right": f"{difference['right']:.1f}",
             "Left less Right": estimate_cell(difference, sign="+"),
-            "p, bootstrap": tables.format_p_value(difference["p"]),
+            "p": tables.format_p_value(difference["p"]),
             "p, McNemar": NO_VALUE if metric == "f1" else tables.format_p_value(contest["mcnemar_p"]),
         }
         for contest in contests
@@ -186,9 +197,9 @@ def _cautions(contests: Sequence[Contest], trials: Trials, task: str, left_out: 
         "how their readers would, trained with other seeds."
     )
     yield (
-        f"In brackets: where the difference would lie for {100 * LEVEL:.0f} % of other draws of groups of passages, "
-        "those that overlap. McNemar’s test takes questions as independent, which those about one passage are not: "
-        "where the two disagree, trust the bootstrap."
+        f"In brackets: where the difference would lie for {100 * LEVEL:.0f} % of other samples of questions. They and "
+        "p are those of a sign-flip test over groups of questions, such as those about one passage; where groups are "
+        "too few there are no brackets. McNemar’s test is left out where questions hang together: it would be too sure."
     )
     if task == "span":
         yield "Correct means an exact match. The mark beside an answer is its F1."
@@ -201,9 +212,6 @@ def _cautions(contests: Sequence[Contest], trials: Trials, task: str, left_out: 
                 yield f"{SIDES[side]} gave no answer to {count:,} questions of {split}, which count as wrong."
     for split, count in left_out.items():
         yield f"{count:,} questions of {split} are left out: only one of the two trials answered them."
-    for side, trial in trials.items():
-        if trial["selection"] == "dev":
-            yield f"The checkpoint of {SIDES[side]} was chosen on dev, so its dev score is too good."
     if task == "span" and any(trial["encoder"] == "embedded" for trial in trials.values()):
         yield ENCODER_NOTE
 

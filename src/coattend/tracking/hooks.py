@@ -18,7 +18,7 @@ from coattend.config import TrackingParameters
 from coattend.config.project import project_hook
 from coattend.errors import CoattendError
 from coattend.evaluation.records import ReaderMetrics, TrialRecord
-from coattend.evaluation.runs import finished
+from coattend.evaluation.runs import finished, selection_of
 from coattend.evaluation.summary import by_name
 from coattend.io.mlflow_store import store_errors
 from coattend.masking import masked
@@ -222,6 +222,7 @@ class Tracking:
         for name, metric in scored.items():
             values |= runs.estimate_values(f"{metrics['reader']}.{name}", metric)
         log_values(parent.client, parent.run, values)
+        runs.tag_selection(parent, {selection_of(finished(metrics["trials"]), benchmark, benchmark)})
 
     def close(self, status: str, data: Mapping[str, str | None] | None = None) -> None:
         """Close all open runs with a status of MLflow; ``data`` maps experiments to hashes of their training data."""

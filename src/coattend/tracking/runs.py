@@ -14,7 +14,7 @@ from kedro.io import DataCatalog
 from kedro.pipeline.node import Node
 
 from coattend.evaluation.records import Estimate, TrialRecord
-from coattend.evaluation.runs import finished
+from coattend.evaluation.runs import finished, selection_of
 from coattend.evaluation.summary import metric_name
 from coattend.masking import masked, masked_text
 from coattend.reports.records import StudyFindings
@@ -168,6 +168,14 @@ def attach_predictions(client: "MlflowClient", run: str, predictions: pa.Table) 
 
 def write_findings(parent: ParentRun, findings: StudyFindings) -> None:
     """Log the findings of a study, and its trials as child runs."""
+    tag_selection(
+        parent,
+        {
+            selection_of(finished(trials), benchmark, findings["trained_on"][benchmark].get(variant, benchmark))
+            for benchmark, by_variant in findings["trials"].items()
+            for variant, trials in by_variant.items()
+        },
+    )
     for row in findings["rows"]:
         name = f"{row['benchmark']}.{row['variant']}.{metric_name(row['split'], row['group'], row['metric'])}"
         log_values(parent.client, parent.run, estimate_values(name, row) | {f"{name}.difference": row["difference"]})
@@ -184,6 +192,14 @@ def write_findings(parent: ParentRun, findings: StudyFindings) -> None:
             for trial in finished(trials):
                 scores = {f"{prefix}{name}": row["seeds"][str(trial["seed"])] for name, row in rows.items()}
                 log_values(parent.client, find_or_write(parent, trial, trained_on, variant), scores)
+
+
+def tag_selection(parent: ParentRun, selections: Iterable[str]) -> None:
+    """Tag a parent run with the questions that its trials' checkpoints were chosen on, beside those tagged before."""
+    before = parent.client.get_run(parent.run).data.tags.get("selection", "")
+    names = {name for selection in (before, *selections) for name in selection.split(", ") if name}
+    if names:
+        parent.client.set_tag(parent.run, "selection", ", ".join(sorted(names)))
 
 
 def estimate_values(name: str, estimate: Estimate) -> dict[str, float | None]:

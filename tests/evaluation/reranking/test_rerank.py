@@ -152,7 +152,7 @@ def test_the_passages_own_language_model_mends_a_reader_that_guesses():
     assert dev["before"] == test["before"] == 25
     assert dev["right_among_n_best"] == test["right_among_n_best"] == 75
     assert dev["after"] == test["after"] == 75
-    assert (test["gained"], test["lost"], test["mcnemar_p"]) == (4, 0, pytest.approx(2 / 2**4))
+    assert (test["gained"], test["lost"], test["p"]) == (4, 0, pytest.approx(2 / 2**4))
     assert sum(table["correct"].to_pylist()) == 12 + 6
     assert report["tuned_on"] == {"dev": "the other half of dev", "test": "dev"}
     assert [part["tuned_on"] for part in report["weights"]] == ["dev, half 2", "dev, half 1", "dev"]

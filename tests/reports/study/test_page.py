@@ -1,9 +1,12 @@
 """A study's page: calibration, breakdowns, ensembles, single questions and exports."""
 
+import csv
 import html
+import io
+import re
 
 import pytest
-from example_study import STUDY, findings_of, question_rows, report, study
+from example_study import SEEDS, STUDY, findings_of, question_rows, report, study
 
 from coattend.reports.render import Section, html_page, markdown_page
 from coattend.reports.study import analyses
@@ -73,7 +76,7 @@ def test_the_summary_names_seeds_protocol_and_encoders(full_report):
 
 def test_the_overview_lists_studies_with_their_encoders(full_report):
     first, *following = overview_sections({"mine_turns": full_report.findings, "other": None})
-    assert cells(first.tables[0], 3, 4, 5)[STUDY.title] == ("finetuned", "minilm", "2")
+    assert cells(first.tables[0], 3, 4, 5, 6)[STUDY.title] == ("finetuned", "held out", "minilm", "2")
     assert cells(first.folded[0]) == {"other": ()}
     assert following[0].title == STUDY.title
 
@@ -205,7 +208,7 @@ def test_cited_systems_are_quiet(full_report):
 
 
 def test_failures_left_out_variants_and_reranked_answers_have_sections(full_report):
-    seed = {"before": 50.0, "after": 60.0, "right_among_n_best": 80.0, "gained": 3, "lost": 1, "mcnemar_p": 0.5}
+    seed = {"before": 50.0, "after": 60.0, "right_among_n_best": 80.0, "gained": 3, "lost": 1, "p": 0.5}
     group = {"questions": 60, "missing": 0, "seeds": {"0": seed, "1": seed | {"after": 61.0, "lost": 2}}}
     reranked = {"exams": {"reranking": {"plain": {"splits": {"dev": {"NE": group}}}}}}
     failure = {"benchmark": "exams", "variant": "plain", "seed": 7, "failure": "out of memory"}
@@ -227,3 +230,49 @@ def test_trials_on_two_benchmarks_warn_once(full_report):
     }
     (warning,) = study_sections(findings)[-1].text
     assert warning.startswith("Warning, Baseline on exams, seed 0: ")
+
+
+@pytest.fixture(scope="module")
+def chosen_on_dev():
+    """All of POI-Net's trials chose on dev, and one of the baseline's."""
+    return report(study(benchmarks=["exams"]), on_dev={"poi_net": SEEDS, "plain": SEEDS[:1]})
+
+
+NOTE = (
+    "Scores on dev of exams are too good for Baseline (1 of 2 trials), POI-Net: checkpoints, and null thresholds where "
+    "readers have them, were chosen on dev itself."
+)
+
+
+def test_pages_say_in_their_first_lines_what_was_chosen_on_dev(chosen_on_dev, full_report):
+    title, _, source, _, first, *_ = chosen_on_dev.markdown.splitlines()
+    assert (title, source, first) == (f"# {STUDY.title}", f"## {STUDY.source}", NOTE)
+    text = re.sub(r"<[^>]+>", " ", html.unescape(chosen_on_dev.html).partition("<main>")[2])
+    assert " ".join(text.split()).startswith(f"{STUDY.title} {STUDY.source} {NOTE}")
+    for page in (full_report.html, full_report.markdown, full_report.latex):
+        assert "Scores on dev" not in page
+
+
+def test_tables_say_what_was_chosen_on_dev(chosen_on_dev, full_report):
+    assert chosen_on_dev.latex.startswith(f"% {NOTE}\n")
+    captions = [line for line in chosen_on_dev.latex.splitlines() if line.startswith(r"\caption{exams, dev")]
+    assert captions
+    assert all(NOTE.rstrip(".") in line for line in captions)
+    for written, expected in ((chosen_on_dev, {"Baseline": "dev, held_out", "POI-Net": "dev"}), (full_report, None)):
+        rows = list(csv.DictReader(io.StringIO(written.csv)))
+        assert {row["title"]: row["selection"] for row in rows} == (
+            expected or {"Baseline": "held_out", "POI-Net": "held_out"}
+        )
+
+
+def test_the_page_of_all_studies_says_which_chose_on_dev(chosen_on_dev, full_report):
+    studies = {"mine_turns": chosen_on_dev.findings | {"title": "Chosen"}, "other": full_report.findings}
+    overview, of_study, *_ = overview_sections(studies)
+    assert overview.text[0] == "Scores on dev are too good where it also chose the checkpoints: Chosen."
+    assert [row[4].text for row in overview.tables[0].rows] == ["chosen on dev", "held out"]
+    assert of_study.text[1] == NOTE
+
+
+def test_a_variant_that_was_trained_on_another_benchmark_chose_on_its_dev(chosen_on_dev):
+    elsewhere = chosen_on_dev.findings | {"trained_on": {"exams": {"poi_net": "race", "plain": "race"}}}
+    assert not any("too good" in sentence for sentence in study_sections(elsewhere)[0].text)

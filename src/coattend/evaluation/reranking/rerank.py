@@ -10,12 +10,20 @@ import pyarrow.dataset as pads
 from coattend.config import RerankingParameters
 from coattend.errors import CoattendError
 from coattend.evaluation.alignment import Layout
-from coattend.evaluation.groups import COLUMNS, TRAINING_SPLIT, members, scored_questions, subsets, within
+from coattend.evaluation.groups import (
+    COLUMNS,
+    TRAINING_SPLIT,
+    group_numbers,
+    members,
+    scored_questions,
+    subsets,
+    within,
+)
 from coattend.evaluation.records import Reranked, RerankedGroup, RerankedSeed
 from coattend.evaluation.reranking.language_models import LanguageFeatures
 from coattend.evaluation.reranking.mira import tuned_apart, tuning_part
 from coattend.evaluation.reranking.rankings import rankings
-from coattend.evaluation.significance import mcnemar
+from coattend.evaluation.significance import paired_test
 from coattend.schemas import QuestionRow, read_passage_texts
 
 
@@ -86,12 +94,13 @@ def _changes(
     labelled, _ = scored_questions(questions, "word")
     is_labelled = pc.is_in(questions["question_id"], labelled["question_id"].combine_chunks()).to_numpy()
     correct, missing = correct[:, :, is_labelled], missing[:, is_labelled]
+    units = group_numbers(labelled)
     return {
         split: {
             name: {
                 "questions": int(group.sum()),
                 "missing": int(missing[:, group].sum()),
-                "seeds": {str(seed): _change(*correct[:, row, group]) for row, seed in enumerate(seeds)},
+                "seeds": {str(seed): _change(*correct[:, row, group], units[group]) for row, seed in enumerate(seeds)},
             }
             for name, group in within(rows, subsets(labelled))
         }
@@ -99,12 +108,12 @@ def _changes(
     }
 
 
-def _change(before: np.ndarray, after: np.ndarray, reachable: np.ndarray) -> RerankedSeed:
+def _change(before: np.ndarray, after: np.ndarray, reachable: np.ndarray, units: np.ndarray) -> RerankedSeed:
     return {
         "before": 100 * float(before.mean()),
         "after": 100 * float(after.mean()),
         "right_among_n_best": 100 * float(reachable.mean()),
         "gained": int(np.sum(after & ~before)),
         "lost": int(np.sum(before & ~after)),
-        "mcnemar_p": mcnemar(before, after),
+        "p": paired_test(after[None].astype(float), before[None].astype(float), units).p,
     }

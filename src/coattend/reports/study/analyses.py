@@ -41,7 +41,7 @@ _BREAKDOWN_NOTES = {
 
 _AVERAGE_TEXT = (
     "Each split counts alike, however many questions it has. The gain is over the variant's baseline; brackets hold "
-    "95 % of a bootstrap over passages."
+    "95 % over groups of questions."
 )
 
 _ANSWERABILITY_TEXT = (
@@ -116,7 +116,7 @@ def breakdown_sections(findings: StudyFindings, names: Iterable[str]) -> Iterato
         for (breakdown, benchmark, split), rows in rows_by_section.items():
             if breakdown == name:
                 title = f"{BREAKDOWN_TITLES[name]}: {', '.join((benchmark, split, *findings['homes'][benchmark]))}"
-                figure = (f"{title}. Bars hold 95 % of a bootstrap over groups of passages.", breakdown_figure(rows))
+                figure = (f"{title}. Bars hold 95 % intervals over groups of questions.", breakdown_figure(rows))
                 folded = (_breakdown_table(rows),)
                 yield Section(title, _BREAKDOWN_NOTES.get(name, ()), folded=folded, figures=(figure,))
 

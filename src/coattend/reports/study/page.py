@@ -10,7 +10,13 @@ from plotly.graph_objects import Figure
 from coattend.reports import tables
 from coattend.reports.records import StudyFindings, StudyRow
 from coattend.reports.render import Section
-from coattend.reports.sections import partial_scoring, training_warnings, unmonitored_trials
+from coattend.reports.sections import (
+    INTERVAL_TEXT,
+    partial_scoring,
+    selection_notes,
+    training_warnings,
+    unmonitored_trials,
+)
 from coattend.reports.study import analyses, sections
 from coattend.reports.study.boundary_words import boundary_section
 from coattend.reports.study.costs import cost_section
@@ -102,7 +108,17 @@ def _seed_tables(findings: StudyFindings) -> tuple[Table, ...]:
     return (Table.of("Seed by seed", rows),) if rows else ()
 
 
+def _selection(findings: StudyFindings) -> Iterator[str]:
+    """Say on which benchmarks variants chose on what they are scored on."""
+    for benchmark, by_variant in findings["trials"].items():
+        titled = {title_of(findings, variant): trials for variant, trials in by_variant.items()}
+        other_benchmarks = findings.get("trained_on", {}).get(benchmark, {})
+        trained_on = {title_of(findings, variant): name for variant, name in other_benchmarks.items()}
+        yield from selection_notes(titled, benchmark, trained_on)
+
+
 def _summary(findings: StudyFindings) -> Iterator[str]:
+    yield from _selection(findings)
     seeds = f"Seed{'s' * (len(findings['seeds']) > 1)} {', '.join(map(str, findings['seeds']))}"
     yield f"{seeds}. {PROTOCOLS[findings['protocol']]} {_encoders(findings)}".strip()
     shared = ", ".join(f"{name} {value}" for name, value in findings.get("options", {}).items())
@@ -116,8 +132,7 @@ def _summary(findings: StudyFindings) -> Iterator[str]:
     clear, tested = clear_differences(findings)
     if tested:
         yield (
-            f"Differences clear after a correction for their number (Holm, 5 %): {clear} of {tested}. "
-            "Brackets hold 95 % of a bootstrap over groups of passages."
+            f"Differences clear after a correction for their number (Holm, 5 %): {clear} of {tested}. {INTERVAL_TEXT}"
         )
 
 
@@ -176,9 +191,13 @@ def _warnings(findings: StudyFindings) -> Iterator[str]:
 
 
 def latex_tables(findings: StudyFindings) -> str:
-    """Write a study's tables as LaTeX for the package booktabs."""
-    unmeasured = sections.unmeasured_table(findings)
-    return "\n".join(map(tables.to_latex, (*score_tables(findings), *([unmeasured] if unmeasured else []))))
+    """Write a study's tables as LaTeX for the package booktabs, and on top, as in captions, what was chosen on dev."""
+    unmeasured, notes = sections.unmeasured_table(findings), tuple(_selection(findings))
+    scores = (
+        replace(table, caption=". ".join((table.caption, *notes)).rstrip(".")) for table in score_tables(findings)
+    )
+    latex = map(tables.to_latex, (*scores, *([unmeasured] if unmeasured else [])))
+    return "\n".join((*(f"% {note}" for note in notes), *latex))
 
 
 def named_figures(findings: StudyFindings, page: Iterable[Section]) -> dict[str, Figure]:
@@ -195,6 +214,9 @@ def overview_sections(findings: Mapping[str, StudyFindings | None]) -> list[Sect
     by_study = {name: study for name, study in findings.items() if study is not None}
     not_run = [name for name, study in findings.items() if study is None]
     text = [f"{len(by_study)} of {len(findings)} studies were run."]
+    chosen = [study["title"] for study in by_study.values() if any(_selection(study))]
+    if chosen:
+        text.insert(0, f"Scores on dev are too good where it also chose the checkpoints: {', '.join(chosen)}.")
     if not_run:
         text.append(f"Each is a pipeline: kedro run --pipelines study_{not_run[0]}.")
     # Studies that were not run are folded away, with the command that runs them.
@@ -211,6 +233,7 @@ def _overview_row(name: str, study: StudyFindings) -> TableRow:
         "Source": study["source"],
         "Benchmarks": ", ".join(study["benchmarks"]),
         "Protocol": study["protocol"],
+        "Checkpoints": "chosen on dev" if any(_selection(study)) else "held out",
         "Encoders": ", ".join(dict.fromkeys(row["encoder"] for row in study["rows"] if row["encoder"])) or NO_VALUE,
         "Seeds": str(len(study["seeds"])),
         "Variants": str(len(study["variants"])),

@@ -99,7 +99,7 @@ def line_sections(findings: StudyFindings) -> Iterator[Section]:
             points.setdefault(key, []).append(point)
     for (benchmark, questions), drawn in points.items():
         title = f"Score by {axis}: {benchmark}, {questions}"
-        caption = f"{title}. Bars hold 95 % of a bootstrap over groups of passages."
+        caption = f"{title}. Bars hold 95 % intervals over groups of questions."
         yield Section(title, figures=((caption, line_figure(drawn, axis)),))
 
 

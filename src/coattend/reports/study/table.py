@@ -10,7 +10,7 @@ import pyarrow.dataset as pads
 from coattend.config import StudyParameters
 from coattend.evaluation import alignment, comparison, groups, summary
 from coattend.evaluation.records import TrialRecord, VariantOutcome, score_of
-from coattend.evaluation.runs import Run, asked_groups, home_of
+from coattend.evaluation.runs import Run, asked_groups, home_of, selection_of
 from coattend.evaluation.summary import METRICS
 from coattend.reports.comparison import tested_estimate
 from coattend.reports.records import BaselineDifference, StudyFindings, StudyRow, TrialFailure
@@ -166,6 +166,9 @@ def _score_rows(
                         "baseline": None if variant == baseline else baseline,
                         "questions": int(inside.sum()),
                         "trials": len(run.trials),
+                        "selection": selection_of(
+                            run.trials, benchmark, variant_runs[variant].outcome.get("trained_on", benchmark)
+                        ),
                         **score_of(by_group[group], metric),
                         **_NOT_COMPARED,
                         "by_seed": [],
@@ -179,7 +182,7 @@ def _score_rows(
 
 
 def _add_differences(rows: Sequence[StudyRow], runs: Mapping[str, Run]) -> None:
-    """Compare each row with its baseline; rows of the same questions share their bootstrap draws."""
+    """Compare each row with its baseline; rows of the same questions share the subsets of their groups."""
     answers = {variant: run.marks_by_seed() for variant, run in runs.items()}
     # Rows are grouped by the questions that they are about.
     rows_by_questions: dict[tuple[str, str], list[StudyRow]] = {}
@@ -235,17 +238,25 @@ def _add_verdicts(rows: list[StudyRow], in_question: Sequence[StudyRow], metric:
 
 
 def _verdict(row: StudyRow, comparisons: int) -> str:
-    low, high = row["difference_low"], row["difference_high"]
-    if low is None or high is None:
-        return "one passage says nothing of others"
-    if low <= 0 <= high:
-        resolved = f"{row['questions']:,} questions resolve differences above {row['resolves']:.1f} points"
+    if row["p"] is None:
+        return "one group of questions says nothing of others"
+    if row["p"] >= ALPHA:
+        # Without an interval that has a width nothing tells what could have been found.
+        if not row["resolves"]:
+            return "cannot be told at these sizes"
+        resolved = f"{row['questions']:,} questions resolve differences above {_points(row['resolves'])} points"
         return f"not distinguishable at these sizes: {resolved}"
-    # An interval that does not cover other seeds speaks of these seeds alone.
-    verdict = f"{'better' if low > 0 else 'worse'}{'' if row['over_seeds'] else ', with these seeds'}"
+    # A test that does not cover other seeds speaks of these seeds alone.
+    better = row["difference"] is not None and row["difference"] > 0
+    verdict = f"{'better' if better else 'worse'}{'' if row['over_seeds'] else ', with these seeds'}"
     p_corrected = row.get("p_corrected")
     if p_corrected is None:
         return f"{verdict}, not corrected"
     if p_corrected >= ALPHA:
         return f"{verdict}, before a correction for {comparisons} comparisons"
     return verdict
+
+
+def _points(difference: float) -> str:
+    """Format points so that a small difference is not rounded to none."""
+    return f"{difference:.1f}" if difference >= 0.1 else f"{difference:.1g}"
