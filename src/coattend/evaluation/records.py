@@ -88,6 +88,7 @@ class TrainingRecord(TypedDict, total=False):
     """The training of a trial; its other fields are those of `coattend.config.TrainingParameters`."""
 
     train_on: dict[str, str | list[str]]
+    precision: str
     start_from: str | None
     reads: str
 
@@ -108,6 +109,7 @@ class TrialRecord(TypedDict, total=False):
     folder: str  # Name of its folder.
     head: str
     data: str
+    benchmark_version: int
     options: dict[str, Setting]
     training: TrainingRecord
     encoder: str
@@ -117,6 +119,8 @@ class TrialRecord(TypedDict, total=False):
     peak_memory_mib: float | None
     parameters: int
     device: str
+    processor: str
+    threads: int
     precision: str
     tagger: str
     selection: Literal["held_out", "dev"]
@@ -174,6 +178,7 @@ class ScoredTrials(Summary):
     """Metrics of trials of a reader on a benchmark."""
 
     benchmark: str
+    benchmark_version: NotRequired[int]  # Of the questions that are scored.
     reader: str
     trials: list[TrialRecord]
 
@@ -306,6 +311,7 @@ class Analyses(TypedDict, total=False):
     reranking: dict[str, Reranked]
     calibration: dict[str, dict[str, Calibration]]
     scored: float  # Share of the benchmark's questions that is asked.
+    benchmark_version: int
 
 
 class TriedConfiguration(TypedDict):
@@ -362,6 +368,22 @@ class Differences(TypedDict):
     questions: int
     other_answers: int  # Answers that differ.
     largest_difference: float  # Largest difference between the scores of the other ones.
+
+
+class BatchInvariance(TypedDict):
+    """A finished trial's answers to questions asked one at a time, compared with those in full batches."""
+
+    trial: str
+    about: str
+    reader: str  # Name of its entry.
+    benchmark: str
+    seed: int
+    questions: int
+    trained_in: str  # Precision of its training.
+    device: str
+    processor: str
+    threads: int
+    precisions: dict[str, Differences]  # ``fp32`` and ``bf16`` to what differs.
 
 
 class Verification(Differences):
