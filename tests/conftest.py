@@ -99,6 +99,7 @@ def built_once(tmp_path_factory) -> Callable[[str, Callable[[Path], None]], Path
 def tiny_encoder(built_once) -> Path:
     """The folder of a BERT of two narrow layers that reads MiniLM's subwords: it trains, saves and hashes in a
     twentieth of the time, on the same tables."""
+    pytest.importorskip("torch")
     return built_once("tiny_bert", write_tiny_encoder)
 
 

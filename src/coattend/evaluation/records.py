@@ -178,7 +178,6 @@ class ScoredTrials(Summary):
     """Metrics of trials of a reader on a benchmark."""
 
     benchmark: str
-    benchmark_version: NotRequired[int]  # Of the questions that are scored.
     reader: str
     trials: list[TrialRecord]
 
@@ -187,6 +186,7 @@ class ReaderMetrics(ScoredTrials):
     """Metrics of a reader on a benchmark, as the evaluation stage writes them."""
 
     task: str
+    benchmark_version: NotRequired[int]  # Of the questions that are scored; earlier metrics lack it.
     calibration: NotRequired[dict[str, Calibration]]
     not_read: NotRequired[dict[str, int]]
 
