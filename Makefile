@@ -9,7 +9,8 @@ export PYTHONWARNINGS ?= ignore
 export TOKENIZERS_PARALLELISM ?= true
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-full test-long test-newest-kedro coverage mutation lint format viz mlflow demo bench clean
+.PHONY: help run test test-full test-long test-python test-newest-kedro golden coverage mutation lint format viz mlflow \
+	demo bench clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -23,7 +24,7 @@ run: $(READY) ## Set up, then the main job: the sample from raw text to a compar
 	$(BIN)/kedro run
 
 # Tests show the warnings that commands keep from their users.
-test test-full test-long test-newest-kedro coverage: export PYTHONWARNINGS :=
+test test-full test-long test-python test-newest-kedro coverage: export PYTHONWARNINGS :=
 
 test: $(READY) ## Set up, then the tests (four minutes on two cores)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow and not long" $(AT_ONCE)
@@ -33,6 +34,20 @@ test-full: $(READY) ## These, and every combination of parts, kills, browsers an
 
 test-long: $(READY) ## The tests that train or measure for minutes: is the sample learned, does every row of the grid train
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m long $(AT_ONCE)
+
+# An environment of its own without torch, whose wheels take gigabytes: all other packages are those that are pinned.
+OTHER_PYTHON = .venv/python$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+TORCH_FREE := tests/config tests/data tests/evaluation tests/io tests/parallel tests/reports tests/studies tests/text
+test-python: ## The tests of what needs no torch, with another Python: PYTHON=python3.12
+	test -x $(OTHER_PYTHON)/bin/python || $(PYTHON) -m venv $(OTHER_PYTHON)
+	grep -vE '^(torch|accelerate)==' constraints.txt > $(OTHER_PYTHON)/pinned.txt
+	$(OTHER_PYTHON)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
+		-r $(OTHER_PYTHON)/pinned.txt -e .
+	$(OTHER_PYTHON)/bin/python --version
+	OMP_NUM_THREADS=1 $(OTHER_PYTHON)/bin/python -m pytest -m "not slow and not long" $(AT_ONCE) $(TORCH_FREE)
+
+golden: $(READY) ## Record anew the losses that the first steps of four readers are compared with
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/training/test_golden_curves.py --write-golden
 
 # The newest version lies in a folder in front of the pinned one.
 test-newest-kedro: $(READY) ## The tests of commands and pipelines with the newest Kedro of the package index

@@ -27,8 +27,9 @@ import yaml
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
-# Fixtures of experiments, for the tests of batches, trials, inference and training.
-pytest_plugins = ["experiments"]
+# Fixtures of experiments, for the tests of batches, trials, inference and training; they need torch, which is not
+# installed for every Python that the other tests are run with.
+pytest_plugins = ["experiments"] if importlib.util.find_spec("torch") else []
 
 ROOT = Path(__file__).parents[1]
 TRAINED = ("poi_net", "plain_span", "aoa_reader")
@@ -59,6 +60,11 @@ QUIET = [
 
 # A shell that starts the tests in the background makes them ignore Ctrl-C, and their child processes inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option of `make golden`."""
+    parser.addoption("--write-golden", action="store_true", help="record the golden curves anew")
 
 
 def pytest_runtest_setup() -> None:
@@ -93,6 +99,7 @@ def built_once(tmp_path_factory) -> Callable[[str, Callable[[Path], None]], Path
 def tiny_encoder(built_once) -> Path:
     """The folder of a BERT of two narrow layers that reads MiniLM's subwords: it trains, saves and hashes in a
     twentieth of the time, on the same tables."""
+    pytest.importorskip("torch")
     return built_once("tiny_bert", write_tiny_encoder)
 
 

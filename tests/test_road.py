@@ -59,6 +59,9 @@ def test_the_whole_road(run_minilm, project_of_minilm):
     assert "poi_net_span" in page
     assert "not run" in page
     assert metrics["trials"][0]["tagger"] in page
+    assert metrics["benchmark_version"] == metrics["trials"][0]["benchmark_version"] == 1
+    assert metrics["trials"][0]["device"].startswith(metrics["trials"][0]["processor"])
+    assert metrics["trials"][0]["threads"] >= 1
 
     assert {run.info.status for run in runs(project)} == {"FINISHED"}
     children = runs(project, "tags.kind = 'trial'")

@@ -27,6 +27,7 @@ def fact_table(configuration: Path, name: str) -> str:
 
 
 def _facts(benchmark: BenchmarkParameters) -> Iterator[tuple[str, str]]:
+    yield "version", str(benchmark.version)
     as_options = ", or candidates as options" if benchmark.words_as_options else ""
     yield "answered by", " or ".join(benchmark.tasks) + as_options
     formats = dict.fromkeys(source.format for source in benchmark.sources)

@@ -11,6 +11,7 @@ from coattend.config.entries import TextProfiles
 from coattend.config.source import current
 from coattend.pipelines import (
     attention,
+    batch_invariance,
     book_cloze,
     champion,
     compare,
@@ -55,6 +56,7 @@ TRIAL_PIPELINES: dict[str, Callable[[], Pipeline]] = {
     "attention": attention.create_pipeline,
     "prediction": prediction.create_pipeline,
     "verify": verify.create_pipeline,
+    "batch_invariance": batch_invariance.create_pipeline,
     "share": share.create_pipeline,
 }
 """Pipelines that learn from their parameters which trials they are about: any two, or one and a file of questions."""

@@ -16,6 +16,7 @@ from coattend import readers
 from coattend.checks import check_runtime_params
 from coattend.config import (
     AttentionParameters,
+    BatchInvarianceParameters,
     BenchmarkParameters,
     CompareParameters,
     EncoderParameters,
@@ -37,6 +38,7 @@ OF_PACKAGES = ("look_once", "midpoint")
 ENTRIES = {"benchmarks": BenchmarkParameters, "encoders": EncoderParameters, "readers": ReaderParameters}
 BLOCKS = {
     "attention": AttentionParameters,
+    "batch_invariance": BatchInvarianceParameters,
     "compare": CompareParameters,
     "engine": EngineParameters,
     "prediction": PredictionParameters,

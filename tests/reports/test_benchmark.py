@@ -72,6 +72,16 @@ def test_costs_name_readers_that_were_not_run(results):
     assert rows["poi_net"][:5] == ["2", "22,713,985", "90 s", "8.8", "2.0 GiB"]
 
 
+def test_the_version_of_the_benchmark_and_the_host_of_a_gpu_are_on_the_page(results, page):
+    assert results["readers"]["plain"]["metrics"]["benchmark_version"] == results["benchmark_version"] == 1
+    assert "Version of the benchmark: sample 1." in page.text
+    metrics = results["readers"]["plain"]["metrics"]
+    trial = metrics["trials"][0] | {"device": "NVIDIA H100", "processor": "AMD EPYC", "threads": 16}
+    entry = {"status": "scored", "metrics": metrics | {"trials": [trial]}}
+    (row,) = benchmark.costs_table(results | {"readers": {"plain": entry}}).rows
+    assert ("NVIDIA H100", ("AMD EPYC, 16 threads", "bf16")) in [(cell.text, cell.notes) for cell in row]
+
+
 def test_cautions_name_rejections_failures_and_warnings(results):
     cautions = list(benchmark.cautions(results))
     assert any(sentence.startswith("broken, seed 0, failed:") for sentence in cautions)

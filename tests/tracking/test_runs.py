@@ -35,6 +35,23 @@ def test_a_store_never_sees_a_credential(tmp_path, quick_store):
         assert secret not in stored
 
 
+def test_the_run_of_a_trial_says_where_it_ran_and_on_which_version(tmp_path, quick_store):
+    from mlflow import MlflowClient
+
+    client = MlflowClient(f"sqlite:///{tmp_path / 'mlflow.db'}")
+    experiment = client.create_experiment("sample", artifact_location=(tmp_path / "artifacts").as_uri())
+    parent = client.create_run(experiment).info.run_id
+    measures = dict.fromkeys(runs.OUTCOME_METRICS, 1.0)
+    where = {"device": "NVIDIA H100", "processor": "AMD EPYC", "threads": 16, "benchmark_version": 2}
+    tags = {}
+    for name, outcome in {"now": measures | where, "by an earlier version": measures | {"device": "cpu"}}.items():
+        run = runs.create(runs.ParentRun(client, tmp_path, "sample", parent), trial())
+        runs.TrialRun(client, run).end(outcome)
+        tags[name] = client.get_run(run).data.tags
+    assert tags["now"].items() >= {"processor": "AMD EPYC", "threads": "16", "benchmark_version": "2"}.items()
+    assert tags["by an earlier version"]["device"] == "cpu"
+
+
 def test_the_parameters_of_a_run_are_masked_in_its_store(tmp_path, monkeypatch, quick_store):
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     monkeypatch.setattr("kedro.framework.project.PACKAGE_NAME", "coattend")  # Hooks act in this project only.

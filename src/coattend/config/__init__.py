@@ -12,6 +12,7 @@ from coattend.config.benchmark import (
 from coattend.config.commands import (
     LOCAL,
     AttentionParameters,
+    BatchInvarianceParameters,
     CompareParameters,
     DemoParameters,
     EngineParameters,
@@ -27,6 +28,7 @@ from coattend.config.training import RerankingParameters, TrainingParameters
 __all__ = [
     "LOCAL",
     "AttentionParameters",
+    "BatchInvarianceParameters",
     "BenchmarkParameters",
     "BookParameters",
     "CompareParameters",

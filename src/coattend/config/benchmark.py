@@ -64,6 +64,9 @@ class BenchmarkParameters(Parameters):
 
     name: str = Field("", description="Name of this entry; filled in from the entry's key.")
     title: str = Field(description="Name as the literature writes it.")
+    version: int = Field(
+        1, ge=1, description="Raised when reading, grouping or scoring changes: scores of two versions do not compare."
+    )
     tasks: tuple[Task, ...] = Field(min_length=1, description="What its questions ask for.")
     sources: tuple[SourceParameters, ...] = Field(min_length=1, description="Its raw files.")
     trained_on: str | None = Field(

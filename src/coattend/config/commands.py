@@ -92,6 +92,18 @@ class AttentionParameters(Parameters):
         return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
+class BatchInvarianceParameters(Parameters):
+    """The trials that are asked their questions one at a time and in full batches."""
+
+    trials: TrialId | None = Field(
+        None,
+        description="Ids of finished trials, or how they begin, with + between them; null: of each entry of the "
+        "benchmark the first seed.",
+    )
+    benchmark: str = Field("sample", description="The benchmark whose entries are asked where no trials are named.")
+    questions: int = Field(500, ge=1, description="So many questions of each trial, if there are as many.")
+
+
 class ShareParameters(Parameters):
     """A trained reader to share, and its place on the Hugging Face Hub."""
 

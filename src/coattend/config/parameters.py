@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from coattend.config.benchmark import BenchmarkParameters, TaggingParameters, TokenizerParameters
 from coattend.config.commands import (
     AttentionParameters,
+    BatchInvarianceParameters,
     CompareParameters,
     DemoParameters,
     EngineParameters,
@@ -30,6 +31,9 @@ class ProjectParameters(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     attention: AttentionParameters = Field(AttentionParameters(), description="What the attention page shows.")
+    batch_invariance: BatchInvarianceParameters = Field(
+        BatchInvarianceParameters(), description="Trials whose batches are varied."
+    )
     benchmarks: dict[str, BenchmarkParameters] = Field({}, description="Benchmarks by name.")
     compare: CompareParameters = Field(CompareParameters(), description="Trials to compare.")
     demo: DemoParameters = Field(DemoParameters(), description="The demo's address and limits.")

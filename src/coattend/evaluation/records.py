@@ -89,6 +89,7 @@ class TrainingRecord(TypedDict, total=False):
     """The training of a trial; its other fields are those of `coattend.config.TrainingParameters`."""
 
     train_on: dict[str, str | list[str]]
+    precision: str
     start_from: str | None
     reads: str
     frozen: bool
@@ -110,6 +111,7 @@ class TrialRecord(TypedDict, total=False):
     folder: str  # Name of its folder.
     head: str
     data: str
+    benchmark_version: int
     options: dict[str, Setting]
     training: TrainingRecord
     encoder: str
@@ -121,6 +123,8 @@ class TrialRecord(TypedDict, total=False):
     training_sample: int  # How many these are.
     parameters: int
     device: str
+    processor: str
+    threads: int
     precision: str
     tagger: str
     selection: Literal["held_out", "dev"]
@@ -185,6 +189,7 @@ class ReaderMetrics(ScoredTrials):
     """Metrics of a reader on a benchmark, as the evaluation stage writes them."""
 
     task: str
+    benchmark_version: NotRequired[int]  # Of the questions that are scored; earlier metrics lack it.
     calibration: NotRequired[dict[str, Calibration]]
     not_read: NotRequired[dict[str, int]]
 
@@ -321,6 +326,7 @@ class Analyses(TypedDict, total=False):
     reranking: dict[str, Reranked]
     calibration: dict[str, dict[str, Calibration]]
     scored: float  # Share of the benchmark's questions that is asked.
+    benchmark_version: int
 
 
 class TriedConfiguration(TypedDict):
@@ -377,6 +383,22 @@ class Differences(TypedDict):
     questions: int
     other_answers: int  # Answers that differ.
     largest_difference: float  # Largest difference between the scores of the other ones.
+
+
+class BatchInvariance(TypedDict):
+    """A finished trial's answers to questions asked one at a time, compared with those in full batches."""
+
+    trial: str
+    about: str
+    reader: str  # Name of its entry.
+    benchmark: str
+    seed: int
+    questions: int
+    trained_in: str  # Precision of its training.
+    device: str
+    processor: str
+    threads: int
+    precisions: dict[str, Differences]  # ``fp32`` and ``bf16`` to what differs.
 
 
 class Verification(Differences):

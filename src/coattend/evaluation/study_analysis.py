@@ -143,6 +143,7 @@ def analyse(study: StudyParameters, material: Material, runs: Sequence[Run]) -> 
             }
     analyses["calibration"] = {run.variant: _calibration_of(run) for run in runs}
     analyses["scored"] = material.benchmark.scored
+    analyses["benchmark_version"] = material.benchmark.version
     return analyses
 
 

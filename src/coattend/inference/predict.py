@@ -169,21 +169,29 @@ def answer_questions(
     questions: QuestionSet,
     *,
     features: CachedFeatures | None = None,
+    batch_tokens: int | None = None,
     title: str | None = None,
 ) -> list[Answer]:
-    """Answer questions in batches of similar length, without gradients and dropout; a title makes a progress bar."""
-    answers = _answer_batches(experiment, reader, questions, features)
+    """Answer questions in batches of similar length, without gradients and dropout; a title makes a progress bar.
+
+    ``batch_tokens`` is the budget of padded tokens in a batch; None: as suits the device.
+    """
+    answers = _answer_batches(experiment, reader, questions, features, batch_tokens)
     return list(answers if title is None else track_progress(answers, len(questions.examples), title))
 
 
 def _answer_batches(
-    experiment: Experiment, reader: Reader, questions: QuestionSet, features: CachedFeatures | None
+    experiment: Experiment,
+    reader: Reader,
+    questions: QuestionSet,
+    features: CachedFeatures | None,
+    batch_tokens: int | None,
 ) -> Generator[Answer, None, None]:
     training, device, examples = experiment.training, next(reader.parameters()).device, questions.examples
     _, bf16 = device_and_precision(training)
     collator = build_collator(experiment, reader, questions, features=features)
     is_transformer = not isinstance(questions.tokens, WordTokens)
-    budget = inference_batch_tokens(training, transformer=is_transformer)
+    budget = batch_tokens or inference_batch_tokens(training, transformer=is_transformer)
     was_training = reader.training
     reader.eval()
     for indices in LengthBuckets.from_examples(

@@ -17,7 +17,7 @@ from coattend.evaluation.records import (
 )
 from coattend.evaluation.runs import finished
 from coattend.evaluation.summary import METRICS
-from coattend.reports import figures, sections, tables
+from coattend.reports import figures, provenance, sections, tables
 from coattend.reports.comparison import scored_readers, scores_on
 from coattend.reports.records import BenchmarkResults, ReaderDifference, ReaderEntry, RejectedRecords
 from coattend.reports.render import Section
@@ -53,6 +53,7 @@ def _summary(results: BenchmarkResults) -> Section:
         names = [name for name, entry in results["readers"].items() if entry["status"] == status]
         if names:
             text.append(f"{description}: {', '.join(names)}.")
+    text += provenance.version_sentence({results["benchmark"]: results.get("benchmark_version")})
     if any(_warnings(results)):
         text.append("There are warnings, under “What to keep in mind”.")
     return Section("In short", tuple(text))
@@ -266,6 +267,7 @@ def _cost_row(name: str, entry: ReaderEntry) -> TableRow:
     memory = _mean(trial.get("peak_memory_mib") for trial in trials)
     device = _distinct(trial.get("device") for trial in trials)
     precision = _distinct(trial.get("precision") for trial in trials)
+    hosts = ", ".join(sorted(set(filter(None, map(provenance.host, trials)))))
     # Devices and taggers may differ between the trials of a reader, so all of them are listed.
     row: dict[str, Cell | str] = {
         "Reader": name,
@@ -274,7 +276,7 @@ def _cost_row(name: str, entry: ReaderEntry) -> TableRow:
         "Training": tables.format_duration(_mean(trial.get("seconds") for trial in trials)),
         "Questions per second": _format(_mean(trial.get("questions_per_second") for trial in trials), "{:,.1f}"),
         "Peak memory": _format(memory and memory / MIB_PER_GIB, "{:.1f} GiB"),
-        "Device": Cell(device, (precision,)),
+        "Device": tables.noted_cell(device, hosts, precision),
         "Tagger": _distinct(trial.get("tagger") for trial in trials),
     }
     return row if entry["metrics"] is not None else row | {"Seeds": tables.NOT_RUN, "Device": NO_VALUE}

@@ -63,6 +63,7 @@ class BenchmarkResults(TypedDict):
     differences: list[ReaderDifference]
     rejected: RejectedRecords
     scored: NotRequired[float]  # Share of the benchmark's questions that is scored.
+    benchmark_version: NotRequired[int]
 
 
 class TrialDifference(TestedEstimate):

@@ -13,7 +13,7 @@ from coattend.evaluation.paired import WINNERS, SideBySide, is_correct
 from coattend.evaluation.records import TrialDescription
 from coattend.evaluation.significance import mcnemar_where_independent, paired_test
 from coattend.evaluation.summary import METRICS
-from coattend.reports import tables
+from coattend.reports import provenance, tables
 from coattend.reports.comparison import tested_estimate
 from coattend.reports.records import Contest, TrialDifference
 from coattend.reports.render import Section, html_page, script_json
@@ -173,7 +173,7 @@ def _describe(trial: TrialDescription) -> dict[str, str]:
         "Trained on": f"{trial['questions']:,} questions of {trial['benchmark']}",
         "Training": tables.format_duration(trial["seconds"]),
         "Parameters trained": f"{trial['parameters']:,}",
-        "Device": f"{trial['device']}, {trial['precision']}",
+        "Device": provenance.machine(trial),
         "Tagger": trial["tagger"],
     }
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 OUTCOME_SUFFIXES = (".model", ".outcome", ".metrics")
 """Suffixes of the datasets that hold outcomes of trials."""
 OUTCOME_METRICS = ("seconds", "questions_per_second", "peak_memory_mib", "parameters", "held_out", "best_step")
-OUTCOME_TAGS = ("device", "precision", "tagger", "selection")
+OUTCOME_TAGS = ("device", "processor", "threads", "precision", "tagger", "selection", "benchmark_version")
 LONGEST_TEXT = 5000
 """Characters that the store takes as a tag or a parameter."""
 
@@ -155,7 +155,9 @@ def _write_outcome(client: "MlflowClient", run: str, outcome: TrialRecord) -> No
     if warnings:
         client.set_tag(run, "alarms", warnings[:LONGEST_TEXT])
     for name in OUTCOME_TAGS:
-        client.set_tag(run, name, cast("Mapping[str, str]", outcome)[name])
+        # Outcomes of earlier versions lack some.
+        if name in outcome:
+            client.set_tag(run, name, str(cast("Mapping[str, str | int]", outcome)[name]))
 
 
 def attach_predictions(client: "MlflowClient", run: str, predictions: pa.Table) -> None:

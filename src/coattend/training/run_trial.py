@@ -32,7 +32,7 @@ from coattend.training.distributed import broadcast_from_main, launch
 from coattend.training.trainer import ReaderTrainer, arguments_of, last_checkpoint
 from coattend.trials import run_spec
 from coattend.trials.build import cached_features, initial_reader
-from coattend.trials.device import device_and_precision, device_name, freeze_gc
+from coattend.trials.device import device_and_precision, device_name, freeze_gc, processor_name
 from coattend.trials.experiment import Experiment, TrainingQuestions
 from coattend.trials.trial import EncoderContent, Trial, TrialContent, TrialOutcome, encoder_digest
 from coattend.trials.warnings import alarms
@@ -210,6 +210,7 @@ def outcome_of(
         "variant": experiment.reader,
         "head": experiment.head,
         "data": trial.content["data"],
+        "benchmark_version": experiment.benchmarks[experiment.benchmark].version,
         "options": experiment.options,
         "training": trial.content["training"] | {"reads": experiment.training.reads},
         "encoder": experiment.encoder.source,
@@ -218,6 +219,8 @@ def outcome_of(
         "questions_per_second": len(train.examples) * state.epoch / measure.seconds if measure.seconds else 0.0,
         "peak_memory_mib": measure.memory.mib,
         "device": device_name(device),
+        "processor": processor_name(),
+        "threads": torch.get_num_threads(),
         "precision": "bf16" if bf16 else "fp32",
         "tagger": experiment.source.tokens.tagger,
         "selection": experiment.training.selection,

@@ -93,13 +93,18 @@ def device_name(device: str) -> str:
 
     if device == "cuda":
         return torch.cuda.get_device_name()
-    # Linux names the model once for each core; elsewhere the architecture has to do.
-    name = platform.machine()
+    threads = torch.get_num_threads()
+    return f"{processor_name()}, {threads} thread{'s' if threads > 1 else ''}"
+
+
+def processor_name() -> str:
+    """Return the name of the processor's model as Linux has it, else its architecture."""
+    # Linux names the model once for each core.
     with suppress(OSError):
         models = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
-        name = models[0].partition(":")[2].strip() if models else name
-    threads = torch.get_num_threads()
-    return f"{name}, {threads} thread{'s' if threads > 1 else ''}"
+        if models:
+            return models[0].partition(":")[2].strip()
+    return platform.machine()
 
 
 def disable_malloc_trim() -> None:

@@ -43,6 +43,12 @@ def test_calibration_and_answerability_are_on_every_page(full_report):
     assert [caption for caption, _ in section.figures] == ["Risk against coverage: exams."]
 
 
+def test_seeds_stand_beside_their_machine_and_benchmarks_beside_their_version(full_report):
+    first = study_sections(full_report.findings)[0].text
+    assert any(sentence.startswith("Seeds 0, 1") and sentence.endswith("trained on x86_64.") for sentence in first)
+    assert "Versions of the benchmarks: exams 1, articles 1. Scores of two versions do not compare." in first
+
+
 def test_scores_are_broken_down_by_the_answers_part_of_speech(full_report):
     findings = full_report.findings
     counts = {

@@ -158,4 +158,9 @@ def test_a_benchmark_without_gold_answers_has_no_scores():
     unknown = [row | {"label": None} for row in question_rows("exams")]
     findings = findings_of(study("by_answer_pos", "ensemble"), questions={"exams": unknown})
     assert {row["benchmark"] for row in findings["rows"]} == {"articles"}
-    assert findings["analyses"]["exams"] == {"ensemble": {}, "calibration": {}, "scored": 1.0}
+    assert findings["analyses"]["exams"] == {
+        "ensemble": {},
+        "calibration": {},
+        "scored": 1.0,
+        "benchmark_version": 1,
+    }

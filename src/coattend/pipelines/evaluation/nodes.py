@@ -86,6 +86,7 @@ def score(
     reasons = Counter(unreadable["reason"].to_pylist())
     return {
         "benchmark": benchmark.name,
+        "benchmark_version": benchmark.version,
         "reader": model["reader"],
         "task": model["task"],
         **metrics,

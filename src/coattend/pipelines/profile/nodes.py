@@ -17,6 +17,7 @@ def profile(
     """Measure a benchmark as a table of section, split, subset, name, value, and the published value, if any."""
     from coattend.data.profile import statistics
     from coattend.data.profile.baselines import baseline_scores
+    from coattend.data.profile.near_copies import near_copy_statistics
     from coattend.text.tagset import tagset
     from coattend.text.tokenizer import load_tokenizer, special_layout
 
@@ -31,6 +32,7 @@ def profile(
             *statistics.answer_statistics(rows),
             *statistics.length_statistics(benchmark, rows, lengths, special_tokens=special_tokens),
             *statistics.duplicate_statistics(rows),
+            *near_copy_statistics(rows),
             *baseline_scores(benchmark, rows),
             *statistics.tag_statistics(tags, tagset(tagging.tagset).names),
         ]

@@ -28,7 +28,7 @@ def compare(
         metrics=_select(readers, "metrics"),
         predictions=_select(readers, "predictions"),
     )
-    results["scored"] = benchmark.scored
+    results["scored"], results["benchmark_version"] = benchmark.scored, benchmark.version
     title, page = f"{results['title']}: readers compared", benchmark_sections(results)
     return results, markdown_page(title, page), html_page(title, page), dot_plot(results)
 

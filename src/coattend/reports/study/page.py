@@ -7,7 +7,7 @@ from itertools import chain, starmap
 
 from plotly.graph_objects import Figure
 
-from coattend.reports import tables
+from coattend.reports import provenance, tables
 from coattend.reports.records import StudyFindings, StudyRow
 from coattend.reports.render import Section
 from coattend.reports.sections import (
@@ -121,6 +121,11 @@ def _summary(findings: StudyFindings) -> Iterator[str]:
     yield from _selection(findings)
     seeds = f"Seed{'s' * (len(findings['seeds']) > 1)} {', '.join(map(str, findings['seeds']))}"
     yield f"{seeds}. {PROTOCOLS[findings['protocol']]} {_encoders(findings)}".strip()
+    trials = (trials for by_variant in findings["trials"].values() for trials in by_variant.values())
+    yield from provenance.machine_sentences(chain.from_iterable(trials))
+    yield from provenance.version_sentence(
+        {name: measured.get("benchmark_version") for name, measured in findings["analyses"].items()}
+    )
     shared = ", ".join(f"{name} {value}" for name, value in findings.get("options", {}).items())
     if shared:
         yield f"Every variant has other options here than in its paper: {shared}."

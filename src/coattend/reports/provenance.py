@@ -1,0 +1,44 @@
+"""Sentences on what scores come from: the version of a benchmark, and the machines that trials were trained on."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from coattend.evaluation.records import TrialRecord
+from coattend.evaluation.runs import finished
+
+
+def host(trial: TrialRecord) -> str:
+    """Name the processor and the number of threads beside a GPU; empty where the device says both, or none is known."""
+    processor, threads = trial.get("processor"), trial.get("threads")
+    if not processor or threads is None or trial.get("device", "").startswith(processor):
+        return ""
+    return f"{processor}, {_count(threads, 'thread')}"
+
+
+def machine(trial: TrialRecord) -> str:
+    """Name the device, processor, threads and precision of a trial, as far as they are known."""
+    return ", ".join(filter(None, (trial.get("device", ""), host(trial), trial.get("precision", ""))))
+
+
+def machine_sentences(trials: Iterable[TrialRecord]) -> Iterator[str]:
+    """Say, for each machine and precision, which seeds were trained with it."""
+    seeds: dict[str, set[int]] = {}
+    for trial in finished(trials):
+        if name := machine(trial):
+            seeds.setdefault(name, set()).add(trial["seed"])
+    for name, used in sorted(seeds.items()):
+        plural = "s" if len(used) > 1 else ""
+        yield f"Seed{plural} {', '.join(map(str, sorted(used)))} trained on {name}."
+
+
+def version_sentence(versions: Mapping[str, int | None]) -> Iterator[str]:
+    """Say which versions of benchmarks scores belong to, if they are known."""
+    known = [f"{benchmark} {version}" for benchmark, version in versions.items() if version is not None]
+    if known:
+        yield (
+            f"Version{'s' if len(known) > 1 else ''} of the benchmark{'s' if len(known) > 1 else ''}: "
+            f"{', '.join(known)}. Scores of two versions do not compare."
+        )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,36 @@
+"""What pages say about the machines of trials and the versions of benchmarks."""
+
+from coattend.reports.provenance import machine, machine_sentences, version_sentence
+
+ON_PROCESSOR = {"device": "AMD EPYC, 2 threads", "processor": "AMD EPYC", "threads": 2, "precision": "bf16"}
+ON_GPU = {"device": "NVIDIA H100", "processor": "AMD EPYC", "threads": 16, "precision": "bf16"}
+
+
+def trial(seed, **fields):
+    return {"trial_id": f"t{seed}", "seed": seed, "failure": None, **fields}
+
+
+def test_a_machine_is_named_once_with_threads_and_precision():
+    assert machine(trial(0, **ON_PROCESSOR)) == "AMD EPYC, 2 threads, bf16"
+    assert machine(trial(0, **ON_GPU)) == "NVIDIA H100, AMD EPYC, 16 threads, bf16"
+    assert machine(trial(0, **ON_GPU | {"threads": 1})) == "NVIDIA H100, AMD EPYC, 1 thread, bf16"
+    assert machine(trial(0, device="AMD EPYC, 2 threads", precision="fp32")) == "AMD EPYC, 2 threads, fp32"
+
+
+def test_seeds_stand_beside_their_machines():
+    trials = [trial(seed, **ON_PROCESSOR) for seed in (2, 0)] + [trial(0, **ON_PROCESSOR), trial(1, **ON_GPU)]
+    trials += [{"trial_id": "x", "seed": 7, "failure": "no memory"}, trial(8)]
+    assert list(machine_sentences(trials)) == [
+        "Seeds 0, 2 trained on AMD EPYC, 2 threads, bf16.",
+        "Seed 1 trained on NVIDIA H100, AMD EPYC, 16 threads, bf16.",
+    ]
+
+
+def test_versions_are_told_where_they_are_known():
+    assert list(version_sentence({"cbt": 2, "cnn": 2})) == [
+        "Versions of the benchmarks: cbt 2, cnn 2. Scores of two versions do not compare."
+    ]
+    assert list(version_sentence({"cbt": 2, "cnn": None})) == [
+        "Version of the benchmark: cbt 2. Scores of two versions do not compare."
+    ]
+    assert not list(version_sentence({"cbt": None}))
