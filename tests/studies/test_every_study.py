@@ -101,6 +101,8 @@ def make_tiny(project: Path) -> Path:
     benchmarks = parameters["benchmarks"]
     benchmarks |= {name: {"shards": 1, "workers": 1, "training": TINY, "recurrent": TINY} for name in WRITERS}
     benchmarks["sample"] |= {"training": TINY | {"max_questions": 12}, "recurrent": {"epochs": 1}}
+    # Calibration divides the words of dev into ten parts.
+    benchmarks["sample"]["generator"]["clozes"]["dev"] = 5
     (tests / "parameters.yml").write_text(yaml.safe_dump(parameters))
     encoders_file = tests / "parameters_encoders.yml"
     (tiny_encoder,) = yaml.safe_load(encoders_file.read_text())["encoders"].values()
