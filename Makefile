@@ -29,10 +29,10 @@ test test-full test-long test-python test-newest-kedro coverage: export PYTHONWA
 test: $(READY) ## Set up, then the tests (four minutes on two cores)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow and not long" $(AT_ONCE)
 
-test-full: $(READY) ## These, and every combination of parts, kills, browsers and whole benchmarks (20 minutes)
+test-full: $(READY) ## These, and every study, combination of parts, kill, browser and whole benchmark (25 minutes)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not long" $(AT_ONCE)
 
-test-long: $(READY) ## The tests that train or measure for minutes: is the sample learned, does every row of the grid train
+test-long: $(READY) ## The tests that train or measure for minutes, such as whether the sample is learned
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m long $(AT_ONCE)
 
 # An environment of its own without torch, whose wheels take gigabytes: all other packages are those that are pinned.

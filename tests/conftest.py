@@ -169,6 +169,12 @@ def run_empty(empty_project) -> Callable[..., Any]:
     return runner_in(empty_project)
 
 
+@pytest.fixture(scope="session")
+def run_in() -> Callable[[Path], Callable[..., Any]]:
+    """Make a function that runs pipelines of a project in this process."""
+    return runner_in
+
+
 @pytest.fixture
 def kedro_run(project) -> Callable[..., Any]:
     """Run pipelines in this process, in the tiny test environment."""

@@ -1,8 +1,5 @@
 """The grid: every interaction stands in the study of every task that it can answer."""
 
-import json
-import re
-
 import pytest
 
 from coattend import readers, studies
@@ -77,23 +74,3 @@ def test_words_are_read_by_recurrent_readers_where_papers_do():
     assert {readers.encoder_of(row.reader) for task in ("options", "span") for row in rows(task).values()} == {
         "transformer"
     }
-
-
-@pytest.fixture
-def sample_alone(project):
-    """The grid without its real benchmarks."""
-    file = project / "conf" / "base" / "studies" / "grid.yml"
-    file.write_text(re.sub(r"benchmarks: \[sample, \w+\]", "benchmarks: [sample]", file.read_text()))
-    studies.forget_studies()
-    yield project / "data" / "test" / "08_reporting" / "studies"
-    studies.forget_studies()
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("task", LEFT_OUT)
-def test_every_row_is_trained_on_the_tiny_sample(task, sample_alone, kedro_run):
-    overrides = {"sample": {"training": {"max_questions": 8, "evaluations": 1}}}
-    kedro_run(f"study_grid_{task}", study={"seeds": [0]}, benchmarks=overrides)
-    findings = json.loads((sample_alone / f"grid_{task}" / "findings.json").read_text())
-    assert not findings["failures"]
-    assert {row["variant"] for row in findings["rows"]} == set(rows(task))

@@ -9,7 +9,7 @@ from docs._tools.generated_parts import COMMAND, pages, renewed
 from docs._tools.results_tables import anchor
 from documented import DOCS, FENCED, PAGES, ROOT, name_of
 
-from coattend import pipeline_registry
+from coattend import pipeline_registry, studies
 from coattend.readers import registry
 from coattend.readers.zoo import ZOO
 
@@ -83,3 +83,12 @@ def test_every_benchmark_has_its_part():
     for name in files:
         part = page.read_text().partition(f"\n## {name}\n")[2].partition("\n## ")[0]
         assert f"generated: benchmark {name} -->" in part
+
+
+def test_every_study_is_listed_once_in_the_results_as_run_or_not_run():
+    listed = (DOCS / "results.md").read_text().partition("\n### What was run\n")[2].partition("\n#")[0]
+    _, _, *rows = [line.strip("|").split("|") for line in listed.splitlines() if line.startswith("|")]
+    names = [name for row in rows for name in re.findall(r"`(\w+)`", row[0])]
+    assert sorted(names) == studies.study_names()
+    for _, run_on in rows:
+        assert run_on.strip() == "not run" or re.search(r"[\d,]+ (training|trial) questions.* of dev", run_on), run_on
