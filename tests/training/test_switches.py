@@ -44,8 +44,8 @@ def learn(reader, examples, collator, batches, *, optimizer="fused", parts=1):
         "foreach": {"foreach": True},
         "plain": {"foreach": False, "fused": False},
     }
-    # Adam divides a gradient by its size: with its usual eps, what rounding leaves of a gradient of zero, as that of the
-    # keys' biases, becomes a whole step.
+    # Adam divides a gradient by its size: with its usual eps, what rounding leaves of a gradient of zero, such as that
+    # of the keys' biases, becomes a whole step.
     adamw = torch.optim.AdamW(reader.parameters(), lr=1e-3, eps=1e-5, **implementations[optimizer])
     history = []
     for batch in batches:

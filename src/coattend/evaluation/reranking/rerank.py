@@ -100,7 +100,7 @@ def _changes(
             name: {
                 "questions": int(group.sum()),
                 "missing": int(missing[:, group].sum()),
-                "seeds": {str(seed): _change(*correct[:, row, group], units[group]) for row, seed in enumerate(seeds)},
+                "seeds": {str(seed): _change(correct[:, row, group], units[group]) for row, seed in enumerate(seeds)},
             }
             for name, group in within(rows, subsets(labelled))
         }
@@ -108,7 +108,8 @@ def _changes(
     }
 
 
-def _change(before: np.ndarray, after: np.ndarray, reachable: np.ndarray, units: np.ndarray) -> RerankedSeed:
+def _change(correct: np.ndarray, units: np.ndarray) -> RerankedSeed:
+    before, after, reachable = correct
     return {
         "before": 100 * float(before.mean()),
         "after": 100 * float(after.mean()),
