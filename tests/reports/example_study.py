@@ -128,6 +128,7 @@ def _parts(
     curve: Sequence[Mapping[str, Any]] = (),
     variants: Sequence[str] | None = None,
     on_dev: Mapping[str, Sequence[int]] | None = None,
+    simulated: bool = False,
 ) -> dict[str, Any]:
     """Run the node that analyses a study.
 
@@ -139,6 +140,7 @@ def _parts(
         curve: Training curve of all trials.
         variants: The variants that were run; all, if None.
         on_dev: Variant to the seeds whose checkpoints were chosen on dev.
+        simulated: True if the benchmarks' texts are generated.
     """
     parts: dict[str, Any] = {}
     names = parameters.variants if variants is None else variants
@@ -155,7 +157,11 @@ def _parts(
         table = dataset(rows, QUESTIONS)
         source = {"format": "dream", "folder": "x", "files": {}}
         benchmark_parameters = BenchmarkParameters(
-            name=benchmark, title=benchmark, tasks=(TASKS[benchmark],), sources=(source,)
+            name=benchmark,
+            title=benchmark,
+            tasks=(TASKS[benchmark],),
+            sources=(source,),
+            generator={} if simulated else None,
         )
         breakdowns, analyses = analyse(
             parameters,

@@ -129,6 +129,16 @@ def test_training_on_another_benchmark_chooses_on_its_dev(results):
     assert not any("too good" in sentence for sentence in section.text)
 
 
+def test_generated_texts_rank_no_readers(results):
+    real, simulated = (
+        " ".join(section_of(results | {"simulated": generated}, "In short").text) for generated in (False, True)
+    )
+    assert "has the highest" in real and "rank none" not in real
+    assert "The texts are generated: scores show that readers learn to read them, and rank none." in simulated
+    assert not any(word in simulated for word in ("highest", "Against", "plain", "poi_net"))
+    assert "On dev" in simulated
+
+
 @pytest.mark.parametrize(
     ("p_corrected", "over_seeds", "ending"),
     [

@@ -122,6 +122,11 @@ class BenchmarkParameters(Parameters):
         return self.generator is not None or self.books is not None
 
     @property
+    def is_simulated(self) -> bool:
+        """True if its texts are about a simulated world: its scores show that readers work, and rank none."""
+        return self.generator is not None
+
+    @property
     def subsets(self) -> frozenset[str]:
         """Names of its subsets as far as its file says them; none where only its questions do."""
         published = {split.partition("/")[2] for split in self.published} - {""}

@@ -327,6 +327,7 @@ class Analyses(TypedDict, total=False):
     calibration: dict[str, dict[str, Calibration]]
     scored: float  # Share of the benchmark's questions that is asked.
     benchmark_version: int
+    simulated: bool  # True if the benchmark's texts are generated.
 
 
 class TriedConfiguration(TypedDict):

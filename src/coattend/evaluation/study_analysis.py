@@ -144,6 +144,7 @@ def analyse(study: StudyParameters, material: Material, runs: Sequence[Run]) -> 
     analyses["calibration"] = {run.variant: _calibration_of(run) for run in runs}
     analyses["scored"] = material.benchmark.scored
     analyses["benchmark_version"] = material.benchmark.version
+    analyses["simulated"] = material.benchmark.is_simulated
     return analyses
 
 

@@ -46,7 +46,10 @@ def benchmark_sections(results: BenchmarkResults) -> list[Section]:
 
 
 def _summary(results: BenchmarkResults) -> Section:
-    leaders = [sentence for task in results["baselines"] for sentence in _leaders(results, task)]
+    describe = _ranges if results.get("simulated") else _leaders
+    leaders = [sentence for task in results["baselines"] for sentence in describe(results, task)]
+    if results.get("simulated") and leaders:
+        leaders.append("The texts are generated: scores show that readers learn to read them, and rank none.")
     text = [*_selection(results), *(leaders or ["No reader has been scored yet."])]
     # Failed readers and those that were not run are named, so that no score seems to be missing.
     for status, description in (("not run", "Not run"), ("failed", "Failed in every trial")):
@@ -66,18 +69,42 @@ def _selection(results: BenchmarkResults) -> Iterator[str]:
 
 def _leaders(results: BenchmarkResults, task: str) -> Iterator[str]:
     """Name the best reader of each split, beside chance and the baseline."""
-    readers, metric = scored_readers(results, task), METRICS[task][-1]
-    of_task = f" ({task})" if len(results["baselines"]) > 1 else ""
-    metric_title = METRIC_TITLES[metric] if METRIC_TITLES[metric].isupper() else METRIC_TITLES[metric].lower()
-    for split in sorted({split for metrics in readers.values() for split in metrics["splits"]}):
-        scores = scores_on(readers, split, metric)
+    metric = METRICS[task][-1]
+    for split, scores in _scores_by_split(results, task):
         best = max(scores, key=lambda name: scores[name]["mean"])
         # With one group of questions there is no interval.
         score = f"{scores[best]['mean']:.1f} % {tables.format_interval(scores[best])}".strip()
-        chance = results["chance"][task].get(split, {}).get(EVERYTHING, 0.0)
-        versus_chance = f"; {figures.CHANCE[task]} scores {chance:.1f} %" if chance else ""
-        sentence = f"On {split}{of_task}, {best} has the highest {metric_title}: {score}{versus_chance}."
-        yield sentence + _versus_baseline(results, best, split, metric)
+        title = _title_in_text(metric)
+        sentence = f"On {_where(results, split, task)}, {best} has the highest {title}: {score}"
+        yield f"{sentence}{_versus_chance(results, split, task)}." + _versus_baseline(results, best, split, metric)
+
+
+def _ranges(results: BenchmarkResults, task: str) -> Iterator[str]:
+    """Say between which scores the readers of a split lie, beside chance."""
+    for split, scores in _scores_by_split(results, task):
+        means = sorted(score["mean"] for score in scores.values())
+        title, spread = _title_in_text(METRICS[task][-1]), f"{means[0]:.1f} to {means[-1]:.1f} %"
+        score = spread if len(means) > 1 else f"{means[0]:.1f} %"
+        yield f"On {_where(results, split, task)}, {title} is {score}{_versus_chance(results, split, task)}."
+
+
+def _scores_by_split(results: BenchmarkResults, task: str) -> Iterator[tuple[str, dict[str, Score]]]:
+    readers = scored_readers(results, task)
+    for split in sorted({split for metrics in readers.values() for split in metrics["splits"]}):
+        yield split, scores_on(readers, split, METRICS[task][-1])
+
+
+def _where(results: BenchmarkResults, split: str, task: str) -> str:
+    return f"{split} ({task})" if len(results["baselines"]) > 1 else split
+
+
+def _title_in_text(metric: str) -> str:
+    return METRIC_TITLES[metric] if METRIC_TITLES[metric].isupper() else METRIC_TITLES[metric].lower()
+
+
+def _versus_chance(results: BenchmarkResults, split: str, task: str) -> str:
+    chance = results["chance"][task].get(split, {}).get(EVERYTHING, 0.0)
+    return f"; {figures.CHANCE[task]} scores {chance:.1f} %" if chance else ""
 
 
 def _versus_baseline(results: BenchmarkResults, reader: str, split: str, metric: str) -> str:

@@ -64,6 +64,7 @@ class BenchmarkResults(TypedDict):
     rejected: RejectedRecords
     scored: NotRequired[float]  # Share of the benchmark's questions that is scored.
     benchmark_version: NotRequired[int]
+    simulated: NotRequired[bool]  # True if the benchmark's texts are generated.
 
 
 class TrialDifference(TestedEstimate):

@@ -6,7 +6,8 @@ from example_study import dataset, findings_of, question_rows, study
 
 from coattend.config import StudyParameters
 from coattend.reports.study.figures import score_figure
-from coattend.reports.study.table import _verdict, rows_in_question, study_findings
+from coattend.reports.study.page import clear_differences
+from coattend.reports.study.table import ALPHA, FEWEST_QUESTIONS, _verdict, rows_in_question, study_findings
 from coattend.schemas import BREAKDOWNS, PREDICTIONS, QUESTIONS
 
 COUNT = 100
@@ -154,6 +155,22 @@ def test_the_metric_of_the_study_is_corrected_where_questions_are_scored_by_it()
     assert corrected(study(metric="exact")) == {("exams", "accuracy"), ("articles", "exact")}
 
 
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"simulated": True}, "the texts are generated"),
+        ({"questions": {"exams": question_rows("exams", FEWEST_QUESTIONS - 1)}}, "fewer than 50 questions"),
+    ],
+)
+def test_what_shows_that_a_study_runs_is_no_finding(changes, reason, monkeypatch):
+    monkeypatch.setattr("example_study.SEEDS", (0,))
+    findings = findings_of(study(benchmarks=["exams"]), **changes)
+    compared = [row for row in findings["rows"] if row["difference"] is not None]
+    assert {row["verdict"] for row in compared} == {f"no finding: {reason}"}
+    assert clear_differences(findings) == (0, 0)
+    assert any(row["p"] < ALPHA for row in compared)
+
+
 def test_a_benchmark_without_gold_answers_has_no_scores():
     unknown = [row | {"label": None} for row in question_rows("exams")]
     findings = findings_of(study("by_answer_pos", "ensemble"), questions={"exams": unknown})
@@ -163,4 +180,5 @@ def test_a_benchmark_without_gold_answers_has_no_scores():
         "calibration": {},
         "scored": 1.0,
         "benchmark_version": 1,
+        "simulated": False,
     }

@@ -29,6 +29,7 @@ def compare(
         predictions=_select(readers, "predictions"),
     )
     results["scored"], results["benchmark_version"] = benchmark.scored, benchmark.version
+    results["simulated"] = benchmark.is_simulated
     title, page = f"{results['title']}: readers compared", benchmark_sections(results)
     return results, markdown_page(title, page), html_page(title, page), dot_plot(results)
 

@@ -20,7 +20,16 @@ from coattend.reports.sections import CALIBRATION_TEXT, calibration_table, relia
 from coattend.reports.study.figures import breakdown_figure, question_counts
 from coattend.reports.study.paper_numbers import SCORES, as_mapping, printed_numbers, printed_scores
 from coattend.reports.study.table import title_of
-from coattend.reports.tables import METRIC_TITLES, NO_VALUE, Cell, Table, estimate_cell, format_questions, noted_cell
+from coattend.reports.tables import (
+    METRIC_TITLES,
+    NO_VALUE,
+    Cell,
+    Table,
+    TableRow,
+    estimate_cell,
+    format_questions,
+    noted_cell,
+)
 
 BREAKDOWN_TITLES = {
     "by_question_type": "By question word",
@@ -84,7 +93,7 @@ def _average_table(
         if not block["ensemble"]
     }
     columns = {title: column for title, column in printed.items() if set(column.values()) != {NO_VALUE}}
-    rows = []
+    rows: list[TableRow] = []
     for name, row in by_variant.items():
         measured = splits == sorted(row["splits"])
         note = "" if measured else f"scored: {', '.join(row['splits'])}"
@@ -93,7 +102,7 @@ def _average_table(
             {
                 "Variant": title_of(findings, name),
                 f"Mean of {' and '.join(splits)}": noted_cell(f"{row['mean']:.1f}" if measured else NO_VALUE, note),
-                "Gain": NO_VALUE if gain is None else estimate_cell(gain, sign="+"),
+                "Gain": noted_cell(NO_VALUE, note or "the baseline") if gain is None else estimate_cell(gain, sign="+"),
                 **{title: column[name] for title, column in columns.items()},
             }
         )

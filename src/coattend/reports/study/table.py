@@ -20,6 +20,9 @@ from coattend.schemas import STUDY_ROWS
 ALPHA = 0.05
 """A difference with a smaller p value is clear."""
 
+FEWEST_QUESTIONS = 50
+"""With fewer questions than that a difference is no finding, whatever its p value."""
+
 _NOT_COMPARED: BaselineDifference = {
     "difference": None,
     "difference_low": None,
@@ -48,6 +51,10 @@ def study_findings(study: StudyParameters, parts: Mapping[str, Any]) -> StudyFin
     for benchmark, by_variant in runs.items():
         rows += _score_rows(study, benchmark, parts[f"{benchmark}.questions"], by_variant)
     homes = {name: home_of(name, [run.outcome for run in by_variant.values()]) for name, by_variant in runs.items()}
+    simulated = {name for name in study.benchmarks if parts[f"{name}.analyses"].get("simulated")}
+    for row in rows:
+        if row["difference"] is not None and (reason := _no_finding(row, row["benchmark"] in simulated)):
+            row["verdict"] = reason
     _add_verdicts(rows, select_rows(rows, study.asks, homes), study.metric)
 
     trials = {
@@ -217,7 +224,7 @@ def _scores_by_seed(answers: Mapping[int, alignment.Answers], metric: str, insid
 
 
 def _add_verdicts(rows: list[StudyRow], in_question: Sequence[StudyRow], metric: str | None) -> None:
-    """Correct p values for the number of comparisons, and say what each difference amounts to.
+    """Correct p values for the number of comparisons, and say what each difference amounts to that may be a finding.
 
     A study asks one question of each variant, benchmark, split and group of questions that it names, by its own metric
     where the benchmark is scored by it, else by the task's. Other rows are reported without a corrected p value.
@@ -228,13 +235,21 @@ def _add_verdicts(rows: list[StudyRow], in_question: Sequence[StudyRow], metric:
         row
         for row in in_question
         if row["metric"] in ((metric,) if row["benchmark"] in scored_by_metric else ("accuracy", "f1"))
+        and not row.get("verdict")
     ]
     for row, p in zip(tested, comparison.corrected([row["p"] for row in tested]), strict=True):
         row["p_corrected"] = p
     comparisons = sum(row["p"] is not None for row in tested)
     for row in rows:
-        if row["difference"] is not None:
+        if row["difference"] is not None and not row.get("verdict"):
             row["verdict"] = _verdict(row, comparisons)
+
+
+def _no_finding(row: StudyRow, simulated: bool) -> str:
+    """Say why a difference is no finding about readers; empty if it may be one."""
+    if simulated:
+        return "no finding: the texts are generated"
+    return f"no finding: fewer than {FEWEST_QUESTIONS} questions" if row["questions"] < FEWEST_QUESTIONS else ""
 
 
 def _verdict(row: StudyRow, comparisons: int) -> str:
