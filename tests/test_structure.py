@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import tomllib
 from functools import cache
 from pathlib import Path
 from typing import get_type_hints
@@ -30,6 +31,12 @@ def catalog_patterns():
 
 def matching(name, patterns):
     return [p for p in patterns if re.fullmatch(re.sub(r"\\{\w+\\}", ".+", re.escape(p)), name)]
+
+
+def test_what_is_mutated_and_tested_for_it_exists():
+    mutation = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mutmut"]
+    paths = [*mutation["only_mutate"], *mutation["pytest_add_cli_args_test_selection"]]
+    assert not [path for path in paths if not (ROOT / path).exists()]
 
 
 def test_imports_run_down():
