@@ -52,8 +52,13 @@ class Curve(TypedDict):
 
 
 @pytest.fixture(scope="module")
-def prepared(shared_project) -> Prepared:
-    return Prepared(shared_project, "test", ("sample",))
+def prepared(tmp_path_factory, new_project, run_in) -> Iterator[Prepared]:
+    """The tiny sample with textblob's tags, which every machine has, in a project of its own."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        project = new_project(tmp_path_factory.mktemp("golden") / "project", monkeypatch)
+        tagging = {"nltk_penn": {"tagger": "textblob"}}
+        run_in(project)("ingestion,tagging,tokenization", "sample", taggings=tagging)
+        yield Prepared(project, "test", ("sample",))
 
 
 @pytest.fixture(autouse=True)

@@ -38,7 +38,7 @@ def page(request):
     curve = [
         {"step": step, "epoch": 1.0, "loss": 1.0 / step, "held_out": 0.4, "held_out_loss": 1.2} for step in (5, 10)
     ]
-    findings, study_page, _ = report(study(*SHOWS, cited=CITED), curve=curve)
+    findings, study_page, *_ = report(study(*SHOWS, cited=CITED), curve=curve)
     return (
         study_page if request.param == "a study" else html_page("Results", overview_sections({"mine_turns": findings}))
     )
