@@ -57,18 +57,15 @@ def test_values_and_gradients_are_those_of_double_precision(
         if mask_shape == "keys":
             mask = mask.expand(-1, -1, query_length, -1)
     weights = torch.randn(sequences, heads, query_length, 8)
-
-    def reference(*leaves):
-        return scaled_dot_product_attention(*leaves, attn_mask=mask)
-
-    exact = with_gradients(reference, [stream.double() for stream in inputs], weights)
+    exact = with_gradients(
+        lambda *leaves: scaled_dot_product_attention(*leaves, attn_mask=mask),
+        [stream.double() for stream in inputs],
+        weights,
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "BLOCK_ELEMENTS", block_elements)
         actual = with_gradients(lambda *leaves: attend(*leaves, mask), inputs, weights)
-    # Where a gradient is a small difference of large terms, PyTorch's own attention in bf16, which keeps more digits
-    # between its products, is inexact, too.
-    inexact = 4 * max(relative_errors(with_gradients(reference, inputs, weights), exact))
-    assert max(relative_errors(actual, exact)) < max(ROUNDING, inexact)
+    assert max(relative_errors(actual, exact)) < ROUNDING
 
 
 def test_a_hidden_key_has_no_gradient_and_nothing_is_lost_to_a_query_without_keys():
