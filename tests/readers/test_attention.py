@@ -10,7 +10,7 @@ from coattend.readers.encoders.pretrained import shared_by_queries, use_own_atte
 from coattend.readers.layers import attention as module
 from coattend.readers.layers.attention import attend
 
-ROUNDING = 0.02
+ROUNDING = 0.015
 """bf16 has eight binary digits; sums of rounded terms stay within a few of the last one's units."""
 
 

@@ -14,7 +14,6 @@ from coattend.inference.predict import answer_questions
 from coattend.inference.scoring import score_answers
 from coattend.io.table_store import StoredTables
 from coattend.readers.reader import Reader
-from coattend.text.hashing import text_id
 from coattend.training.verify import differences
 from coattend.trials import run_spec
 from coattend.trials.device import device_name, processor_name, select_device
@@ -67,7 +66,7 @@ def count_changed_answers(
         cure = "Run the training pipeline again"
         raise CoattendError("is missing or is not what was trained", where=str(folder), cure=cure)
     experiment = run_spec.restore_experiment(trial, tables, benchmark)
-    asked = _sample(experiment.source.evaluation(experiment.training), questions)
+    asked = experiment.source.evaluation(experiment.training).sample(questions)
     device = select_device(experiment.training)
     reader = Reader.load(folder).to(device)
     precisions = {
@@ -107,12 +106,6 @@ def _changes(experiment: Experiment, reader: Reader, questions: QuestionSet, tri
 
 def _in_precision(experiment: Experiment, precision: str) -> Experiment:
     return replace(experiment, training=experiment.training.model_copy(update={"precision": precision}))
-
-
-def _sample(questions: QuestionSet, count: int) -> QuestionSet:
-    """Draw questions by a hash of their ids, so that more of them are a superset."""
-    drawn = sorted(range(len(questions.examples)), key=lambda row: text_id(questions.examples[row].question_id))
-    return replace(questions, examples=[questions.examples[row] for row in drawn[:count]])
 
 
 def _rank(trial: FinishedTrial) -> tuple[int, float]:

@@ -58,11 +58,13 @@ class _HalfPrecision(torch.autograd.Function):
         heads_per_block = max(1, BLOCK_ELEMENTS // (query.shape[2] * key.shape[2]))
         for start in range(0, len(queries), heads_per_block):
             block = slice(start, start + heads_per_block)
-            # The weights are computed again, which takes less time than keeping them from the forward pass.
-            weights = torch.baddbmm(bias[block], queries[block], keys[block].mT, alpha=scale).softmax(-1)
-            torch.bmm(weights.mT, gradients[block], out=value_grad[block])
-            weight_grad = torch.bmm(gradients[block], values[block].mT)
-            score_grad = torch._softmax_backward_data(weight_grad, weights, -1, weights.dtype)
+            # The weights are computed again, which takes less time than keeping them from the forward pass. They and
+            # their gradient stay in float32: a score's gradient is a difference, which rounding would blur.
+            scores = torch.baddbmm(bias[block], queries[block].float(), keys[block].float().mT, alpha=scale)
+            weights = scores.softmax(-1)
+            torch.bmm(weights.to(values.dtype).mT, gradients[block], out=value_grad[block])
+            weight_grad = torch.bmm(gradients[block].float(), values[block].float().mT)
+            score_grad = torch._softmax_backward_data(weight_grad, weights, -1, torch.float32).to(keys.dtype)
             torch.bmm(score_grad, keys[block], out=query_grad[block])
             torch.bmm(score_grad.mT, queries[block], out=key_grad[block])
         return query_grad.mul_(scale).view_as(query), key_grad.mul_(scale).view_as(key), value_grad.view_as(value), None
@@ -72,10 +74,10 @@ def _score_bias(mask: Tensor | None, query: Tensor, key: Tensor) -> Tensor:
     """Turn a mask into a bias of the scores [S x heads, 1 or L, M]: 0, or so low that a key has no weight."""
     sequences, heads = query.shape[:2]
     if mask is None:
-        return query.new_zeros(1).expand(sequences * heads, 1, key.shape[2])
+        return torch.zeros(1).expand(sequences * heads, 1, key.shape[2])
     if mask.stride(2) == 0:  # All queries may attend to the same keys, though the mask is expanded over them.
         mask = mask[:, :, :1]
-    bias = torch.zeros_like(mask, dtype=query.dtype).masked_fill_(~mask, torch.finfo(query.dtype).min)
+    bias = torch.zeros_like(mask, dtype=torch.float32).masked_fill_(~mask, torch.finfo(torch.float32).min)
     return bias.expand(sequences, heads, -1, -1).flatten(0, 1)
 
 
