@@ -63,3 +63,26 @@ def test_tokens_become_words():
 def test_the_mean_is_over_questions_that_have_one():
     assert explanation_agreement.mean_correlation([0.5, None, -0.1]) == {"mean": pytest.approx(0.2), "questions": 2}
     assert explanation_agreement.mean_correlation([None]) == {"mean": None, "questions": 0}
+
+
+def test_agreement_is_averaged_over_the_questions_that_have_one_by_map_and_level():
+    rows = [
+        {"passage_scores": [0.5, None], "question_scores": [0.1]},
+        {"passage_scores": [0.2, None], "question_scores": [-0.3]},
+        {"passage_scores": [None, 0.4]},
+    ]
+    readings = [{"agreement": levels} for levels in rows]
+    assert explanation_agreement.mean_agreement(readings) == {
+        "passage_scores": [
+            {"mean": pytest.approx(0.35), "questions": 2},
+            {"mean": pytest.approx(0.4), "questions": 1},
+        ],
+        "question_scores": [{"mean": pytest.approx(-0.1), "questions": 2}],
+    }
+    assert explanation_agreement.mean_agreement([]) == {}
+
+
+def test_questions_of_one_map_have_as_many_levels():
+    readings = [{"agreement": {"passage_scores": levels}} for levels in ([0.5], [0.5, 0.1])]
+    with pytest.raises(ValueError, match="shorter than"):
+        explanation_agreement.mean_agreement(readings)

@@ -15,7 +15,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 
 from coattend.config import TokenizerParameters
 from coattend.errors import CoattendError
-from coattend.text.tokenizer import SpecialLayout, load_tokenizer, mask_id, special_layout
+from coattend.text.tokenizer import SpecialLayout, load_tokenizer, mask_id, special_layout, start_worker
 
 CORPUS = [
     "What colour is it? It is dark red.", "Where does she go at 2 o'clock? She goes home.", 'He said "No", later.',
@@ -277,6 +277,39 @@ def test_a_hugging_face_name_is_read_from_its_cache(tmp_path):
 def test_a_source_that_is_nowhere_is_refused(tmp_path, source):
     process = offline(CODE, tmp_path, source)
     assert f"tokenizer {source!r}: is neither 'embedded', nor a folder" in process.stdout
+
+
+def test_only_a_tokenizers_files_are_fetched(tmp_path, monkeypatch):
+    fetched = {}
+
+    def snapshot(source, *, allow_patterns):
+        fetched[source] = allow_patterns
+        return str(tmp_path / "acme")
+
+    byte_level(tmp_path / "acme")
+    monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
+    subwords = load_tokenizer(TokenizerParameters(source="acme/tiny"))
+    assert subwords.digest == load_tokenizer(TokenizerParameters(source=str(tmp_path / "acme"))).digest
+    assert {"tokenizer.json", "vocab.*"} <= set(fetched["acme/tiny"])
+    assert not [pattern for pattern in fetched["acme/tiny"] if "safetensors" in pattern or pattern == "*"]
+
+
+@pytest.mark.parametrize("failure", [OSError("no network"), ValueError("no such name")])
+def test_a_download_that_fails_says_what_a_source_can_be(monkeypatch, failure):
+    def fail(source, **_):
+        raise failure
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", fail)
+    with pytest.raises(CoattendError) as refused:
+        load_tokenizer(TokenizerParameters(source="acme/tiny"))
+    problem = "is neither 'embedded', nor a folder, nor a Hugging Face name whose files are at hand or can be fetched"
+    assert str(refused.value) == f"tokenizer 'acme/tiny': {problem}. Check its spelling and the network"
+
+
+def test_a_worker_tokenizes_with_one_thread(monkeypatch):
+    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "true")
+    start_worker()
+    assert os.environ["TOKENIZERS_PARALLELISM"] == "false"
 
 
 def test_the_embedded_tokenizer_needs_neither_torch_nor_its_package(tmp_path):
