@@ -2,7 +2,22 @@
 SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
+# What is installed: the package itself, and what an extra of pyproject.toml adds to it for some commands.
 READY := .venv/.ready
+READY_TEST := .venv/.ready-test
+READY_VIZ := .venv/.ready-viz
+READY_MUTATION := .venv/.ready-mutation
+# Modules are compiled when they are first imported, since most of them never are.
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
+# uv takes a third of pip's time, but does not read pip's settings.
+UV := $(shell command -v uv)
+ifdef PIP_FIND_LINKS
+export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
+endif
+ifdef PIP_INDEX_URL
+export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
+endif
+INSTALL = $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python -c constraints.txt,$(PIP))
 # A process a core, each with one thread.
 AT_ONCE := -n auto --dist worksteal
 export PYTHONWARNINGS ?= ignore
@@ -17,8 +32,12 @@ help: ## Show this list
 
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[viz,test]"
-	touch $(READY)
+	$(INSTALL) -e .
+	touch $@
+
+.venv/.ready-%: $(READY)
+	$(INSTALL) -e ".[$*]"
+	touch $@
 
 run: $(READY) ## Set up, then the main job: the sample from raw text to a comparison of readers
 	$(BIN)/kedro run
@@ -26,13 +45,13 @@ run: $(READY) ## Set up, then the main job: the sample from raw text to a compar
 # Tests show the warnings that commands keep from their users.
 test test-full test-long test-python test-newest-kedro coverage: export PYTHONWARNINGS :=
 
-test: $(READY) ## Set up, then the tests (four minutes on two cores)
+test: $(READY_TEST) ## Set up, then the tests (four minutes on two cores)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow and not long" $(AT_ONCE)
 
-test-full: $(READY) ## These, and every study, combination of parts, kill, browser and whole benchmark (25 minutes)
+test-full: $(READY_TEST) ## These, and every study, combination of parts, kill, browser and whole benchmark (25 minutes)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not long" $(AT_ONCE)
 
-test-long: $(READY) ## The tests that train or measure for minutes, such as whether the sample is learned
+test-long: $(READY_TEST) ## The tests that train or measure for minutes, such as whether the sample is learned
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m long $(AT_ONCE)
 
 # An environment of its own without torch, whose wheels take gigabytes: all other packages are those that are pinned.
@@ -46,11 +65,11 @@ test-python: ## The tests of what needs no torch, with another Python: PYTHON=py
 	$(OTHER_PYTHON)/bin/python --version
 	OMP_NUM_THREADS=1 $(OTHER_PYTHON)/bin/python -m pytest -m "not slow and not long" $(AT_ONCE) $(TORCH_FREE)
 
-golden: $(READY) ## Record anew the losses that the first steps of four readers are compared with
+golden: $(READY_TEST) ## Record anew the losses that the first steps of four readers are compared with
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/training/test_golden_curves.py --write-golden
 
 # The newest version lies in a folder in front of the pinned one.
-test-newest-kedro: $(READY) ## The tests of commands and pipelines with the newest Kedro of the package index
+test-newest-kedro: $(READY_TEST) ## The tests of commands and pipelines with the newest Kedro of the package index
 	rm -rf .venv/newest-kedro
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target .venv/newest-kedro kedro
 	if [ -d .venv/newest-kedro/kedro-$$($(BIN)/python -c 'import kedro; print(kedro.__version__)').dist-info ]; then \
@@ -60,25 +79,24 @@ test-newest-kedro: $(READY) ## The tests of commands and pipelines with the newe
 			$(AT_ONCE) tests/pipelines tests/config tests/tracking tests/test_*.py; \
 	fi
 
-coverage: $(READY) ## The tests, and which lines they reach
+coverage: $(READY_TEST) ## The tests, and which lines they reach
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow and not long" $(AT_ONCE) --cov --cov-report=term:skip-covered
 
-mutation: $(READY) ## Change what aligns and scores in every way that mutmut knows: do the tests notice? (half an hour)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[mutation]"
+mutation: $(READY_MUTATION) ## Change what aligns and scores in every way that mutmut knows: do the tests notice? (half an hour)
 	TOKENIZERS_PARALLELISM=false OMP_NUM_THREADS=1 $(BIN)/mutmut run
 
-lint: $(READY) ## Check style, formatting, the direction of imports, types, and the pages' scripts
+lint: $(READY_TEST) ## Check style, formatting, the direction of imports, types, and the pages' scripts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/oxlint --deny-warnings src/coattend
 
-format: $(READY) ## Mend style and formatting
+format: $(READY_TEST) ## Mend style and formatting
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-viz: $(READY) ## Look at the pipelines in a browser
+viz: $(READY_VIZ) ## Look at the pipelines in a browser
 	$(BIN)/kedro viz run
 
 mlflow: $(READY) ## Look at the tracked runs: http://127.0.0.1:5000
