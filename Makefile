@@ -10,7 +10,7 @@ export TOKENIZERS_PARALLELISM ?= true
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-full test-long test-python test-newest-kedro golden coverage mutation lint format viz mlflow \
-	demo bench clean
+	demo bench docs clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -90,6 +90,15 @@ demo: $(READY) ## Ask a trained reader in a browser: http://127.0.0.1:8000 (MODE
 
 bench: $(READY) ## Measure speed and memory, each beside a peer
 	$(BIN)/python -m perf
+
+# A package set of its own, which nothing but the website needs.
+DOCS := .venv/.docs
+$(DOCS): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
+	touch $(DOCS)
+
+docs: $(DOCS) ## Write the documentation as a website: build/site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 
 clean: ## Remove tables, trained readers and pages, but neither the raw data nor the tracked runs
 	rm -rf data/0[2-8]_*/* data/quick data/paper data/small data/test

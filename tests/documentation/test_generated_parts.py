@@ -13,9 +13,7 @@ from coattend.errors import CoattendError
 
 ROOT = Path(__file__).parents[2]
 
-RESULTS = """# Results
-
-## Options: dev
+RESULTS = """# Options: dev
 
 | reader | dev accuracy | seeds 0, 1 | training, s |
 |---|---|---|---|
@@ -27,7 +25,7 @@ RESULTS = """# Results
 |---|---|
 | `plain` | 3 |
 
-### Spans, 1.1
+## Spans, 1.1
 
 | reader | F1 | exact match |
 |---|---|---|
@@ -36,13 +34,14 @@ RESULTS = """# Results
 
 
 def test_scores_are_gathered_with_links_to_their_tables():
-    table = results_tables.score_table(RESULTS, "plain", "duma", "poi_net").splitlines()
+    pages = {"mine.md": RESULTS}
+    table = results_tables.score_table(pages, "plain", "duma", "poi_net").splitlines()
     assert table[2:] == [
-        "| `plain` | [Options: dev](../results.md#options-dev) | dev accuracy 52.4 [50.2, 54.6] |",
-        "| `plain` | [Spans, 1.1](../results.md#spans-11) | F1 34.9 |",
-        "| `duma` | [Options: dev](../results.md#options-dev) | dev accuracy 49.9 |",
+        "| `plain` | [Options: dev](../results/mine.md#options-dev) | dev accuracy 52.4 [50.2, 54.6] |",
+        "| `plain` | [Spans, 1.1](../results/mine.md#spans-11) | F1 34.9 |",
+        "| `duma` | [Options: dev](../results/mine.md#options-dev) | dev accuracy 49.9 |",
     ]
-    assert results_tables.score_table(RESULTS, "poi_net") == "Not run."
+    assert results_tables.score_table(pages, "poi_net") == "Not run."
 
 
 def test_parameters_are_counted_of_a_reader_that_is_built():
@@ -73,8 +72,7 @@ def test_only_the_text_between_the_comments_is_renewed():
 
 
 def test_the_command_renews_the_pages_of_the_working_folder(tmp_path, monkeypatch, capsys):
-    (tmp_path / "docs").mkdir()
-    shutil.copy(ROOT / "docs/results.md", tmp_path / "docs")
+    shutil.copytree(ROOT / "docs/results", tmp_path / "docs/results", ignore=shutil.ignore_patterns("README.md"))
     (tmp_path / "docs/mine.md").write_text("<!-- generated: options heads/word -->\n<!-- end -->\n")
     monkeypatch.chdir(tmp_path)
     main([])
