@@ -10,7 +10,7 @@ export TOKENIZERS_PARALLELISM ?= true
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-full test-long test-python test-newest-kedro golden coverage mutation lint format viz mlflow \
-	demo bench docs clean
+	demo bench docs lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -99,6 +99,15 @@ $(DOCS): $(READY)
 
 docs: $(DOCS) ## Write the documentation as a website: build/site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+
+RELEASE := .venv/.release
+$(RELEASE): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[release]"
+	touch $(RELEASE)
+
+lock: $(RELEASE) ## Write the pinned packages with their hashes to requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --quiet --all-extras --constraint constraints.txt --universal \
+		--python-version 3.11.5 --generate-hashes --no-header --no-annotate --output-file requirements.lock
 
 clean: ## Remove tables, trained readers and pages, but neither the raw data nor the tracked runs
 	rm -rf data/0[2-8]_*/* data/quick data/paper data/small data/test
