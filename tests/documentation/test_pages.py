@@ -1,6 +1,7 @@
 """Links lead somewhere, every part of the product has its place on a page, and generated parts are up to date."""
 
 import re
+from collections import Counter
 from functools import cache
 
 import pytest
@@ -65,6 +66,18 @@ def test_the_menu_of_the_website_has_every_page_once():
 def generated_names(page, part):
     """The names behind a kind of generated part."""
     return [name for names in re.findall(rf"generated: {part} (.*?) -->", page.read_text()) for name in names.split()]
+
+
+def sentences(page):
+    """The longer sentences and cells that are written by hand; pages of readers may have departures in common."""
+    text = re.sub(r"<!-- (?:generated|from).*?<!-- end -->", "", FENCED.sub("", page.read_text()), flags=re.DOTALL)
+    words = (part.split() for part in re.split(r"(?<=[.:;])\s+|\||\n\n|\n- ", text))
+    return {" ".join(part).lower() for part in words if len(part) >= 8}
+
+
+def test_no_sentence_stands_on_three_pages():
+    counts = Counter(sentence for page in PAGES if page not in OF_READERS for sentence in sentences(page))
+    assert [sentence for sentence, count in counts.items() if count > 2] == []
 
 
 def test_every_pipeline_has_its_line():
