@@ -10,7 +10,7 @@ export TOKENIZERS_PARALLELISM ?= true
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-full test-long test-python test-newest-kedro golden coverage mutation lint format viz mlflow \
-	demo bench docs lock clean
+	demo bench clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -91,7 +91,8 @@ demo: $(READY) ## Ask a trained reader in a browser: http://127.0.0.1:8000 (MODE
 bench: $(READY) ## Measure speed and memory, each beside a peer
 	$(BIN)/python -m perf
 
-# A package set of its own, which nothing but the website needs.
+# What nothing but the website needs.
+.PHONY: docs lock
 DOCS := .venv/.docs
 $(DOCS): $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[docs]"
