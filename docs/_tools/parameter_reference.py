@@ -28,7 +28,7 @@ NAMES = {bool: "`true`, `false`", int: "whole number", float: "number", str: "te
 def models() -> dict[str, type[Parameters]]:
     """Map the names of all models of parameters to the models."""
     exported = [getattr(config, name) for name in config.__all__]
-    others = [
+    unexported = [
         DownloadParameters,
         CitedParameters,
         ExampleParameters,
@@ -36,8 +36,8 @@ def models() -> dict[str, type[Parameters]]:
         PrintedParameters,
         VariantParameters,
     ]
-    classes = [model for model in exported if isinstance(model, type) and model is not Parameters]
-    return {model.__name__: model for model in [*classes, *others]}
+    exported_models = [model for model in exported if isinstance(model, type) and model is not Parameters]
+    return {model.__name__: model for model in [*exported_models, *unexported]}
 
 
 def parameter_table(name: str) -> str:
@@ -49,10 +49,11 @@ def parameter_table(name: str) -> str:
     Raises:
         CoattendError: If there is no such model, or a field has no sentence.
     """
-    known = models()
-    if name not in known:
-        raise CoattendError(f"there is no model {name!r}", where="documentation", cure=did_you_mean(name, list(known)))
-    return table(("parameter", "type", "default", "what it is"), _rows(known[name]))
+    classes = models()
+    if name not in classes:
+        cure = did_you_mean(name, list(classes))
+        raise CoattendError(f"there is no model {name!r}", where="documentation", cure=cure)
+    return table(("parameter", "type", "default", "what it is"), _rows(classes[name]))
 
 
 def _rows(model: type[BaseModel]) -> Iterator[tuple[str, ...]]:

@@ -37,8 +37,8 @@ def format_math(source: str, *_: Any, **__: Any) -> str:
     from latex2mathml.converter import convert
 
     # What the converter does not know, by what it does.
-    known = source.replace(r"\arg", r"\operatorname{arg}").replace("{aligned}", "{align*}")
-    mathml: str = convert(known, display="block")
+    latex = source.replace(r"\arg", r"\operatorname{arg}").replace("{aligned}", "{align*}")
+    mathml: str = convert(latex, display="block")
     if unknown := re.findall(r"\\\w+", mathml):
         raise ValueError(f"equations of pages cannot have {unknown[0]}: {source.strip()}")
     return f'<div class="equation">{mathml}</div>'

@@ -43,20 +43,20 @@ def _studies(configuration: Path, environment: str | None) -> Mapping[str, Any]:
 
 
 def _row(name: str, study: Mapping[str, Any], small: Mapping[str, Any]) -> tuple[str, ...]:
-    about = StudyParameters.model_validate(dict(study["about"]))
+    spec = StudyParameters.model_validate(dict(study["about"]))
     trainings = sum(len(benchmarks) for _, benchmarks in _trained(study))
-    benchmarks = ", ".join(f"`{benchmark}`" for benchmark in about.benchmarks)
-    numbers = (str(len(study["variants"])), str(trainings * len(about.seeds)), _questions(study), _questions(small))
-    return f"`{PREFIX}{name}`", f"{about.title} ({about.source})", benchmarks, *numbers
+    benchmarks = ", ".join(f"`{benchmark}`" for benchmark in spec.benchmarks)
+    numbers = (str(len(study["variants"])), str(trainings * len(spec.seeds)), _questions(study), _questions(small))
+    return f"`{PREFIX}{name}`", f"{spec.title} ({spec.source})", benchmarks, *numbers
 
 
 def _trained(study: Mapping[str, Any]) -> Iterator[tuple[ReaderParameters, list[str]]]:
     """Go through the variants of a study with the benchmarks that each is trained on."""
-    about = StudyParameters.model_validate(dict(study["about"]))
+    spec = StudyParameters.model_validate(dict(study["about"]))
     for variant, entry in study["variants"].items():
         reader = ReaderParameters.model_validate(dict(entry))
         # A variant that is trained on one benchmark and scored on several is trained once.
-        yield reader, list(dict.fromkeys(reader.trained_on(name) for name in about.benchmarks_of(variant)))
+        yield reader, list(dict.fromkeys(reader.trained_on(name) for name in spec.benchmarks_of(variant)))
 
 
 def _questions(study: Mapping[str, Any]) -> str:
@@ -68,9 +68,9 @@ def _questions(study: Mapping[str, Any]) -> str:
         for benchmark in (settings[name] for name in benchmarks):
             training = training_of(benchmark, reader, recurrent=recurrent)
             published = _published(benchmark, training.train_on.get(benchmark.name))
-            known = [count for count in (training.max_questions, published) if count is not None]
-            unknown |= not known
-            total += seeds * training.epochs * min(known, default=0)
+            counts = [count for count in (training.max_questions, published) if count is not None]
+            unknown |= not counts
+            total += seeds * training.epochs * min(counts, default=0)
     number = f"{total / 1000:,.0f} k" if total >= 1000 else f"{total:,.0f}"
     return f"{number}, and the sample's" if unknown else number
 
@@ -81,6 +81,6 @@ def _published(benchmark: BenchmarkParameters, subsets: str | tuple[str, ...] | 
     counts = [benchmark.published.get(f"train/{name}", {}).get("questions") for name in names]
     if names:
         return None if None in counts else sum(count for count in counts if count is not None)
-    whole = benchmark.published.get("train", {}).get("questions")
+    total = benchmark.published.get("train", {}).get("questions")
     parts = [numbers["questions"] for split, numbers in benchmark.published.items() if split.startswith("train/")]
-    return whole if whole is not None else sum(parts) or None
+    return total if total is not None else sum(parts) or None

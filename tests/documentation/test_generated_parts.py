@@ -4,12 +4,14 @@ import shutil
 from pathlib import Path
 
 import pytest
-from docs._tools import reader_facts, results_tables
+from docs._tools import column_table, parameter_reference, reader_facts, results_tables, study_list
 from docs._tools.__main__ import main
 from docs._tools.generated_parts import COMMAND, renewed
 
 from coattend import readers
+from coattend.config import Parameters
 from coattend.errors import CoattendError
+from coattend.schemas import SCHEMAS
 
 ROOT = Path(__file__).parents[2]
 
@@ -84,3 +86,42 @@ def test_the_command_renews_the_pages_of_the_working_folder(tmp_path, monkeypatc
         main(["--help"])
     assert stopped.value.code == 0
     assert COMMAND in capsys.readouterr().out
+
+
+def test_parameters_have_types_as_in_yaml_defaults_and_sentences():
+    table = parameter_reference.parameter_table("TrainingParameters")
+    assert "| `warmup` | number ≥ 0 and < 1 | `0.06` | Share of all steps in which the rate rises linearly. |" in table
+    assert "| `patience` | whole number ≥ 1, or null | `null` | " in table
+    assert "| `schedule` | `linear`, `constant` | `linear` | " in table
+    assert "| `seeds` | list of whole numbers | `[0]` | " in table
+    table = parameter_reference.parameter_table("BenchmarkParameters")
+    assert "| `sources` | list of [SourceParameters](#sourceparameters) | required | " in table
+    with pytest.raises(CoattendError, match="Did you mean 'TrainingParameters'"):
+        parameter_reference.parameter_table("TrainingParameter")
+
+
+def test_a_parameter_without_a_sentence_is_refused(monkeypatch):
+    class Silent(Parameters):
+        loud: bool = False
+
+    monkeypatch.setattr(parameter_reference, "models", lambda: {"Silent": Silent})
+    with pytest.raises(CoattendError, match=r"Silent\.loud has no sentence"):
+        parameter_reference.parameter_table("Silent")
+
+
+def test_columns_have_types_and_one_without_a_sentence_is_refused(monkeypatch):
+    table = column_table.column_table("questions")
+    assert "| `label` | 16-bit integer | yes | " in table
+    assert "| `question_id` | text |  | " in table
+    monkeypatch.setitem(column_table.SCHEMAS, "texts", SCHEMAS["texts"].append(SCHEMAS["questions"].field("label")))
+    with pytest.raises(CoattendError, match="label"):
+        column_table.column_table("texts")
+
+
+def test_studies_count_the_trials_and_questions_of_their_variants():
+    rows = [line.strip("| ").split(" | ") for line in study_list.study_table(ROOT / "conf", "duma").splitlines()]
+    (row,) = [row for row in rows if row[0] == "`study_duma_table7`"]
+    # Five variants with three seeds, each over DREAM's 6,116 questions twice.
+    assert row[3:6] == ["5", "15", f"{5 * 3 * 2 * 6116 / 1000:.0f} k"]
+    with pytest.raises(CoattendError, match="there is no file of studies 'dumo'"):
+        study_list.study_table(ROOT / "conf", "dumo")
