@@ -6,6 +6,8 @@ BIN := .venv/bin
 READY := .venv/.ready
 READY_TEST := .venv/.ready-test
 READY_VIZ := .venv/.ready-viz
+READY_DOCS := .venv/.ready-docs
+READY_RELEASE := .venv/.ready-release
 READY_MUTATION := .venv/.ready-mutation
 # Modules are compiled when they are first imported, since most of them never are.
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
@@ -25,7 +27,7 @@ export TOKENIZERS_PARALLELISM ?= true
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-full test-long test-python test-newest-kedro golden coverage mutation lint format viz mlflow \
-	demo bench clean
+	demo bench docs lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -108,6 +110,13 @@ demo: $(READY) ## Ask a trained reader in a browser: http://127.0.0.1:8000 (MODE
 
 bench: $(READY) ## Measure speed and memory, each beside a peer
 	$(BIN)/python -m perf
+
+docs: $(READY_DOCS) ## Write the documentation as a website: build/site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+
+lock: $(READY_RELEASE) ## Write the pinned packages with their hashes to requirements.lock
+	$(BIN)/uv pip compile pyproject.toml --quiet --all-extras --constraint constraints.txt --universal \
+		--python-version 3.11.5 --generate-hashes --no-header --no-annotate --output-file requirements.lock
 
 clean: ## Remove tables, trained readers and pages, but neither the raw data nor the tracked runs
 	rm -rf data/0[2-8]_*/* data/quick data/paper data/small data/test

@@ -43,7 +43,7 @@ def test_what_is_copied_is_a_project(tmp_path):
 
 def test_the_image_knows_the_commit_that_it_was_built_of():
     assert f"ENV {COMMIT_VARIABLE}=${COMMIT_VARIABLE}\n" in (ROOT / "Dockerfile").read_text()
-    for file in ("Dockerfile", "docs/scale.md"):
+    for file in ("Dockerfile", "docs/tutorials/cluster.md"):
         (built,) = re.findall(r"docker build .*", (ROOT / file).read_text())
         assert f'--build-arg {COMMIT_VARIABLE}="$(git rev-parse HEAD)"' in built
 
@@ -56,7 +56,7 @@ def test_what_mlflow_is_given_outlives_the_container(tmp_path, monkeypatch, quic
     artifacts = Path(location.removeprefix("file://")).relative_to(tmp_path)
     text = (ROOT / "Dockerfile").read_text()
     (database,) = re.findall(r"MLFLOW_TRACKING_URI=sqlite:///(\S+)", text)
-    for file in ("Dockerfile", "docs/scale.md"):
+    for file in ("Dockerfile", "docs/tutorials/cluster.md"):
         (command,) = re.findall(r"docker run (?:.*\\\n)*.*", (ROOT / file).read_text())
         mounted = [Path(mount) for mount in re.findall(r"-v \S+?:(/[\w/]+)", command)]
         for path in (Path(database), Path("/coattend", artifacts)):

@@ -262,7 +262,7 @@ MEASURED = {
     "poi_net_table7.race": {"epochs": 1, "max_questions": 40},
     "poi_net_figure4.race": {"frozen": True, "epochs": 2, "max_questions": 600, "held_out": 0.003},
 }
-"""Study and benchmark to the training that docs/results.md measured it with."""
+"""Study and benchmark to the training that docs/results/ measured it with."""
 
 
 def test_small_studies_are_trained_as_they_were_measured(parameters):

@@ -8,7 +8,14 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from docs._tools import benchmark_facts, reader_facts, results_tables
+from docs._tools import (
+    benchmark_facts,
+    column_table,
+    parameter_reference,
+    reader_facts,
+    results_tables,
+    study_list,
+)
 
 from coattend.errors import CoattendError, did_you_mean
 
@@ -45,12 +52,15 @@ def renewed(text: str, project: Path) -> str:
 
 
 def _generators(project: Path) -> Generators:
-    results = project.joinpath("docs", "results.md").read_text(encoding="utf-8")
+    results = results_tables.read_results(project / "docs" / "results")
     return {
         "readers": reader_facts.reader_tables,
         "options": reader_facts.option_table,
         "measured": partial(results_tables.score_table, results),
         "benchmark": partial(benchmark_facts.fact_table, project / "conf" / "base"),
+        "parameters": parameter_reference.parameter_table,
+        "columns": column_table.column_table,
+        "studies": partial(study_list.study_table, project / "conf"),
     }
 
 

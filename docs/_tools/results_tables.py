@@ -1,13 +1,14 @@
-"""Scores of readers, gathered from the tables of the page of results."""
+"""Scores of readers, gathered from the tables of the pages of results."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from docs._tools.markdown import table
 
 SCORE_HEAD = re.compile(r"\b(accuracy|F1|exact match|score|nouns|names)\b")
-"""Heads of columns with a score; others, such as seeds, are left to the page of results."""
+"""Heads of columns with a score; others, such as seeds, are left to the pages of results."""
 
 EMPTY = ("", "not run")
 """Cells without a score."""
@@ -18,11 +19,13 @@ class ScoredRow:
     """A row of a table of results.
 
     Attributes:
+        page: File name of its page.
         section: Heading above its table.
         first: Its first cell.
         scores: Column to score.
     """
 
+    page: str
     section: str
     first: str
     scores: dict[str, str]
@@ -36,28 +39,39 @@ class ScoredRow:
         return "; ".join(score if head == "score" else f"{head} {score}" for head, score in self.scores.items())
 
 
-def score_table(results: str, *names: str) -> str:
+def read_results(folder: Path) -> dict[str, str]:
+    """Read the pages of results; the index, whose table of scores is made from theirs, is none of them.
+
+    Args:
+        folder: The pages' folder.
+    """
+    pages = sorted(page for page in folder.glob("*.md") if page.name != "README.md")
+    return {page.name: page.read_text(encoding="utf-8") for page in pages}
+
+
+def score_table(results: Mapping[str, str], *names: str) -> str:
     """Write a table of the scores of readers, or a sentence if none was measured.
 
     Args:
-        results: The page of results, in Markdown.
+        results: File name of each page of results to its text, in Markdown.
         names: Names of readers and of other entries.
     """
-    scored = [(name, row) for name in names for row in scored_rows(results) if row.is_about(name)]
+    rows = [row for page, text in results.items() for row in scored_rows(page, text)]
+    scored = [(name, row) for name in names for row in rows if row.is_about(name)]
     if not scored:
         return "Not run."
     lines = (
-        (f"`{name}`", f"[{row.section}](../results.md#{anchor(row.section)})", row.format_scores())
+        (f"`{name}`", f"[{row.section}](../results/{row.page}#{anchor(row.section)})", row.format_scores())
         for name, row in scored
     )
     return table(("entry", "measured in", "scores"), lines)
 
 
-def scored_rows(results: str) -> Iterator[ScoredRow]:
+def scored_rows(page: str, text: str) -> Iterator[ScoredRow]:
     """Read every row of every table of a page that has a score."""
     section = ""
     heads: list[str] = []
-    for line in results.splitlines():
+    for line in text.splitlines():
         if line.startswith("#"):
             section = line.lstrip("# ")
         if not line.startswith("|"):
@@ -72,7 +86,7 @@ def scored_rows(results: str) -> Iterator[ScoredRow]:
         scores = {head: cell for head, cell in columns if SCORE_HEAD.search(head) and cell not in EMPTY}
         # The line below the heads is made of dashes alone.
         if scores and not set("".join(cells)) <= {"-", ":"}:
-            yield ScoredRow(section, cells[0], scores)
+            yield ScoredRow(page, section, cells[0], scores)
 
 
 def anchor(heading: str) -> str:

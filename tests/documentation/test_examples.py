@@ -34,13 +34,35 @@ def test_native_formats_are_as_shown(benchmark, tmp_path):
 
 
 def test_the_format_that_is_added_reads_its_lines(tmp_path):
-    (block,) = [block for block in blocks("python", DOCS / "extending.md") if block.path.endswith("tabbed.py")]
+    (block,) = [
+        block for block in blocks("python", DOCS / "tutorials/add_benchmark.md") if block.path.endswith("tabbed.py")
+    ]
     namespace = {}
     exec(compile(block.text, block.path, "exec"), namespace)
     (tmp_path / "a.txt").write_text("It is in the hall.\tWhere is it?\tIn the hall.\tAt sea.\nIt is lost.\tWhy?\n")
     right, wrong = namespace["read"](tmp_path / "a.txt", max_characters=1000)
     assert right.questions[0].options[right.questions[0].label] == "In the hall."
     assert isinstance(wrong, Rejection) and wrong.record == "line 2"
+
+
+def test_the_new_reader_can_be_built_from_its_one_file(tmp_path):
+    code = next(
+        block.text for block in blocks("python", DOCS / "tutorials/add_reader.md") if "class LookOnce" in block.text
+    )
+    (tmp_path / "look_once.py").write_text(code)
+    info = tmp_path / "look_once-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: look-once\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[coattend.readers]\nlook_once = look_once\n")
+    check = (
+        "import sys; from coattend import readers\n"
+        "assert 'look_once' in readers.names() and 'torch' not in sys.modules\n"
+        "from transformers import BertConfig\n"
+        "tiny = BertConfig(vocab_size=99, hidden_size=8, num_hidden_layers=1, num_attention_heads=2)\n"
+        "for head in ('options', 'span'): readers.build('look_once', encoder=tiny, head=head, sharpness=2.0)\n"
+    )
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", check], env=environment, check=True)
 
 
 def test_the_files_that_are_added_are_a_reader_a_benchmark_and_a_study(written_project, pipelines):
@@ -53,8 +75,8 @@ def test_the_files_that_are_added_are_a_reader_a_benchmark_and_a_study(written_p
 @pytest.mark.slow
 def test_a_package_that_is_installed_brings_its_reader(tmp_path):
     for language in ("toml", "python"):
-        for block in blocks(language, DOCS / "extending.md"):
-            if "/" not in block.path:
+        for block in blocks(language, DOCS / "tutorials/add_reader.md"):
+            if block.path and "/" not in block.path:
                 (tmp_path / block.path).write_text(block.text)
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
     subprocess.run([*pip, "--target", tmp_path / "installed", tmp_path], check=True)

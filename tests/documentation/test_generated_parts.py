@@ -4,18 +4,18 @@ import shutil
 from pathlib import Path
 
 import pytest
-from docs._tools import reader_facts, results_tables
+from docs._tools import column_table, parameter_reference, reader_facts, results_tables, study_list
 from docs._tools.__main__ import main
 from docs._tools.generated_parts import COMMAND, renewed
 
 from coattend import readers
+from coattend.config import Parameters
 from coattend.errors import CoattendError
+from coattend.schemas import SCHEMAS
 
 ROOT = Path(__file__).parents[2]
 
-RESULTS = """# Results
-
-## Options: dev
+RESULTS = """# Options: dev
 
 | reader | dev accuracy | seeds 0, 1 | training, s |
 |---|---|---|---|
@@ -27,7 +27,7 @@ RESULTS = """# Results
 |---|---|
 | `plain` | 3 |
 
-### Spans, 1.1
+## Spans, 1.1
 
 | reader | F1 | exact match |
 |---|---|---|
@@ -36,13 +36,14 @@ RESULTS = """# Results
 
 
 def test_scores_are_gathered_with_links_to_their_tables():
-    table = results_tables.score_table(RESULTS, "plain", "duma", "poi_net").splitlines()
+    pages = {"mine.md": RESULTS}
+    table = results_tables.score_table(pages, "plain", "duma", "poi_net").splitlines()
     assert table[2:] == [
-        "| `plain` | [Options: dev](../results.md#options-dev) | dev accuracy 52.4 [50.2, 54.6] |",
-        "| `plain` | [Spans, 1.1](../results.md#spans-11) | F1 34.9 |",
-        "| `duma` | [Options: dev](../results.md#options-dev) | dev accuracy 49.9 |",
+        "| `plain` | [Options: dev](../results/mine.md#options-dev) | dev accuracy 52.4 [50.2, 54.6] |",
+        "| `plain` | [Spans, 1.1](../results/mine.md#spans-11) | F1 34.9 |",
+        "| `duma` | [Options: dev](../results/mine.md#options-dev) | dev accuracy 49.9 |",
     ]
-    assert results_tables.score_table(RESULTS, "poi_net") == "Not run."
+    assert results_tables.score_table(pages, "poi_net") == "Not run."
 
 
 def test_parameters_are_counted_of_a_reader_that_is_built():
@@ -73,8 +74,7 @@ def test_only_the_text_between_the_comments_is_renewed():
 
 
 def test_the_command_renews_the_pages_of_the_working_folder(tmp_path, monkeypatch, capsys):
-    (tmp_path / "docs").mkdir()
-    shutil.copy(ROOT / "docs/results.md", tmp_path / "docs")
+    shutil.copytree(ROOT / "docs/results", tmp_path / "docs/results", ignore=shutil.ignore_patterns("README.md"))
     (tmp_path / "docs/mine.md").write_text("<!-- generated: options heads/word -->\n<!-- end -->\n")
     monkeypatch.chdir(tmp_path)
     main([])
@@ -86,3 +86,42 @@ def test_the_command_renews_the_pages_of_the_working_folder(tmp_path, monkeypatc
         main(["--help"])
     assert stopped.value.code == 0
     assert COMMAND in capsys.readouterr().out
+
+
+def test_parameters_have_types_as_in_yaml_defaults_and_sentences():
+    table = parameter_reference.parameter_table("TrainingParameters")
+    assert "| `warmup` | number ≥ 0 and < 1 | `0.06` | Share of all steps in which the rate rises linearly. |" in table
+    assert "| `patience` | whole number ≥ 1, or null | `null` | " in table
+    assert "| `schedule` | `linear`, `constant` | `linear` | " in table
+    assert "| `seeds` | list of whole numbers | `[0]` | " in table
+    table = parameter_reference.parameter_table("BenchmarkParameters")
+    assert "| `sources` | list of [SourceParameters](#sourceparameters) | required | " in table
+    with pytest.raises(CoattendError, match="Did you mean 'TrainingParameters'"):
+        parameter_reference.parameter_table("TrainingParameter")
+
+
+def test_a_parameter_without_a_sentence_is_refused(monkeypatch):
+    class Silent(Parameters):
+        loud: bool = False
+
+    monkeypatch.setattr(parameter_reference, "models", lambda: {"Silent": Silent})
+    with pytest.raises(CoattendError, match=r"Silent\.loud has no sentence"):
+        parameter_reference.parameter_table("Silent")
+
+
+def test_columns_have_types_and_one_without_a_sentence_is_refused(monkeypatch):
+    table = column_table.column_table("questions")
+    assert "| `label` | 16-bit integer | yes | " in table
+    assert "| `question_id` | text |  | " in table
+    monkeypatch.setitem(column_table.SCHEMAS, "texts", SCHEMAS["texts"].append(SCHEMAS["questions"].field("label")))
+    with pytest.raises(CoattendError, match="label"):
+        column_table.column_table("texts")
+
+
+def test_studies_count_the_trials_and_questions_of_their_variants():
+    rows = [line.strip("| ").split(" | ") for line in study_list.study_table(ROOT / "conf", "duma").splitlines()]
+    (row,) = [row for row in rows if row[0] == "`study_duma_table7`"]
+    # Five variants with three seeds, each over DREAM's 6,116 questions twice.
+    assert row[3:6] == ["5", "15", f"{5 * 3 * 2 * 6116 / 1000:.0f} k"]
+    with pytest.raises(CoattendError, match="there is no file of studies 'dumo'"):
+        study_list.study_table(ROOT / "conf", "dumo")

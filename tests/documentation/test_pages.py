@@ -1,17 +1,21 @@
 """Links lead somewhere, every part of the product has its place on a page, and generated parts are up to date."""
 
 import re
+from collections import Counter
 from functools import cache
 
 import pytest
 import yaml
 from docs._tools.generated_parts import COMMAND, pages, renewed
+from docs._tools.parameter_reference import models
 from docs._tools.results_tables import anchor
+from docs._tools.site import ROOT_PAGES
 from documented import DOCS, FENCED, PAGES, ROOT, name_of
 
 from coattend import pipeline_registry, studies
 from coattend.readers import registry
 from coattend.readers.zoo import ZOO
+from coattend.schemas import SCHEMAS
 
 OF_READERS = sorted((DOCS / "readers").glob("*.md"))
 NAMED = set(ZOO)
@@ -36,9 +40,28 @@ def test_every_link_leads_somewhere():
     assert broken == []
 
 
-def test_the_index_names_every_page():
-    linked = {(DOCS / link).resolve() for link in re.findall(r"\]\(([^)#\s]+)", (DOCS / "README.md").read_text())}
-    assert set(PAGES) <= linked | {DOCS / "README.md"}
+def linked(page):
+    return {(page.parent / link).resolve() for link in re.findall(r"\]\(([^)#\s]+)", page.read_text())}
+
+
+def test_the_indices_name_every_page():
+    indices = (DOCS / "README.md", DOCS / "results" / "README.md")
+    named = {page for index in indices for page in linked(index)}
+    assert set(PAGES) <= named | {ROOT / "README.md", *indices}
+
+
+def menu(entries):
+    for entry in entries:
+        for target in entry.values() if isinstance(entry, dict) else [entry]:
+            yield from menu(target) if isinstance(target, list) else [target]
+
+
+def test_the_menu_of_the_website_has_every_page_once():
+    # Functions that the file names are known to mkdocs alone.
+    text = re.sub(r"!!python/name:\S+", "", (ROOT / "mkdocs.yml").read_text())
+    pages_of_docs = [page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")]
+    of_the_root = [page for name, page in ROOT_PAGES.items() if name != page]
+    assert sorted(menu(yaml.safe_load(text)["nav"])) == sorted(pages_of_docs + of_the_root)
 
 
 def generated_names(page, part):
@@ -46,8 +69,20 @@ def generated_names(page, part):
     return [name for names in re.findall(rf"generated: {part} (.*?) -->", page.read_text()) for name in names.split()]
 
 
+def sentences(page):
+    """The longer sentences and cells that are written by hand; pages of readers may have departures in common."""
+    text = re.sub(r"<!-- (?:generated|from).*?<!-- end -->", "", FENCED.sub("", page.read_text()), flags=re.DOTALL)
+    words = (part.split() for part in re.split(r"(?<=[.:;])\s+|\||\n\n|\n- ", text))
+    return {" ".join(part).lower() for part in words if len(part) >= 8}
+
+
+def test_no_sentence_stands_on_three_pages():
+    counts = Counter(sentence for page in PAGES if page not in OF_READERS for sentence in sentences(page))
+    assert [sentence for sentence, count in counts.items() if count > 2] == []
+
+
 def test_every_pipeline_has_its_line():
-    names = re.findall(r"^\| `([\w<>]+)` \|", (DOCS / "pipelines.md").read_text(), re.MULTILINE)
+    names = re.findall(r"^\| `([\w<>]+)` \|", (DOCS / "reference" / "pipelines.md").read_text(), re.MULTILINE)
     patterns = {"study_<paper>_<table>", "results", "<benchmark>", "__default__"}
     assert len(set(names)) == len(names)
     assert set(names) == {*pipeline_registry.STAGES, *pipeline_registry.TRIAL_PIPELINES, *patterns}
@@ -85,8 +120,21 @@ def test_every_benchmark_has_its_part():
         assert f"generated: benchmark {name} -->" in part
 
 
+def test_every_model_of_parameters_has_its_table():
+    assert sorted(generated_names(DOCS / "reference" / "parameters.md", "parameters")) == sorted(models())
+
+
+def test_every_table_has_its_columns():
+    assert sorted(generated_names(DOCS / "reference" / "tables.md", "columns")) == sorted(SCHEMAS)
+
+
+def test_every_paper_has_its_table_of_studies():
+    papers = [file.stem for file in (ROOT / "conf" / "base" / "studies").glob("*.yml")]
+    assert sorted(generated_names(DOCS / "reference" / "studies.md", "studies")) == sorted(papers)
+
+
 def test_every_study_is_listed_once_in_the_results_as_run_or_not_run():
-    listed = (DOCS / "results.md").read_text().partition("\n### What was run\n")[2].partition("\n#")[0]
+    listed = (DOCS / "results" / "README.md").read_text().partition("\n## What was run\n")[2].partition("\n#")[0]
     _, _, *rows = [line.strip("|").split("|") for line in listed.splitlines() if line.startswith("|")]
     names = [name for row in rows for name in re.findall(r"`(\w+)`", row[0])]
     assert sorted(names) == studies.study_names()

@@ -13,7 +13,7 @@ from documented import DOCS, PAGES, ROOT, blocks, name_of
 from coattend import readers
 
 OF_READERS = sorted((DOCS / "readers").glob("*.md"))
-MIN_MESSAGES = 70
+MIN_MESSAGES = 20
 FOLDERS = ("src", "tests", "docs", "conf", "perf", "notebooks")
 
 

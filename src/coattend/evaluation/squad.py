@@ -1,13 +1,11 @@
 """SQuAD's two official scorers: their normalisation, and the rules in which they differ.
 
-========================================  ==========================  ================================
-case                                      v1.1                        v2.0
-========================================  ==========================  ================================
-a question without a prediction           scores 0, is counted        is left out of the total
-prediction and gold both normalise to ""  exact 1, F1 0               exact 1, F1 1
-a gold answer that normalises to ""       stays                       dropped; none left: gold is ""
-a question id that occurs twice           is counted twice            the last one counts
-========================================  ==========================  ================================
+| case | v1.1 | v2.0 |
+| --- | --- | --- |
+| a question without a prediction | scores 0, is counted | is left out of the total |
+| prediction and gold both normalise to "" | exact 1, F1 0 | exact 1, F1 1 |
+| a gold answer that normalises to "" | stays | dropped; none left: gold is "" |
+| a question id that occurs twice | is counted twice | the last one counts |
 """
 
 import re
