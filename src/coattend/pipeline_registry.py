@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
+from kedro.framework.project import pipelines as registry
 from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
@@ -62,6 +63,7 @@ TRIAL_PIPELINES: dict[str, Callable[[], Pipeline]] = {
 """Pipelines that learn from their parameters which trials they are about: any two, or one and a file of questions."""
 ON_REQUEST = ("download", "validate", "reranking", "champion")
 """Stages that are run by their names only: no benchmark's pipeline has them."""
+DEFAULT = "__default__"
 DEFAULT_BENCHMARK = "sample"
 DEFAULT_READERS = ("plain", "plain_span", "poi_net", "poi_net_span", "aoa_reader")
 """Readers that `kedro run` trains; the sample's others are run by their names."""
@@ -78,42 +80,54 @@ def register_pipelines() -> dict[str, Pipeline]:
     with some readers of every task."""
     nodes = {benchmark: nodes_of(benchmark) for benchmark in entries.benchmark_names()}
     study_pipelines = {name: study_pipeline(studies.load_study(name)) for name in studies.study_names()}
+    groups = studies.study_groups()
     # Adding pipelines one by one would take quadratic time.
     pipelines = {
         stage: Pipeline([node for stages in nodes.values() for node in stages.get(stage, ())]) for stage in STAGES
     }
+    pipelines["reporting"] = Pipeline([node for name in nodes for node in _comparison("reporting", name)])
     for benchmark, stages in nodes.items():
-        pipelines[benchmark] = Pipeline([node for name in stages if name not in ON_REQUEST for node in stages[name]])
+        nodes_to_run = [node for name in stages if name not in ON_REQUEST for node in stages[name]]
+        pipelines[benchmark] = Pipeline([*nodes_to_run, *_comparison(benchmark, benchmark)])
     pipelines |= {name: create() for name, create in TRIAL_PIPELINES.items()}
     pipelines |= {f"{studies.PREFIX}{name}": pipeline for name, pipeline in study_pipelines.items()}
-    for name, members in studies.study_groups().items():
+    for name, members in groups.items():
         # Studies of the same benchmarks share the nodes of the data stages.
         unique = {node.name: node for member in members for node in study_pipelines[member].nodes}
         pipelines[f"{studies.PREFIX}{name}"] = Pipeline(list(unique.values()))
-    pipelines["results"] = results.create_pipeline(list(study_pipelines))
-    if DEFAULT_BENCHMARK in pipelines:
+    run_together = [name.removeprefix(studies.PREFIX) for name in _run_with("results")]
+    members = {member for name in run_together for member in groups.get(name, [name])}
+    pipelines["results"] = results.create_pipeline(sorted(members & study_pipelines.keys()))
+    if DEFAULT_BENCHMARK in nodes:
         namespaces = {DEFAULT_BENCHMARK, *(f"{DEFAULT_BENCHMARK}.{name}" for name in DEFAULT_READERS)}
         nodes_to_run = [node for node in pipelines[DEFAULT_BENCHMARK].nodes if node.namespace in namespaces]
-        pipelines["__default__"] = Pipeline(nodes_to_run)
+        comparison = _comparison(DEFAULT, DEFAULT_BENCHMARK)
+        replaced = {node.name for node in comparison}
+        pipelines[DEFAULT] = Pipeline([*(node for node in nodes_to_run if node.name not in replaced), *comparison])
     return pipelines
 
 
-def readers_of(benchmark: str) -> list[str]:
-    """The readers that are registered on a benchmark: those that have a head for one of its tasks."""
-    tasks = entries.benchmark(benchmark).answerable
-    names = []
-    for name in entries.reader_names():
-        entry = entries.reader_entry(name)
-        benchmarks = entry.get("benchmarks")
-        if (benchmarks is None or benchmark in benchmarks) and readers.fits(entry["reader"], tasks, entry.get("head")):
-            names.append(name)
-    return names
+def _comparison(pipeline: str, benchmark: str) -> list[Node]:
+    """The nodes that compare a benchmark's readers, in one of the pipelines that have them."""
+    pipelines = {pipeline, *_run_with(pipeline)}
+    if pipelines & {"evaluation", benchmark}:
+        scored = entries.readers_of(benchmark)
+    else:
+        scored = list(DEFAULT_READERS) if DEFAULT in pipelines and benchmark == DEFAULT_BENCHMARK else []
+    return reporting.create_nodes(benchmark, scored)
+
+
+def _run_with(pipeline: str) -> list[str]:
+    """The pipelines that a run of this one joins to it: a node that puts results together waits for theirs."""
+    # Kedro's own `find_pipelines` asks so, too.
+    requested = registry._requested_pipelines or []
+    return requested if pipeline in requested else []
 
 
 def nodes_of(benchmark: str) -> StageNodes:
-    """A benchmark's nodes of every stage that it has."""
+    """A benchmark's nodes of every stage that it has, but for the comparison, which depends on the pipeline."""
     entry = entries.benchmark_entry(benchmark)
-    profiles = {name: entries.text_profiles(entries.reader_entry(name)) for name in readers_of(benchmark)}
+    profiles = {name: entries.text_profiles(entries.reader_entry(name)) for name in entries.readers_of(benchmark)}
     texts = _text_tables(profiles.values())
     trained_on = entry.get("trained_on") or benchmark
     stages = _data_nodes(benchmark, texts)
@@ -136,7 +150,6 @@ def nodes_of(benchmark: str) -> StageNodes:
         if _answers_words_as_options(reader, benchmark):
             ranking = reranking.create_nodes(benchmark, reader, trained_on=trained_on)
             stages.setdefault("reranking", []).extend(ranking)
-    stages["reporting"] = reporting.create_nodes(benchmark, list(profiles))
     if trained_on == benchmark:
         stages["champion"] = champion.create_nodes(benchmark)
     return stages
