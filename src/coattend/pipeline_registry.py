@@ -1,5 +1,6 @@
 """Every pipeline by name: the stages, one for each benchmark and each study, those about trials, and the default."""
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 
 from kedro.framework.project import pipelines as registry
@@ -10,6 +11,7 @@ from coattend import readers, studies
 from coattend.config import entries
 from coattend.config.entries import TextProfiles
 from coattend.config.source import current
+from coattend.errors import CoattendError, did_you_mean
 from coattend.pipelines import (
     attention,
     batch_invariance,
@@ -17,6 +19,7 @@ from coattend.pipelines import (
     champion,
     compare,
     download,
+    drawing,
     evaluation,
     ingestion,
     prediction,
@@ -65,10 +68,13 @@ ON_REQUEST = ("download", "validate", "reranking", "champion")
 """Stages that are run by their names only: no benchmark's pipeline has them."""
 DEFAULT = "__default__"
 DEFAULT_BENCHMARK = "sample"
+DEFAULT_STAGES = ("ingestion", "tagging", "tokenization", "training", "evaluation")
 DEFAULT_READERS = ("plain", "plain_span", "poi_net", "poi_net_span", "aoa_reader")
-"""Readers that `kedro run` trains; the sample's others are run by their names."""
+"""Stages and readers that `kedro run` compares; the sample's others are run by their names."""
 
 
+PICTURES = "COATTEND_PICTURES"
+"""Environment variable with the names of the pipelines that kedro-viz shows, joined by commas; all without it."""
 StageNodes = dict[str, list[Node]]
 """A benchmark's nodes by stage."""
 
@@ -100,11 +106,27 @@ def register_pipelines() -> dict[str, Pipeline]:
     pipelines["results"] = results.create_pipeline(sorted(members & study_pipelines.keys()))
     if DEFAULT_BENCHMARK in nodes:
         namespaces = {DEFAULT_BENCHMARK, *(f"{DEFAULT_BENCHMARK}.{name}" for name in DEFAULT_READERS)}
-        nodes_to_run = [node for node in pipelines[DEFAULT_BENCHMARK].nodes if node.namespace in namespaces]
-        comparison = _comparison(DEFAULT, DEFAULT_BENCHMARK)
-        replaced = {node.name for node in comparison}
-        pipelines[DEFAULT] = Pipeline([*(node for node in nodes_to_run if node.name not in replaced), *comparison])
-    return pipelines
+        stages = nodes[DEFAULT_BENCHMARK]
+        nodes_to_run = [node for name in DEFAULT_STAGES for node in stages[name] if node.namespace in namespaces]
+        pipelines[DEFAULT] = Pipeline([*nodes_to_run, *_comparison(DEFAULT, DEFAULT_BENCHMARK)])
+    return pictures(pipelines) if drawing.is_drawn() else pipelines
+
+
+def pictures(pipelines: dict[str, Pipeline]) -> dict[str, Pipeline]:
+    """The pipelines as kedro-viz draws them, or some that the environment variable ``COATTEND_PICTURES`` names."""
+    readers_by_task: dict[str, dict[str, list[str]]] = {}
+    for benchmark in entries.benchmark_names():
+        for reader in entries.readers_of(benchmark):
+            entry = entries.reader_entry(reader)
+            head = readers.head_for(entry["reader"], entries.benchmark(benchmark).answerable, entry.get("head"))
+            readers_by_task.setdefault(benchmark, {}).setdefault(readers.task_of(head), []).append(reader)
+    examples = (DEFAULT_BENCHMARK, DEFAULT_READERS)
+    drawn = drawing.draw(pipelines, stages=STAGES, benchmarks=readers_by_task, examples=examples)
+    names = [name for name in os.environ.get(PICTURES, "").split(",") if name] or list(drawn)
+    for name in names:
+        if name not in drawn:
+            raise CoattendError(f"no picture is called {name!r}", where=PICTURES, cure=did_you_mean(name, list(drawn)))
+    return {name: drawn[name] for name in names}
 
 
 def _comparison(pipeline: str, benchmark: str) -> list[Node]:

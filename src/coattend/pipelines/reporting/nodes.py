@@ -17,8 +17,8 @@ def compare(
 ) -> tuple[BenchmarkResults, str, str, Any]:
     """Compare the readers of a benchmark: as data, as Markdown, as an HTML page, and as a Plotly chart.
 
-    The metrics are those of the readers in this pipeline. Predictions, and readers that were scored in earlier runs, are
-    looked up on disk. Readers that are in neither are shown as "not run".
+    The metrics are those of the readers in this pipeline. Predictions, and readers of earlier runs, are looked up on
+    disk. Readers that are in neither are shown as "not run".
     """
     from coattend.reports.benchmark import benchmark_sections
     from coattend.reports.comparison import compare_readers

@@ -8,8 +8,8 @@ from coattend.reports.records import StudyFindings
 def collect(studied_before: StoredFindings, **findings: StudyFindings | None) -> tuple[str, str]:
     """Put the findings of all studies on one page, in HTML and in Markdown.
 
-    The findings are those of the studies in this pipeline; those of earlier runs are looked up on disk. A study that was
-    not run is named on the page.
+    The findings are those of the studies in this pipeline; those of earlier runs are looked up on disk. The page names
+    studies that were not run.
     """
     from coattend.reports.render import html_page, markdown_page
     from coattend.reports.study.page import overview_sections
