@@ -3,14 +3,16 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+# Pipelines of the website that viz-site writes.
+PICTURES ?= __default__,dream,study_duma_table7,results
 # A process a core, each with one thread.
 AT_ONCE := -n auto --dist worksteal
 export PYTHONWARNINGS ?= ignore
 export TOKENIZERS_PARALLELISM ?= true
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-full test-long test-python test-newest-kedro golden coverage mutation lint format viz mlflow \
-	demo bench clean
+.PHONY: help run test test-full test-long test-python test-newest-kedro golden coverage mutation lint format pipelines studies \
+	viz viz-site pictures mlflow demo bench clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -78,8 +80,21 @@ format: $(READY) ## Mend style and formatting
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-viz: $(READY) ## Look at the pipelines in a browser
-	$(BIN)/kedro viz run
+pipelines: $(READY) ## List what can be run, with a sentence each
+	$(BIN)/kedro menu pipelines
+
+studies: $(READY) ## List the studies, with what they train and what that costs
+	$(BIN)/kedro menu studies
+
+viz: $(READY) ## Look at the pipelines in a browser, the sample first: http://127.0.0.1:4141 (PORT=...)
+	$(if $(PORT),PORT=$(PORT)) $(BIN)/python -m docs._tools.servers
+
+viz-site: $(READY) ## Write a website of some pipelines to build/ (PICTURES=__default__,dream,...)
+	rm -rf build/api
+	COATTEND_PICTURES=$(PICTURES) $(BIN)/kedro viz build --include-previews
+
+pictures: $(READY) ## Take the documentation's pictures of a finished run of the sample (needs Chromium)
+	$(BIN)/python -m docs._tools.pictures
 
 mlflow: $(READY) ## Look at the tracked runs: http://127.0.0.1:5000
 	$(BIN)/mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port 5000 --workers 1

@@ -55,7 +55,7 @@ def test_every_dataset_has_a_pattern_of_as_many_parts(pipelines):
         assert matching(name, patterns)[0] == same[0] or len(matching(name, patterns)) == 1
 
 
-LAYERS = ("files", "text", "readers", "results")
+LAYERS = ("files", "passages", "readers", "results")
 
 
 def test_data_runs_down_the_layers(pipelines):

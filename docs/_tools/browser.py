@@ -62,9 +62,7 @@ class Page:
 
     def resize(self, width: int, height: int) -> None:
         """Set the size of the visible part in pixels."""
-        self._send(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
-        )
+        self._send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def open(self, address: str) -> None:
         """Go to an address."""
