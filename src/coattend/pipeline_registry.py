@@ -21,6 +21,7 @@ from coattend.pipelines import (
     download,
     drawing,
     evaluation,
+    ignore_expected_warnings,
     ingestion,
     prediction,
     profile,
@@ -84,6 +85,7 @@ def register_pipelines() -> dict[str, Pipeline]:
     of their benchmarks) and those that belong together, ``results`` (a page of them all), ``compare`` and ``attention``
     for two trials of any benchmark, ``prediction`` for one and a file of questions, and ``__default__``: the sample
     with some readers of every task."""
+    ignore_expected_warnings()
     nodes = {benchmark: nodes_of(benchmark) for benchmark in entries.benchmark_names()}
     study_pipelines = {name: study_pipeline(studies.load_study(name)) for name in studies.study_names()}
     groups = studies.study_groups()

@@ -6,7 +6,9 @@ from kedro.io import DataCatalog, MemoryDataset
 from kedro.pipeline import Pipeline
 from kedro.runner import SequentialRunner
 
+from coattend.checks import check_waits
 from coattend.config import entries
+from coattend.errors import CoattendError
 from coattend.io.checked import JSONDataset, TableDataset, TextDataset
 from coattend.io.table_store import StoredAnswersDataset
 from coattend.pipeline_registry import DEFAULT_READERS, register_pipelines
@@ -88,6 +90,17 @@ def test_the_page_of_all_studies_waits_for_those_of_the_same_run(request_pipelin
     assert inputs_of("results", "collect") == {"studied_before", "study.duma_table7.findings"}
     request_pipelines(["results", "study_aoa_ensembles_cbt"])
     assert len(inputs_of("results", "collect")) == 3
+
+
+def test_a_comparison_that_would_not_wait_is_refused():
+    registered = register_pipelines()
+    check_waits(registered["__default__"])
+    check_waits(registered["dream"])
+    together = registered["evaluation"] + registered["reporting"]
+    with pytest.raises(CoattendError, match=r"\.compare: would not wait for \S+\.metrics, .* after the others"):
+        check_waits(together)
+    with pytest.raises(CoattendError, match=r"would not wait for study\.duma_table7\.findings"):
+        check_waits(registered["results"] + registered["study_duma_table7"])
 
 
 def test_no_node_has_dozens_of_inputs_that_its_pipeline_does_not_make():
