@@ -113,7 +113,7 @@ def draw(
         if name in stages:
             pictures[name] = _benchmark(_example(nodes, *examples))
         elif any(NodeKey.of(node).study for node in nodes):
-            pictures[name] = _study(nodes)
+            pictures |= {".".join([name, *part]): _study(members) for part, members in _parts(nodes).items()}
         elif (
             (by_task := benchmarks.get(name, {}))
             and len(by_task) > 1
@@ -181,25 +181,45 @@ def _benchmark(nodes: Iterable[Node]) -> Pipeline:
     return Pipeline(pictured)
 
 
+def _parts(nodes: Collection[Node]) -> dict[tuple[str, ...], list[Node]]:
+    """Divide the nodes of a large study among its benchmarks, the first of which has no name."""
+    keys = {node: NodeKey.of(node) for node in nodes}
+    variants = [key.benchmark for node, key in keys.items() if TRAINS in node.tags]
+    benchmarks = list(dict.fromkeys(variants))
+    if len(variants) <= MOST_READERS or len({key.study for key in keys.values() if key.study}) > 1:
+        return {(): list(nodes)}
+    names = [(), *((str(benchmark),) for benchmark in benchmarks[1:])]
+    return {
+        name: [node for node, key in keys.items() if key.benchmark in (None, benchmark)]
+        for name, benchmark in zip(names, benchmarks, strict=True)
+    }
+
+
 def _study(nodes: Iterable[Node]) -> Pipeline:
     """Draw a study, or several that belong together: the data stages of its benchmarks, its variants and its table."""
     keys = {node: NodeKey.of(node) for node in nodes}
     read = {key.benchmark for key in keys.values() if key.study is None}
     studies = {key.study for key in keys.values() if key.study}
     variants = [keys[node] for node in keys if TRAINS in node.tags]
+    written = {name for node in keys for name in node.outputs}
     folded = len(studies) > 1 or len(variants) > MOST_COLUMNS
     pictured = []
     for node, (benchmark, variant, study) in keys.items():
         outer = [study if len(studies) > 1 else STUDY] if folded else []
+        aside: list[str] = []
         if study is None:
-            stage = _stage(node)
-            boxes = [stage] if len(read) == 1 else [benchmark, stage]
+            boxes = [_stage(node)] if len(read) == 1 else [benchmark, _stage(node)]
         elif variant is not None:
             boxes = [*outer, "variants"]
             boxes += [benchmark] if len({key.benchmark for key in variants if key.study == study}) > 1 else []
         else:
             boxes = [*outer, "costs" if node.short_name == "prepare" else "results"]
-        # Of several studies, each has a row of tables and figures in its own picture.
-        aside = [name for name in node.outputs if len(studies) > 1 and entry_of(name) in STUDY_TABLES]
+        if study is not None:
+            # What other pictures of the study write; and of several benchmarks, two tables stand for all.
+            aside = [name for name in node.inputs if name not in written and entry_of(name) not in ASIDE]
+            aside = [name for name in aside if not name.startswith("params:")]
+            aside += [name for name in node.inputs if len(read) > 1 and entry_of(name) in ("passages", "tags")]
+            # Each of several studies has a row of tables and figures in its own picture.
+            aside += [name for name in node.outputs if len(studies) > 1 and entry_of(name) in STUDY_TABLES]
         pictured.append(DrawnNode(node, ".".join(map(str, boxes)), aside=aside))
     return Pipeline(pictured)
