@@ -99,7 +99,8 @@ def print_menu(part: str, env: str | None, conf_source: str | None) -> None:
         source.enter(conf_source, env)
         lines = menu.pipeline_lines()
     else:
-        with KedroSession.create(env=env, conf_source=conf_source) as session:
+        session = KedroSession.create(env=env, conf_source=conf_source)
+        with session:
             results = session.load_context().config_loader["globals"]["results"]
         lines = menu.study_lines(Path(results) / "08_reporting" / "studies")
     click.echo("\n".join(lines))

@@ -104,8 +104,8 @@ def register_pipelines() -> dict[str, Pipeline]:
         unique = {node.name: node for member in members for node in study_pipelines[member].nodes}
         pipelines[f"{studies.PREFIX}{name}"] = Pipeline(list(unique.values()))
     run_together = [name.removeprefix(studies.PREFIX) for name in _run_with("results")]
-    members = {member for name in run_together for member in groups.get(name, [name])}
-    pipelines["results"] = results.create_pipeline(sorted(members & study_pipelines.keys()))
+    awaited = {member for name in run_together for member in groups.get(name, [name])} & study_pipelines.keys()
+    pipelines["results"] = results.create_pipeline(sorted(awaited))
     if DEFAULT_BENCHMARK in nodes:
         namespaces = {DEFAULT_BENCHMARK, *(f"{DEFAULT_BENCHMARK}.{name}" for name in DEFAULT_READERS)}
         stages = nodes[DEFAULT_BENCHMARK]

@@ -105,15 +105,20 @@ def test_some_pictures_are_chosen_by_name(registered, monkeypatch):
 
 
 @pytest.mark.slow
-def test_only_a_process_of_kedro_viz_draws():
-    assert not drawing.is_drawn()
-    code = (
-        "import kedro_viz.integrations.kedro.run_hooks, kedro_viz.integrations.kedro.hooks; "
-        "from coattend.pipelines import drawing; hooks = drawing.is_drawn(); "
-        "import kedro_viz.server; print(hooks, drawing.is_drawn())"
-    )
-    completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert completed.stdout.split() == ["False", "True"]
+def test_only_kedro_viz_is_given_pictures(project):
+    """A notebook imports its server, too, and runs pipelines."""
+    code = """
+from pathlib import Path
+import kedro_viz.launchers.jupyter, kedro_viz.integrations.kedro.run_hooks
+from kedro_viz.integrations.kedro.data_loader import load_data
+from kedro.framework.project import configure_project, pipelines
+configure_project("coattend")
+print({type(node).__name__ for node in pipelines["__default__"].nodes})
+print({type(node).__name__ for node in load_data(Path.cwd(), package_name="coattend")[1]["__default__"].nodes})
+"""
+    command = [sys.executable, "-c", code]
+    completed = subprocess.run(command, cwd=project, capture_output=True, text=True, check=True)
+    assert completed.stdout.splitlines()[-2:] == ["{'Node'}", "{'DrawnNode'}"]
 
 
 @pytest.mark.slow

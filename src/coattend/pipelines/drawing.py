@@ -2,10 +2,10 @@
 
 A benchmark's nodes share its namespace, as ``--namespaces`` wants it, so kedro-viz would fold all of them into a single
 box, or unfold a line of a hundred datasets. Drawn nodes are the same nodes, with the same names, sources, previews and
-commands, in other boxes. Only kedro-viz, which loads pipelines in a process of its own, is given them.
+commands, in other boxes. Only kedro-viz is given them, in a process of its own: they cannot be run.
 """
 
-import sys
+import inspect
 import warnings
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -15,9 +15,8 @@ from kedro.pipeline.node import Node
 
 from coattend.pipelines.keys import STUDY, TRAINS, NodeKey, entry_of
 
-SERVER = "kedro_viz.server"
-"""Module that a process of kedro-viz has imported before it asks for pipelines, whether it serves, builds or shows them
-in a notebook; runs with kedro-viz's hooks do not import it."""
+LOADER = "kedro_viz.integrations.kedro.data_loader"
+"""Module by which kedro-viz asks for pipelines, whether it serves or builds."""
 ASIDE = frozenset(
     (
         # Folders that nodes look up in, which are inputs of nearly all of them.
@@ -82,8 +81,12 @@ class DrawnNode(Node):
 
 
 def is_drawn() -> bool:
-    """True in a process of kedro-viz."""
-    return SERVER in sys.modules
+    """True where kedro-viz asks for pipelines."""
+    # Notebooks import kedro-viz and run pipelines in one process, so only the caller tells.
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__") != LOADER:
+        frame = frame.f_back
+    return frame is not None
 
 
 def draw(
