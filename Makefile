@@ -20,14 +20,16 @@ ifdef PIP_INDEX_URL
 export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
 endif
 INSTALL = $(if $(UV),$(UV) pip install --quiet --python $(BIN)/python -c constraints.txt,$(PIP))
+# Pipelines of the website that viz-site writes.
+PICTURES ?= __default__,dream,study_duma_table7,results
 # A process a core, each with one thread.
 AT_ONCE := -n auto --dist worksteal
 export PYTHONWARNINGS ?= ignore
 export TOKENIZERS_PARALLELISM ?= true
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-full test-long test-python test-newest-kedro golden coverage mutation lint format viz mlflow \
-	demo bench docs lock clean
+.PHONY: help run test test-full test-long test-python test-newest-kedro golden coverage mutation lint format pipelines studies \
+	viz viz-site pictures mlflow demo bench docs lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -98,8 +100,21 @@ format: $(READY_TEST) ## Mend style and formatting
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-viz: $(READY_VIZ) ## Look at the pipelines in a browser
-	$(BIN)/kedro viz run
+pipelines: $(READY) ## List what can be run, with a sentence each
+	$(BIN)/kedro menu pipelines
+
+studies: $(READY) ## List the studies, with what they train and what that costs
+	$(BIN)/kedro menu studies
+
+viz: $(READY_VIZ) ## Look at the pipelines in a browser, the sample first: http://127.0.0.1:4141 (PORT=...)
+	$(if $(PORT),PORT=$(PORT)) $(BIN)/python -m docs._tools.servers
+
+viz-site: $(READY_VIZ) ## Write a website of some pipelines to build/ (PICTURES=__default__,dream,...)
+	rm -rf build/api
+	COATTEND_PICTURES=$(PICTURES) $(BIN)/kedro viz build --include-previews
+
+pictures: $(READY_VIZ) ## Take the documentation's pictures of a finished run of the sample (needs Chromium)
+	$(BIN)/python -m docs._tools.pictures
 
 mlflow: $(READY) ## Look at the tracked runs: http://127.0.0.1:5000
 	$(BIN)/mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port 5000 --workers 1

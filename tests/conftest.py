@@ -368,7 +368,10 @@ def remember_configuration() -> None:
             current = source.current()
             if not Path(current.location).is_dir():
                 return find(module)()
-            configuration = identity(current.location, module, current.readers, current.studies)
+            # What waits for the nodes of other pipelines depends on those that are run with it.
+            requested = {*(pipelines._requested_pipelines or ())}
+            together = sorted(requested) if requested & {"reporting", "results"} else []
+            configuration = identity(current.location, module, current.readers, current.studies, together)
             if configuration not in registered:
                 registered[configuration] = find(module)()
             return dict(registered[configuration])

@@ -55,7 +55,7 @@ def test_every_dataset_has_a_pattern_of_as_many_parts(pipelines):
         assert matching(name, patterns)[0] == same[0] or len(matching(name, patterns)) == 1
 
 
-LAYERS = ("raw", "intermediate", "primary", "feature", "model_input", "models", "model_output", "reporting")
+LAYERS = ("files", "passages", "readers", "results")
 
 
 def test_data_runs_down_the_layers(pipelines):
@@ -128,6 +128,23 @@ def test_registration_imports_nothing_heavy():
     )
     completed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert completed.stdout.strip() == "[]"
+
+
+def test_registration_warns_of_nothing():
+    """Filters of warnings that the import set may be gone."""
+    code = (
+        "import warnings; from coattend import pipeline_registry; warnings.resetwarnings(); "
+        "warnings.simplefilter('error'); pipeline_registry.register_pipelines()"
+    )
+    completed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, completed.stderr
+
+
+@pytest.mark.slow
+def test_listing_datasets_warns_of_no_validator(kedro):
+    listed = kedro("catalog", "describe-datasets", "--pipeline", "tagging")
+    assert "sample.texts" in listed.stdout
+    assert "WARNING" not in listed.stdout + listed.stderr
 
 
 def test_pipelines_are_kedros_own(pipelines):

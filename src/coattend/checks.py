@@ -12,7 +12,7 @@ from coattend.config import BenchmarkParameters, EncoderParameters, ReaderParame
 from coattend.config.entries import TextProfiles, benchmark_names, reader_entry, text_profiles
 from coattend.config.source import current
 from coattend.errors import CoattendError, did_you_mean
-from coattend.pipelines.keys import NodeKey
+from coattend.pipelines.keys import NodeKey, entry_of, prefix_of
 
 DATA_STAGES = ("ingestion", "tagging", "tokenization")
 """Stages that are run as one command: without changes they cost nothing."""
@@ -87,6 +87,26 @@ def check_tables(pipeline: Pipeline, catalog: Any) -> None:
         if not getattr(dataset, "optional", False) and not dataset.exists():
             command = writing_command(name, pipelines)
             raise CoattendError("does not exist", where=name, cure=f"Write it first: {command}" if command else None)
+
+
+LOOKED_UP = {"answered_before": "metrics", "studied_before": "findings"}
+"""Datasets of what is on disk, by entry, and the entries of what their nodes wait for where the same run writes it."""
+
+
+def check_waits(pipeline: Pipeline) -> None:
+    """Check that nodes that look results up on disk wait for those of the same run. A service, which builds its
+    pipelines before it knows what is run together, cannot have them wait."""
+    written = pipeline.all_outputs()
+    for node in pipeline.nodes:
+        for lookup in node.inputs:
+            entry = LOOKED_UP.get(entry_of(lookup))
+            results = {name for name in written if entry_of(name) == entry and name.startswith(prefix_of(lookup))}
+            if results - set(node.inputs):
+                raise CoattendError(
+                    f"would not wait for {min(results - set(node.inputs))}, which this run writes",
+                    where=node.name,
+                    cure="Run its pipeline after the others, not with them",
+                )
 
 
 def writing_command(table: str, registry: Mapping[str, Pipeline]) -> str | None:

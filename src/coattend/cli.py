@@ -5,6 +5,7 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 import click
@@ -84,6 +85,25 @@ def explain_entry(name: str, env: str | None, conf_source: str | None, params: d
         for title, settings in explained(name, loader):
             click.echo(title)
             click.echo("\n".join(table(settings)) + "\n")
+
+
+@cli.command("menu", params=[option for option in kedro_run.params if option.name in ("env", "conf_source")])
+@click.argument("part", type=click.Choice(["pipelines", "studies"]))
+def print_menu(part: str, env: str | None, conf_source: str | None) -> None:
+    """Print what people run: the pipelines with a sentence each, or the studies with their costs."""
+    from kedro.framework.session import KedroSession
+
+    from coattend import menu
+
+    if part == "pipelines":
+        source.enter(conf_source, env)
+        lines = menu.pipeline_lines()
+    else:
+        session = KedroSession.create(env=env, conf_source=conf_source)
+        with session:
+            results = session.load_context().config_loader["globals"]["results"]
+        lines = menu.study_lines(Path(results) / "08_reporting" / "studies")
+    click.echo("\n".join(lines))
 
 
 def explained(name: str, loader: Any) -> Iterator[tuple[str, list[Setting]]]:

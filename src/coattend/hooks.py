@@ -33,8 +33,9 @@ class RunHooks:
     @project_hook(tryfirst=True)
     def before_pipeline_run(self, run_params: dict[str, Any], pipeline: Pipeline, catalog: Any) -> None:
         """Check the readers that this run trains and the tables that it reads, before a run is tracked."""
-        from coattend.checks import check_tables
+        from coattend.checks import check_tables, check_waits
 
+        check_waits(pipeline)
         for node in pipeline.nodes:
             if TRAINS in node.tags:
                 _check_reader(node, catalog)

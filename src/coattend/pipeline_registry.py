@@ -1,7 +1,9 @@
 """Every pipeline by name: the stages, one for each benchmark and each study, those about trials, and the default."""
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 
+from kedro.framework.project import pipelines as registry
 from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
@@ -9,6 +11,7 @@ from coattend import readers, studies
 from coattend.config import entries
 from coattend.config.entries import TextProfiles
 from coattend.config.source import current
+from coattend.errors import CoattendError, did_you_mean
 from coattend.pipelines import (
     attention,
     batch_invariance,
@@ -16,7 +19,9 @@ from coattend.pipelines import (
     champion,
     compare,
     download,
+    drawing,
     evaluation,
+    ignore_expected_warnings,
     ingestion,
     prediction,
     profile,
@@ -62,11 +67,15 @@ TRIAL_PIPELINES: dict[str, Callable[[], Pipeline]] = {
 """Pipelines that learn from their parameters which trials they are about: any two, or one and a file of questions."""
 ON_REQUEST = ("download", "validate", "reranking", "champion")
 """Stages that are run by their names only: no benchmark's pipeline has them."""
+DEFAULT = "__default__"
 DEFAULT_BENCHMARK = "sample"
+DEFAULT_STAGES = ("ingestion", "tagging", "tokenization", "training", "evaluation")
 DEFAULT_READERS = ("plain", "plain_span", "poi_net", "poi_net_span", "aoa_reader")
-"""Readers that `kedro run` trains; the sample's others are run by their names."""
+"""Stages and readers that `kedro run` compares; the sample's others are run by their names."""
 
 
+PICTURES = "COATTEND_PICTURES"
+"""Environment variable with the names of the pipelines that kedro-viz shows, joined by commas; all without it."""
 StageNodes = dict[str, list[Node]]
 """A benchmark's nodes by stage."""
 
@@ -76,44 +85,73 @@ def register_pipelines() -> dict[str, Pipeline]:
     of their benchmarks) and those that belong together, ``results`` (a page of them all), ``compare`` and ``attention``
     for two trials of any benchmark, ``prediction`` for one and a file of questions, and ``__default__``: the sample
     with some readers of every task."""
+    ignore_expected_warnings()
     nodes = {benchmark: nodes_of(benchmark) for benchmark in entries.benchmark_names()}
     study_pipelines = {name: study_pipeline(studies.load_study(name)) for name in studies.study_names()}
+    groups = studies.study_groups()
     # Adding pipelines one by one would take quadratic time.
     pipelines = {
         stage: Pipeline([node for stages in nodes.values() for node in stages.get(stage, ())]) for stage in STAGES
     }
+    pipelines["reporting"] = Pipeline([node for name in nodes for node in _comparison("reporting", name)])
     for benchmark, stages in nodes.items():
-        pipelines[benchmark] = Pipeline([node for name in stages if name not in ON_REQUEST for node in stages[name]])
+        nodes_to_run = [node for name in stages if name not in ON_REQUEST for node in stages[name]]
+        pipelines[benchmark] = Pipeline([*nodes_to_run, *_comparison(benchmark, benchmark)])
     pipelines |= {name: create() for name, create in TRIAL_PIPELINES.items()}
     pipelines |= {f"{studies.PREFIX}{name}": pipeline for name, pipeline in study_pipelines.items()}
-    for name, members in studies.study_groups().items():
+    for name, members in groups.items():
         # Studies of the same benchmarks share the nodes of the data stages.
         unique = {node.name: node for member in members for node in study_pipelines[member].nodes}
         pipelines[f"{studies.PREFIX}{name}"] = Pipeline(list(unique.values()))
-    pipelines["results"] = results.create_pipeline(list(study_pipelines))
-    if DEFAULT_BENCHMARK in pipelines:
+    run_together = [name.removeprefix(studies.PREFIX) for name in _run_with("results")]
+    awaited = {member for name in run_together for member in groups.get(name, [name])} & study_pipelines.keys()
+    pipelines["results"] = results.create_pipeline(sorted(awaited))
+    if DEFAULT_BENCHMARK in nodes:
         namespaces = {DEFAULT_BENCHMARK, *(f"{DEFAULT_BENCHMARK}.{name}" for name in DEFAULT_READERS)}
-        nodes_to_run = [node for node in pipelines[DEFAULT_BENCHMARK].nodes if node.namespace in namespaces]
-        pipelines["__default__"] = Pipeline(nodes_to_run)
-    return pipelines
+        stages = nodes[DEFAULT_BENCHMARK]
+        nodes_to_run = [node for name in DEFAULT_STAGES for node in stages[name] if node.namespace in namespaces]
+        pipelines[DEFAULT] = Pipeline([*nodes_to_run, *_comparison(DEFAULT, DEFAULT_BENCHMARK)])
+    return pictures(pipelines) if drawing.is_drawn() else pipelines
 
 
-def readers_of(benchmark: str) -> list[str]:
-    """The readers that are registered on a benchmark: those that have a head for one of its tasks."""
-    tasks = entries.benchmark(benchmark).answerable
-    names = []
-    for name in entries.reader_names():
-        entry = entries.reader_entry(name)
-        benchmarks = entry.get("benchmarks")
-        if (benchmarks is None or benchmark in benchmarks) and readers.fits(entry["reader"], tasks, entry.get("head")):
-            names.append(name)
-    return names
+def pictures(pipelines: dict[str, Pipeline]) -> dict[str, Pipeline]:
+    """The pipelines as kedro-viz draws them, or some that the environment variable ``COATTEND_PICTURES`` names."""
+    readers_by_task: dict[str, dict[str, list[str]]] = {}
+    for benchmark in entries.benchmark_names():
+        for reader in entries.readers_of(benchmark):
+            entry = entries.reader_entry(reader)
+            head = readers.head_for(entry["reader"], entries.benchmark(benchmark).answerable, entry.get("head"))
+            readers_by_task.setdefault(benchmark, {}).setdefault(readers.task_of(head), []).append(reader)
+    examples = (DEFAULT_BENCHMARK, DEFAULT_READERS)
+    drawn = drawing.draw(pipelines, stages=STAGES, benchmarks=readers_by_task, examples=examples)
+    names = [name for name in os.environ.get(PICTURES, "").split(",") if name] or list(drawn)
+    for name in names:
+        if name not in drawn:
+            raise CoattendError(f"no picture is called {name!r}", where=PICTURES, cure=did_you_mean(name, list(drawn)))
+    return {name: drawn[name] for name in names}
+
+
+def _comparison(pipeline: str, benchmark: str) -> list[Node]:
+    """The nodes that compare a benchmark's readers, in one of the pipelines that have them."""
+    pipelines = {pipeline, *_run_with(pipeline)}
+    if pipelines & {"evaluation", benchmark}:
+        scored = entries.readers_of(benchmark)
+    else:
+        scored = list(DEFAULT_READERS) if DEFAULT in pipelines and benchmark == DEFAULT_BENCHMARK else []
+    return reporting.create_nodes(benchmark, scored)
+
+
+def _run_with(pipeline: str) -> list[str]:
+    """The pipelines that a run of this one joins to it: a node that puts results together waits for theirs."""
+    # Kedro's own `find_pipelines` asks so, too.
+    requested = registry._requested_pipelines or []
+    return requested if pipeline in requested else []
 
 
 def nodes_of(benchmark: str) -> StageNodes:
-    """A benchmark's nodes of every stage that it has."""
+    """A benchmark's nodes of every stage that it has, but for the comparison, which depends on the pipeline."""
     entry = entries.benchmark_entry(benchmark)
-    profiles = {name: entries.text_profiles(entries.reader_entry(name)) for name in readers_of(benchmark)}
+    profiles = {name: entries.text_profiles(entries.reader_entry(name)) for name in entries.readers_of(benchmark)}
     texts = _text_tables(profiles.values())
     trained_on = entry.get("trained_on") or benchmark
     stages = _data_nodes(benchmark, texts)
@@ -136,7 +174,6 @@ def nodes_of(benchmark: str) -> StageNodes:
         if _answers_words_as_options(reader, benchmark):
             ranking = reranking.create_nodes(benchmark, reader, trained_on=trained_on)
             stages.setdefault("reranking", []).extend(ranking)
-    stages["reporting"] = reporting.create_nodes(benchmark, list(profiles))
     if trained_on == benchmark:
         stages["champion"] = champion.create_nodes(benchmark)
     return stages

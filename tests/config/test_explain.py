@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from coattend import pipeline_registry, readers, studies
+from coattend import readers, studies
 from coattend.cli import explained
 from coattend.config import BenchmarkParameters, ReaderParameters, entries, source, training_of
 from coattend.config.explain import table
@@ -54,7 +54,7 @@ def test_every_reader_is_explained_by_the_lines_that_a_run_resolves(loader, monk
     parameters = loader["parameters"]
     monkeypatch.setattr(type(loader), "__getitem__", lambda self, key: parameters)
     for benchmark in entries.benchmark_names():
-        for reader in pipeline_registry.readers_of(benchmark):
+        for reader in entries.readers_of(benchmark):
             ((_, settings),) = explained(f"{benchmark}.{reader}", loader)
             check(settings, parameters["benchmarks"][benchmark], parameters["readers"][reader])
 

@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as pads
 import pytest
+from compared import compare
 
 from coattend.config import BenchmarkParameters
 from coattend.pipelines.evaluation.nodes import score
-from coattend.pipelines.reporting.nodes import compare
 from coattend.schemas import PASSAGES, PREDICTIONS, QUESTIONS, REJECTED
 
 HOSTILE = "</script><script>alert(1)</script> | <b>*x*</b>"

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from compared import compare
 
-from coattend.pipelines.reporting.nodes import compare
 from coattend.reports import benchmark
 from coattend.reports.render import html_page, markdown_page
 from coattend.reports.sections import CALIBRATION_TEXT, ENCODER_NOTE

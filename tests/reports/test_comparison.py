@@ -3,8 +3,7 @@
 import json
 
 import pytest
-
-from coattend.pipelines.reporting.nodes import compare
+from compared import compare
 
 
 def test_every_reader_has_a_status_and_every_task_a_baseline(results):

@@ -1,10 +1,17 @@
 """The reporting pipeline, run by Kedro."""
 
+import pytest
+from kedro.framework.project import pipelines as registry
 from kedro.io import DataCatalog, MemoryDataset
 from kedro.pipeline import Pipeline
 from kedro.runner import SequentialRunner
 
+from coattend.checks import check_waits
+from coattend.config import entries
+from coattend.errors import CoattendError
 from coattend.io.checked import JSONDataset, TableDataset, TextDataset
+from coattend.io.table_store import StoredAnswersDataset
+from coattend.pipeline_registry import DEFAULT_READERS, register_pipelines
 from coattend.pipelines.reporting import create_nodes
 
 
@@ -16,36 +23,88 @@ def test_names_follow_the_benchmark():
         "params:benchmarks.sample",
         "sample.questions",
         "sample.rejected",
+        "sample.answered_before",
         "sample.plain.metrics",
-        "sample.plain.predictions",
         "sample.duma.metrics",
-        "sample.duma.predictions",
     }
     assert pipeline.outputs() == {"sample.results", "sample.page_markdown", "sample.page", "sample.chart"}
 
 
-def test_readers_that_were_not_run_are_absent_files(tmp_path, node_inputs, benchmark_parameters):
-    def missing_file(part):
-        if part == "metrics":
-            return JSONDataset(filepath=str(tmp_path / "absent.json"), optional=True)
-        return TableDataset(filepath=str(tmp_path / "absent.parquet"), table="predictions", optional=True)
-
+def test_readers_of_earlier_runs_are_looked_up(tmp_path, node_inputs, benchmark_parameters):
+    for reader in ("plain", "poi_net"):
+        folder = tmp_path / "answers" / reader
+        JSONDataset(filepath=str(folder / "metrics.json")).save(node_inputs[f"{reader}.metrics"])
+        predictions = TableDataset(filepath=str(folder / "predictions.parquet"), table="predictions")
+        predictions.save(node_inputs[f"{reader}.predictions"].to_table())
     catalog = DataCatalog(
         {
             "params:benchmarks.sample": MemoryDataset(benchmark_parameters),
             "sample.questions": MemoryDataset(node_inputs["questions"], copy_mode="assign"),
             "sample.rejected": MemoryDataset(node_inputs["rejected"], copy_mode="assign"),
+            "sample.answered_before": StoredAnswersDataset(filepath=str(tmp_path / "answers")),
             "sample.plain.metrics": MemoryDataset(node_inputs["plain.metrics"]),
-            "sample.plain.predictions": MemoryDataset(node_inputs["plain.predictions"], copy_mode="assign"),
-            "sample.duma.metrics": missing_file("metrics"),
-            "sample.duma.predictions": missing_file("predictions"),
             "sample.results": JSONDataset(filepath=str(tmp_path / "results.json")),
             "sample.page": TextDataset(filepath=str(tmp_path / "index.html")),
             "sample.page_markdown": TextDataset(filepath=str(tmp_path / "results.md")),
         }
     )
-    SequentialRunner().run(Pipeline(create_nodes("sample", ["plain", "duma"])), catalog)
-    statuses = {name: entry["status"] for name, entry in catalog.load("sample.results")["readers"].items()}
-    assert statuses == {"plain": "scored", "duma": "not run"}
+    SequentialRunner().run(Pipeline(create_nodes("sample", ["plain"])), catalog)
+    results = catalog.load("sample.results")
+    statuses = {name: entry["status"] for name, entry in results["readers"].items()}
+    assert statuses == dict.fromkeys(entries.readers_of("sample"), "not run") | {"plain": "scored", "poi_net": "scored"}
+    assert {difference["reader"] for difference in results["differences"]} == {"poi_net"}
     assert (tmp_path / "index.html").read_text().startswith("<!DOCTYPE html>")
-    assert "Not run: duma" in (tmp_path / "results.md").read_text()
+    assert "duma" in (tmp_path / "results.md").read_text()
+
+
+def inputs_of(name, node_name):
+    (node,) = (node for node in register_pipelines()[name].nodes if node.name == node_name)
+    return set(node.inputs)
+
+
+@pytest.fixture
+def request_pipelines():
+    """Ask for pipelines as a run does."""
+    yield registry.set_requested
+    registry.set_requested(None)
+
+
+def test_a_comparison_reads_the_readers_of_its_pipeline(request_pipelines):
+    def compared(pipeline):
+        inputs = inputs_of(pipeline, "sample.compare")
+        return {name.split(".")[1] for name in inputs if name.endswith(".metrics")}
+
+    assert compared("__default__") == set(DEFAULT_READERS)
+    assert compared("sample") == set(entries.readers_of("sample"))
+    assert compared("reporting") == set()
+    # In a run of both stages it has to wait for what is scored.
+    request_pipelines(["evaluation", "reporting"])
+    assert compared("reporting") == set(entries.readers_of("sample"))
+    request_pipelines(["__default__", "reporting"])
+    assert compared("reporting") == compared("__default__") == set(DEFAULT_READERS)
+
+
+def test_the_page_of_all_studies_waits_for_those_of_the_same_run(request_pipelines):
+    assert inputs_of("results", "collect") == {"studied_before"}
+    request_pipelines(["results", "study_duma_table7"])
+    assert inputs_of("results", "collect") == {"studied_before", "study.duma_table7.findings"}
+    request_pipelines(["results", "study_aoa_ensembles_cbt"])
+    assert len(inputs_of("results", "collect")) == 3
+
+
+def test_a_comparison_that_would_not_wait_is_refused():
+    registered = register_pipelines()
+    check_waits(registered["__default__"])
+    check_waits(registered["dream"])
+    together = registered["evaluation"] + registered["reporting"]
+    with pytest.raises(CoattendError, match=r"\.compare: would not wait for \S+\.metrics, .* after the others"):
+        check_waits(together)
+    with pytest.raises(CoattendError, match=r"would not wait for study\.duma_table7\.findings"):
+        check_waits(registered["results"] + registered["study_duma_table7"])
+
+
+def test_no_node_has_dozens_of_inputs_that_its_pipeline_does_not_make():
+    for pipeline in register_pipelines().values():
+        for node in pipeline.nodes:
+            free = [name for name in set(node.inputs) & pipeline.inputs() if not name.startswith("params:")]
+            assert len(free) <= 12, node.name

@@ -84,6 +84,21 @@ def reader_entry(name: str) -> Entry:
     return complete_reader(name, _entries("readers").get(name)) | wiring
 
 
+def readers_of(benchmark_name: str) -> list[str]:
+    """Names of the readers of a benchmark: those that have a head for one of its tasks, but for entries that leave the
+    benchmark out."""
+    tasks = benchmark(benchmark_name).answerable
+    names = []
+    for name in reader_names():
+        entry = reader_entry(name)
+        benchmarks = entry.get("benchmarks")
+        if (benchmarks is None or benchmark_name in benchmarks) and readers.fits(
+            entry["reader"], tasks, entry.get("head")
+        ):
+            names.append(name)
+    return names
+
+
 def check_reader(name: str) -> None:
     """Raise CoattendError for the name of a reader that is neither registered nor made of parts that are."""
     if name in _entries("readers") or name in readers.names():

@@ -1,20 +1,21 @@
-"""Stored tables by name: those of a benchmark, and rows that another benchmark's tables already hold."""
+"""Stored tables by name: those of a benchmark, rows that another benchmark's tables already hold, and what readers and
+studies left behind in earlier runs."""
 
 import re
 from collections.abc import Iterator, Mapping
 from math import gcd
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 
-from coattend.io.checked import TableDataset
+from coattend.io.checked import JSONDataset, TableDataset
 from coattend.io.local_dataset import LookupDataset
 from coattend.io.schema_validator import SchemaValidator
-from coattend.io.sharded import ShardedTableDataset
+from coattend.io.sharded import ShardedTableDataset, TablePreview
 
 
 class Profiles(NamedTuple):
@@ -148,3 +149,79 @@ class StoredRowsDataset(LookupDataset[StoredRows]):
 
     def _describe(self) -> dict[str, str]:
         return super()._describe() | {"pattern": self._pattern}
+
+
+class StoredAnswers:
+    """Metrics and predictions of a benchmark's readers, below a folder with one folder per reader."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def readers(self) -> list[str]:
+        """Return the names of the readers that were scored, sorted."""
+        return sorted(path.parent.name for path in self._folder.glob("*/metrics.json"))
+
+    def metrics(self, reader: str) -> Any:
+        """Return a reader's metrics, as the catalog entry ``{benchmark}.{reader}.metrics`` holds them; None if it was
+        not scored. Raise DataError if they are damaged."""
+        return JSONDataset(filepath=str(self._folder / reader / "metrics.json"), optional=True).load()
+
+    def predictions(self, reader: str) -> pads.Dataset | None:
+        """Open a reader's predictions; None if there are none. Raise DataError if they are damaged."""
+        path = str(self._folder / reader / "predictions.parquet")
+        table = TableDataset(filepath=path, table="predictions", optional=True).load()
+        return table and SchemaValidator("predictions").validate(table)
+
+
+class StoredAnswersDataset(LookupDataset[StoredAnswers]):
+    """Loads as a `StoredAnswers`: what the readers of a benchmark answered in this run and in earlier ones."""
+
+    cure = "Run the stage evaluation, which writes the files below it"
+
+    def load(self) -> StoredAnswers:
+        """Return the lookup, even where no reader was scored."""
+        return StoredAnswers(self.filepath)
+
+    def preview(self) -> TablePreview:
+        """List the readers that were scored for kedro-viz."""
+        answers = self.load()
+        columns = ["reader", "task", "splits", "seeds"]
+        rows = []
+        for reader in answers.readers():
+            metrics = answers.metrics(reader)
+            seeds = ", ".join(str(trial["seed"]) for trial in metrics["trials"])
+            rows.append([reader, metrics["task"], ", ".join(metrics["splits"]), seeds])
+        return TablePreview({"index": list(range(len(rows))), "columns": columns, "data": rows})
+
+
+class StoredFindings:
+    """Findings of studies, below a folder with one folder per study."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def studies(self) -> list[str]:
+        """Return the names of the studies that were run, sorted."""
+        return sorted(path.parent.name for path in self._folder.glob("*/findings.json"))
+
+    def findings(self, study: str) -> Any:
+        """Return a study's findings, as the catalog entry ``study.{study}.findings`` holds them; None if it was not
+        run. Raise DataError if they are damaged."""
+        return JSONDataset(filepath=str(self._folder / study / "findings.json"), optional=True).load()
+
+
+class StoredFindingsDataset(LookupDataset[StoredFindings]):
+    """Loads as a `StoredFindings`: what studies came to in this run and in earlier ones."""
+
+    cure = "Run studies, which write the files below it"
+
+    def load(self) -> StoredFindings:
+        """Return the lookup, even where no study was run."""
+        return StoredFindings(self.filepath)
+
+    def preview(self) -> TablePreview:
+        """List the studies that were run for kedro-viz."""
+        names = self.load().studies()
+        return TablePreview(
+            {"index": list(range(len(names))), "columns": ["study"], "data": [[name] for name in names]}
+        )

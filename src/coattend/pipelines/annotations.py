@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from coattend.data.generated_files import Manifest
     from coattend.io.checked import TablePlan
     from coattend.io.sharded import ShardPlan
-    from coattend.io.table_store import StoredRows, StoredTables
+    from coattend.io.table_store import StoredAnswers, StoredFindings, StoredRows, StoredTables
     from coattend.text.tagging import Tagger, TextTagger
     from coattend.text.tokenizer import SubwordTokenizer
     from coattend.training.study_variant import Variant
 else:
     DataFrame = Table = Dataset = ParquetFileFragment = FileMetaData = Any
-    Manifest = ShardPlan = StoredRows = StoredTables = TablePlan = Any
+    Manifest = ShardPlan = StoredAnswers = StoredFindings = StoredRows = StoredTables = TablePlan = Any
     SubwordTokenizer = TaggedSentence = Tagger = TextTagger = Variant = Any
 
 __all__ = [
@@ -34,6 +34,8 @@ __all__ = [
     "Manifest",
     "ParquetFileFragment",
     "ShardPlan",
+    "StoredAnswers",
+    "StoredFindings",
     "StoredRows",
     "StoredTables",
     "SubwordTokenizer",

@@ -1,40 +1,41 @@
 """Nodes of the reporting pipeline."""
 
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any
 
-from coattend.config import BenchmarkParameters
-from coattend.pipelines.annotations import Dataset
+from coattend.config import BenchmarkParameters, entries
+from coattend.evaluation.records import ReaderMetrics
+from coattend.pipelines.annotations import Dataset, StoredAnswers
 from coattend.reports.records import BenchmarkResults
-
-Part = TypeVar("Part")
 
 
 def compare(
-    benchmark: BenchmarkParameters, questions: Dataset, rejected: Dataset, **readers: Any
+    benchmark: BenchmarkParameters,
+    questions: Dataset,
+    rejected: Dataset,
+    answered_before: StoredAnswers,
+    **metrics: ReaderMetrics | None,
 ) -> tuple[BenchmarkResults, str, str, Any]:
-    """Compare the readers of a benchmark, of which each has ``<reader>.metrics`` and ``<reader>.predictions``, None if
-    it was not run: as data, as Markdown, as an HTML page, and as a Plotly chart."""
+    """Compare the readers of a benchmark: as data, as Markdown, as an HTML page, and as a Plotly chart.
+
+    The metrics are those of the readers in this pipeline. Predictions, and readers of earlier runs, are looked up on
+    disk. Readers that are in neither are shown as "not run".
+    """
     from coattend.reports.benchmark import benchmark_sections
     from coattend.reports.comparison import compare_readers
     from coattend.reports.figures import dot_plot
     from coattend.reports.render import html_page, markdown_page
 
+    names = dict.fromkeys([*entries.readers_of(benchmark.name), *metrics])
+    scored = {name: metrics[name] if name in metrics else answered_before.metrics(name) for name in names}
     results = compare_readers(
         benchmark.name,
         benchmark.title,
         questions,
         rejected,
-        metrics=_select(readers, "metrics"),
-        predictions=_select(readers, "predictions"),
+        metrics=scored,
+        predictions={name: answered_before.predictions(name) for name, scores in scored.items() if scores},
     )
     results["scored"], results["benchmark_version"] = benchmark.scored, benchmark.version
     results["simulated"] = benchmark.is_simulated
     title, page = f"{results['title']}: readers compared", benchmark_sections(results)
     return results, markdown_page(title, page), html_page(title, page), dot_plot(results)
-
-
-def _select(readers: Mapping[str, Part], part: str) -> dict[str, Part]:
-    """Select one part of each reader, by the reader's name."""
-    suffix = f".{part}"
-    return {name.removesuffix(suffix): value for name, value in readers.items() if name.endswith(suffix)}

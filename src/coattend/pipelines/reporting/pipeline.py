@@ -1,6 +1,6 @@
 """Nodes of the reporting pipeline for one benchmark."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from kedro.pipeline import node
 from kedro.pipeline.node import Node
@@ -8,13 +8,12 @@ from kedro.pipeline.node import Node
 from coattend.pipelines.reporting.nodes import compare
 
 
-def create_nodes(benchmark: str, readers: Sequence[str]) -> list[Node]:
-    """Compare all readers of a benchmark: node ``<benchmark>.compare``. Those that were not run are shown as such."""
-    shared = {"benchmark": f"params:benchmarks.{benchmark}"} | {
-        name: f"{benchmark}.{name}" for name in ("questions", "rejected")
+def create_nodes(benchmark: str, readers: Iterable[str]) -> list[Node]:
+    """Compare a benchmark's readers: node ``<benchmark>.compare``, which waits for those that its pipeline scores and
+    looks the others up."""
+    inputs = {"benchmark": f"params:benchmarks.{benchmark}"} | {
+        name: f"{benchmark}.{name}" for name in ("questions", "rejected", "answered_before")
     }
-    answered = {
-        f"{reader}.{part}": f"{benchmark}.{reader}.{part}" for reader in readers for part in ("metrics", "predictions")
-    }
+    inputs |= {reader: f"{benchmark}.{reader}.metrics" for reader in readers}
     outputs = [f"{benchmark}.{name}" for name in ("results", "page_markdown", "page", "chart")]
-    return [node(compare, shared | answered, outputs, name="compare", namespace=benchmark)]
+    return [node(compare, inputs, outputs, name="compare", namespace=benchmark)]

@@ -1,6 +1,5 @@
 """Nodes of one study, which stand behind the data stages of its benchmarks."""
 
-import warnings
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -12,9 +11,6 @@ from coattend.pipelines.attention import study_nodes
 from coattend.pipelines.keys import STUDY, TRAINS
 from coattend.pipelines.study.nodes import analyse, finish, prepare, run_variant, tabulate
 from coattend.pipelines.training.pipeline import tables_of
-
-# Nodes of a benchmark surround the table of all of them: kedro-viz cannot fold such namespaces, and warns.
-warnings.filterwarnings("ignore", message=r"Namespace 'study\..*is interrupted by nodes")
 
 OUTPUTS = ("findings", "rows", "table_page", "table_markdown", "table_csv", "table_latex", "table_chart", "figures")
 ANALYSES = ("breakdowns", "analyses")

@@ -1,6 +1,5 @@
 """Nodes of the training pipeline for one reader on one benchmark."""
 
-import warnings
 from functools import partial
 
 from kedro.pipeline import node
@@ -12,9 +11,6 @@ from coattend.config import ReaderParameters, entries
 from coattend.config.entries import TextProfiles
 from coattend.pipelines.keys import TRAINS
 from coattend.pipelines.training.nodes import train
-
-# Kedro warns at every command that previews of nodes are experimental.
-warnings.filterwarnings("ignore", message="The 'preview_fn' feature is experimental")
 
 
 def create_nodes(benchmark: str, reader: str, profiles: TextProfiles) -> list[Node]:

@@ -1,0 +1,97 @@
+"""The menu of what people run: stages, benchmarks, trials and studies, a sentence each."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from coattend import studies
+from coattend.config import entries
+from coattend.studies.study import Study
+
+STAGES: Mapping[str, str] = {
+    "download": "Fetches a benchmark's published files, resumed and checked",
+    "validate": "Lists all that is wrong with a benchmark's raw files at once",
+    "ingestion": "Reads raw files as tables of passages and questions, and each distinct text once",
+    "tagging": "Adds words and part-of-speech tags to each distinct text",
+    "tokenization": "Adds subword tokens to each distinct text, each with the tag of its word",
+    "profile": "Shows what a benchmark is made of, beside what its publishers say, and trivial baselines",
+    "training": "Trains a reader: a trial for each seed",
+    "evaluation": "Lets trials answer dev and test, and scores the answers",
+    "reporting": "Compares a benchmark's readers on a page",
+    "submission": "Writes predictions in the form that the benchmark's own scorer reads (SQuAD, ReCAM)",
+    "reranking": "Ranks the best candidates again with language models (missing words)",
+    "champion": "Names a benchmark's best reader in MLflow's registry",
+    "book_cloze": "Makes questions with a missing word from a folder of books; books goes on from there",
+}
+TRIALS: Mapping[str, str] = {
+    "compare": "Compares two trials, question by question: --params compare.left=…,compare.right=…",
+    "attention": "Shows where one or two trials look: --params attention.left=…",
+    "prediction": "Answers a file of questions: --params prediction.model=…,prediction.input=…",
+    "verify": "Repeats a run's evaluation from what it left behind: --params run=…",
+    "batch_invariance": "Counts answers that depend on what a question shares its batch with",
+    "share": "Writes a reader's folder for the Hugging Face Hub: --params share.model=…",
+}
+RESULTS = "Puts all studies that were run on one page"
+COSTS = "costs.json"
+
+
+def pipeline_lines() -> Iterator[str]:
+    """List what people run, with a sentence each."""
+    yield "kedro run compares some readers on the sample, from raw text to a page. Others run by their names:"
+    yield "kedro run --pipelines <name>, and with --namespaces <benchmark> or <benchmark>.<reader> a part of it."
+    yield from _block("Stages, of a benchmark or of one of its readers", STAGES)
+    yield from _block("Benchmarks: all stages, with every reader", dict(map(_benchmark, entries.benchmark_names())))
+    yield from _block("Trials, which parameters name", TRIALS)
+    yield from _block(
+        "Studies", {"study_<name>": "Repeats a table or figure of a paper (make studies)", "results": RESULTS}
+    )
+
+
+def study_lines(results: Path) -> Iterator[str]:
+    """List the studies with what they train, and what that costs where the folder of their results says so."""
+    for file, members in _by_file().items():
+        yield from _block(file, {f"{studies.PREFIX}{study.name}": _describe(study, results) for study in members})
+    groups = {f"{studies.PREFIX}{name}": ", ".join(members) for name, members in studies.study_groups().items()}
+    yield from _block("Several at once", groups)
+    yield "\nHours are estimated on this machine, without training, by the study's first node:"
+    yield "kedro run --pipelines study_<name> --to-nodes study.<name>.prepare"
+
+
+def _benchmark(name: str) -> tuple[str, str]:
+    readers = entries.readers_of(name)
+    return name, f"{entries.benchmark(name).title}, {len(readers)} readers"
+
+
+def _by_file() -> dict[str, list[Study]]:
+    by_file: dict[str, list[Study]] = {}
+    for name in studies.study_names():
+        study = studies.load_study(name)
+        by_file.setdefault(study.paper.title, []).append(study)
+    return by_file
+
+
+def _describe(study: Study, results: Path) -> str:
+    parameters = study.parameters
+    benchmarks = sorted({name for variant in parameters.variants for name in parameters.benchmarks_of(variant)})
+    pairs = sum(len(parameters.benchmarks_of(variant)) for variant in parameters.variants)
+    trials = pairs * len(parameters.seeds)
+    return f"{parameters.title} ({', '.join(benchmarks)}; {trials} trials, {_hours(results / study.name / COSTS)})"
+
+
+def _hours(file: Path) -> str:
+    """The estimate that a study's folder holds."""
+    if not file.is_file():
+        return "not estimated"
+    costs = json.loads(file.read_text(encoding="utf-8"))
+    included = (
+        cost["seconds"]
+        for by_variant in costs["costs"].values()
+        for name, cost in by_variant.items()
+        if name not in costs["left_out"]
+    )
+    return f"about {sum(included) / 3600:.1f} hours"
+
+
+def _block(title: str, sentences: Mapping[str, str]) -> Iterable[str]:
+    width = max(map(len, sentences), default=0)
+    return [f"\n{title}", *(f"  {name:<{width}}  {sentence}" for name, sentence in sentences.items())]

@@ -1,0 +1,60 @@
+"""The menu: every pipeline is on it, with a sentence."""
+
+import json
+
+import pytest
+
+from coattend import menu, studies
+from coattend.config import entries
+from coattend.pipeline_registry import DEFAULT, register_pipelines
+
+
+def names(lines):
+    """The first words of indented lines, and whether a sentence follows."""
+    return {line.split()[0]: len(line.split()) > 1 for line in lines if line.startswith("  ")}
+
+
+@pytest.fixture(scope="module")
+def registered():
+    return set(register_pipelines())
+
+
+def test_every_pipeline_but_studies_is_on_the_menu(registered):
+    listed = names(menu.pipeline_lines())
+    assert listed.keys() - {"study_<name>"} == {
+        name for name in registered - {DEFAULT} if not name.startswith(studies.PREFIX)
+    }
+    assert all(listed.values())
+
+
+def test_benchmarks_have_the_number_of_their_readers():
+    line = next(line for line in menu.pipeline_lines() if line.split()[:1] == ["dream"])
+    assert line.split(maxsplit=1)[1] == f"DREAM, {len(entries.readers_of('dream'))} readers"
+
+
+def test_every_study_is_listed_with_what_it_trains(registered, tmp_path):
+    lines = list(menu.study_lines(tmp_path))
+    listed = names(lines)
+    assert listed.keys() == {name for name in registered if name.startswith(studies.PREFIX)}
+    # Five variants, three seeds.
+    (line,) = (line for line in lines if line.split()[:1] == ["study_duma_table7"])
+    assert line.endswith("(dream; 15 trials, not estimated)")
+
+
+def test_hours_are_those_of_the_last_estimate(tmp_path):
+    file = tmp_path / "duma_table7" / "costs.json"
+    file.parent.mkdir()
+    seconds = {"plain": 3600, "summation": 5400, "concatenation": 9000}
+    costs = {"dream": {name: {"seconds": value} for name, value in seconds.items()}}
+    file.write_text(json.dumps({"costs": costs, "left_out": ["concatenation"]}))
+    (line,) = (line for line in menu.study_lines(tmp_path) if line.split()[:1] == ["study_duma_table7"])
+    assert line.endswith("15 trials, about 2.5 hours)")
+
+
+@pytest.mark.slow
+def test_the_command_prints_it(kedro):
+    for part, line in {"pipelines": "  ingestion  ", "studies": "  study_duma_table7  "}.items():
+        printed = kedro("menu", part)
+        assert printed.returncode == 0, printed.stderr
+        assert line in printed.stdout
+        assert "warning" not in (printed.stdout + printed.stderr).lower()
