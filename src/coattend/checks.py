@@ -8,8 +8,9 @@ from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
 from coattend import studies
-from coattend.config import BenchmarkParameters, EncoderParameters, ReaderParameters
+from coattend.config import EncoderParameters, ReaderParameters
 from coattend.config.entries import TextProfiles, benchmark_names, reader_entry, text_profiles
+from coattend.config.parameters import nearest_parameter
 from coattend.config.source import current
 from coattend.errors import CoattendError, did_you_mean
 from coattend.pipelines.keys import NodeKey
@@ -24,10 +25,7 @@ def check_runtime_params(
     """Check that every block that ``--params`` names exists; the fields of a block are checked by its model."""
     for key, value in runtime_params.items():
         if key not in parameters:
-            cure = did_you_mean(key, list(parameters))
-            # At the top level, a benchmark's field most likely lacks the benchmark's name.
-            if not path and key in BenchmarkParameters.model_fields:
-                cure = f"Say whose: benchmarks.<name>.{key}"
+            cure = did_you_mean(key, list(parameters)) if path else nearest_parameter(key, parameters)
             where = f"--params {'.'.join((*path, key))}"
             raise CoattendError("there is no such parameter", where=where, cure=cure)
         block = parameters[key]

@@ -68,9 +68,9 @@ class ConfigSource:
         wiring = {
             name: {field: entry[field] for field in WIRING_FIELDS if field in entry}
             for name, entry in readers.items()
-            if entry and any(field in entry for field in WIRING_FIELDS)
+            if any(field in entry for field in WIRING_FIELDS)
         }
-        bases = {name: {"base": entry["base"]} for name, entry in studies.items() if entry and entry.get("base")}
+        bases = {name: {"base": entry["base"]} for name, entry in studies.items() if entry.get("base")}
         return cls(location, wiring, bases)
 
 
@@ -175,7 +175,9 @@ def _changes(location: str, environment: str) -> tuple[Entries, Entries]:
             content = load_yaml(file)
         except CoattendError:
             continue  # Kedro reads the file too, and says what is wrong with it.
-        if isinstance(content, dict):
-            readers |= content.get("readers") or {}
-            studies |= content.get("studies") or {}
+        for name, changes in (("readers", readers), ("studies", studies)) if isinstance(content, dict) else ():
+            block = content.get(name)
+            # The config loader refuses what is no mapping.
+            if isinstance(block, dict):
+                changes |= {entry: fields for entry, fields in block.items() if isinstance(fields, dict)}
     return readers, studies
