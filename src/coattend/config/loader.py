@@ -30,7 +30,7 @@ class ConfigLoader(OmegaConfigLoader):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        source.enter(str(self.conf_source), self.env)
+        source.enter(str(self.conf_source), self.env, self.runtime_params)
 
     def __getitem__(self, key: str) -> dict[str, Any]:
         """Load one type of configuration; parameters are completed and checked."""
