@@ -391,15 +391,15 @@ def runner_in(project: Path) -> Callable[..., Any]:
     bootstrap_project(project)
 
     def run(pipelines: str = "", namespaces: str = "", env: str = "test", runner: Any = None, **params: Any) -> Any:
-        from coattend import cli
+        from coattend import cli, selection
 
         with settings.SESSION_CLASS.create(project_path=project, env=env, runtime_params=params) as session:
             session.load_context()
             # As the project's own command does.
             names, parents = ([name for name in text.split(",") if name] for text in (pipelines, namespaces))
-            selection = cli.select(names, parents)
+            chosen, within, nodes = selection.select(names, parents)
             with cli.errors_for_users():
-                return session.run(pipeline_names=selection.pipelines, namespaces=selection.namespaces, runner=runner)
+                return session.run(pipeline_names=chosen, namespaces=within, node_names=nodes, runner=runner)
 
     return run
 

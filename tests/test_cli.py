@@ -1,4 +1,4 @@
-"""``kedro run``: what namespaces and nodes alone mean, and one-line errors."""
+"""``kedro run``: one-line errors, hooks, and Ctrl-C."""
 
 import json
 import signal
@@ -6,62 +6,11 @@ import subprocess
 import sys
 
 import pytest
-from kedro.framework.startup import bootstrap_project
+from click.testing import CliRunner
 from kedro.io import DatasetError
 
-from coattend.cli import select, to_user_error
+from coattend.cli import cli, to_user_error
 from coattend.errors import CoattendError
-
-
-@pytest.fixture(scope="module", autouse=True)
-def registered(empty_project):
-    """A configured project, whose pipelines are those of this one."""
-    bootstrap_project(empty_project)
-
-
-@pytest.mark.parametrize(
-    ("pipelines", "namespaces", "expected"),
-    [
-        (["ingestion"], [], (["ingestion"], [])),
-        ([], ["dream.poi_net", "race"], (["dream", "race"], ["dream.poi_net", "race"])),
-        ([], ["study.duma_table7.dream"], (["study_duma_table7"], ["study.duma_table7.dream"])),
-        # Kedro refuses the nodes of a namespace inside another one, since it takes them twice.
-        (["training"], ["dream.poi_net", "dream"], (["training"], ["dream"])),
-    ],
-)
-def test_namespaces_alone_choose_their_pipelines(pipelines, namespaces, expected):
-    assert select(pipelines, namespaces) == expected
-
-
-def test_nodes_alone_choose_the_first_pipelines_that_have_them():
-    assert select([], [], ["dream.ingest", "dream.poi_net.train"]).pipelines == ["ingestion", "training"]
-    assert select([], [], ["dream.ingest"], cut=True).pipelines == []
-    assert select([], [], ["dream.nothing"]).pipelines == []
-
-
-@pytest.mark.parametrize(
-    ("pipelines", "namespaces", "message"),
-    [
-        (["trainign"], [], r"no pipeline is called 'trainign'. Did you mean 'training'\?"),
-        ([], ["draem"], r"no benchmark is called 'draem'. Did you mean 'dream'\?"),
-        (["ingestion"], ["draem"], r"no benchmark is called 'draem'"),
-        ([], ["study.duma_table77"], r"no study is called 'duma_table77'. Did you mean 'duma_table7'\?"),
-        (
-            ["training"],
-            ["dream.poi_nt"],
-            r"no namespace 'dream.poi_nt' in the pipelines training. Did .*'dream.poi_net'",
-        ),
-        (
-            ["training"],
-            ["dream.poi_net_span"],
-            r"--namespaces dream.poi_net_span: 'poi_net_span' has no head for options",
-        ),
-        (["submission"], ["sample.plain"], r"in the pipelines submission. They are run for: recam, .*squad_v1"),
-    ],
-)
-def test_unknown_names_are_refused_with_the_nearest(pipelines, namespaces, message):
-    with pytest.raises(CoattendError, match=message):
-        select(pipelines, namespaces)
 
 
 def test_the_catalogs_errors_are_those_of_the_project_inside_them():
@@ -130,3 +79,16 @@ def test_ctrl_c_closes_the_tracked_runs(shared_project):
     client = MlflowClient(f"sqlite:///{shared_project / 'mlflow.db'}")
     (run,) = client.search_runs([client.get_experiment_by_name("sample").experiment_id])
     assert run.info.status == "KILLED"
+
+
+@pytest.mark.parametrize(
+    ("runner", "message"),
+    [
+        ("ThreadRuner", "Error: --runner ThreadRuner: there is no such runner. Did you mean 'ThreadRunner'?\n"),
+        ("nothing.Runner", "Error: --runner nothing.Runner: there is no such runner. "),
+    ],
+)
+def test_an_unknown_runner_is_one_line(shared_project, runner, message):
+    result = CliRunner().invoke(cli, ["run", "--runner", runner])
+    assert result.exit_code == 1
+    assert result.output.startswith(message)

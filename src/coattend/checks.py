@@ -8,14 +8,17 @@ from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
 from coattend import studies
-from coattend.config import BenchmarkParameters, EncoderParameters, ReaderParameters
+from coattend.config import EncoderParameters, ReaderParameters
 from coattend.config.entries import TextProfiles, benchmark_names, reader_entry, text_profiles
-from coattend.config.source import current
+from coattend.config.parameters import nearest_parameter
+from coattend.config.source import current, run_command
 from coattend.errors import CoattendError, did_you_mean
 from coattend.pipelines.keys import NodeKey, entry_of, prefix_of
 
 DATA_STAGES = ("ingestion", "tagging", "tokenization")
 """Stages that are run as one command: without changes they cost nothing."""
+NEED_ANSWERS = ("submit", "rerank")
+"""Nodes that need the predictions which pages do without."""
 
 
 def check_runtime_params(
@@ -24,10 +27,7 @@ def check_runtime_params(
     """Check that every block that ``--params`` names exists; the fields of a block are checked by its model."""
     for key, value in runtime_params.items():
         if key not in parameters:
-            cure = did_you_mean(key, list(parameters))
-            # At the top level, a benchmark's field most likely lacks the benchmark's name.
-            if not path and key in BenchmarkParameters.model_fields:
-                cure = f"Say whose: benchmarks.<name>.{key}"
+            cure = did_you_mean(key, list(parameters)) if path else nearest_parameter(key, parameters)
             where = f"--params {'.'.join((*path, key))}"
             raise CoattendError("there is no such parameter", where=where, cure=cure)
         block = parameters[key]
@@ -80,13 +80,26 @@ def check_tables(pipeline: Pipeline, catalog: Any) -> None:
     from coattend.io.checked import JSONDataset, TableDataset
     from coattend.io.sharded import ShardedTableDataset
 
+    missing = []
+    required = {name for node in pipeline.nodes if node.short_name in NEED_ANSWERS for name in node.inputs}
     for name in sorted(pipeline.inputs()):
         dataset = None if name.startswith("params:") else catalog.get(name)
         if not isinstance(dataset, JSONDataset | ShardedTableDataset | TableDataset):
             continue
-        if not getattr(dataset, "optional", False) and not dataset.exists():
-            command = writing_command(name, pipelines)
-            raise CoattendError("does not exist", where=name, cure=f"Write it first: {command}" if command else None)
+        if (name in required or not getattr(dataset, "optional", False)) and not dataset.exists():
+            missing.append(name)
+    if missing:
+        table = min(missing, key=_order_of_writing)
+        command = writing_command(table, pipelines)
+        raise CoattendError("does not exist", where=table, cure=f"Write it first: {command}" if command else None)
+
+
+def _order_of_writing(table: str) -> tuple[bool, int]:
+    """Sort what data stages write before what is made of it, the last stage first: its command runs all before it."""
+    numbers = (number for number, pipeline in enumerate(pipelines.values()) if table in pipeline.all_outputs())
+    stage = next(numbers, len(pipelines))
+    of_data = stage < len(DATA_STAGES)
+    return not of_data, -stage if of_data else stage
 
 
 LOOKED_UP = {"answered_before": "metrics", "studied_before": "findings"}
@@ -110,14 +123,21 @@ def check_waits(pipeline: Pipeline) -> None:
 
 
 def writing_command(table: str, registry: Mapping[str, Pipeline]) -> str | None:
-    """The command that writes a table, found among all pipelines by name, stages before those that contain stages; None
-    where no pipeline does."""
+    """The command that writes a table and what it is made of, found among all pipelines by name, stages before those
+    that contain stages; None where no pipeline does."""
     for name, pipeline in registry.items():
         for node in pipeline.nodes:
-            if table in node.outputs:
-                # A data stage reads what the stages before it write.
-                stages = DATA_STAGES[: DATA_STAGES.index(name) + 1] if name in DATA_STAGES else (name,)
-                is_study = name.startswith(studies.PREFIX)
-                namespace = f" --namespaces {node.namespace}" if node.namespace and not is_study else ""
-                return f"kedro run --pipelines {','.join(stages)}{namespace}"
+            if table not in node.outputs:
+                continue
+            namespace = node.namespace or ""
+            if name in DATA_STAGES:
+                # A data stage reads what the stages before it write, and the first one what is made of books.
+                books = registry["book_cloze"].all_outputs() if "book_cloze" in registry else ()
+                stages = [*DATA_STAGES[: DATA_STAGES.index(name) + 1]]
+                stages[:0] = ["book_cloze"] if f"{namespace}.raw" in books else []
+                return run_command(pipelines=",".join(stages), namespaces=namespace)
+            if name.startswith(studies.PREFIX):
+                return run_command(pipelines=name)
+            # A reader's namespace alone brings along its data.
+            return run_command(pipelines="" if NodeKey.of(node).reader else name, namespaces=namespace)
     return None

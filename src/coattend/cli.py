@@ -2,19 +2,18 @@
 
 import logging
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, TextIO
 
 import click
 from kedro.framework.cli.project import run as kedro_run
 from kedro.framework.cli.utils import CONTEXT_SETTINGS
-from kedro.framework.project import pipelines
 from kedro.io import DatasetError
 from kedro.logging import RichHandler
-from kedro.pipeline import Pipeline
+from kedro.utils import load_obj
 from kedro.validation.exceptions import ParameterValidationError
 
 from coattend import studies
@@ -22,10 +21,10 @@ from coattend.config import StudyParameters, entries, source
 from coattend.config.explain import Setting, Sources, explain, table
 from coattend.config.reader import Layer, merge
 from coattend.errors import CoattendError, did_you_mean
-from coattend.pipelines.keys import STUDY
+from coattend.selection import Filters, pipeline_of, select
 
-CUTS = ("from_nodes", "to_nodes", "from_inputs", "to_outputs")
-"""Options that cut a path out of a pipeline, which may go through several stages."""
+RUNNERS = ("SequentialRunner", "ThreadRunner", "ParallelRunner")
+"""Kedro's own runners, which are named without their module."""
 LOG_FORMAT = "%(asctime)s %(levelname)-7s %(message)s"
 
 
@@ -36,17 +35,15 @@ def cli() -> None:
 
 @cli.command("run", params=list(kedro_run.params))
 def run(**options: Any) -> Any:
-    """Run pipelines. A namespace without a pipeline means that of its benchmark or study, a node without a pipeline the
-    first pipeline that has it."""
+    """Run pipelines. The namespace of a reader without a pipeline (dream.poi_net) means all from raw files to the page
+    that shows it, that of a benchmark or study their pipeline, and a node the first pipeline that has it."""
     _use_plain_lines()
-    source.enter(options["conf_source"], options["env"])
-    selection = select(
-        options["pipelines"] or ([options["pipeline"]] if options["pipeline"] else []),
-        options["namespaces"],
-        options["node_names"],
-        cut=any(options[name] for name in CUTS),
-    )
-    options["namespaces"] = selection.namespaces
+    source.enter(options["conf_source"], options["env"], options["params"])
+    _check_runner(options["runner"])
+    filters = Filters(**{field.name: tuple(options[field.name]) for field in fields(Filters)})
+    chosen = options["pipelines"] or ([options["pipeline"]] if options["pipeline"] else [])
+    selection = select(chosen, options["namespaces"], filters)
+    options["namespaces"], options["node_names"] = selection.namespaces, selection.nodes
     if not options["pipeline"]:
         options["pipelines"] = selection.pipelines
     with errors_for_users():
@@ -66,6 +63,16 @@ def errors_for_users() -> Iterator[None]:
         if isinstance(error, DatasetError | ParameterValidationError):
             raise to_user_error(error) from None
         raise
+
+
+def _check_runner(name: str | None) -> None:
+    if name is None or name in RUNNERS:
+        return
+    try:
+        load_obj(name, "kedro.runner")
+    except (ImportError, AttributeError, ValueError):
+        cure = did_you_mean(name, RUNNERS)
+        raise CoattendError("there is no such runner", where=f"--runner {name}", cure=cure) from None
 
 
 EXPLAINED = ("env", "conf_source", "params")
@@ -137,47 +144,6 @@ def explained(name: str, loader: Any) -> Iterator[tuple[str, list[Setting]]]:
             yield f"{first}.{variant} on {benchmark}", settings
 
 
-class Selection(NamedTuple):
-    """The pipelines and namespaces of a run."""
-
-    pipelines: list[str]
-    namespaces: list[str]
-
-
-def select(
-    pipeline_names: Sequence[str], namespaces: Sequence[str], node_names: Collection[str] = (), *, cut: bool = False
-) -> Selection:
-    """Choose pipelines where there are namespaces or nodes alone, and check all names. With ``cut``, a path through
-    several stages is asked for, and nodes choose no pipelines."""
-    names = sorted(set(pipeline_names) or {pipeline_of(namespace) for namespace in namespaces})
-    if not names and not cut:
-        names = _pipelines_with(node_names)
-    # Kedro's session requests the same, and registers all pipelines anew where that is a change.
-    pipelines.set_requested(names or None)
-    for name in names:
-        if name not in pipelines:
-            raise CoattendError(f"no pipeline is called {name!r}", cure=did_you_mean(name, list(pipelines)))
-    registered = {prefix for name in names for prefix in _namespaces(pipelines[name])} if namespaces else set()
-    for namespace in namespaces:
-        pipeline_of(namespace)
-        if namespace not in registered:
-            raise _unknown_namespace(namespace, names, registered)
-    # Kedro 1.7 takes the nodes of a namespace inside another one twice, and refuses them.
-    outer = [name for name in namespaces if not any(name.startswith(f"{parent}.") for parent in namespaces)]
-    return Selection(names, outer)
-
-
-def pipeline_of(namespace: str) -> str:
-    """The pipeline that a namespace means where no pipeline is chosen: its study's, or its benchmark's."""
-    first, *rest = namespace.split(".")
-    if first == STUDY and rest:
-        return f"{studies.PREFIX}{studies.load_study(rest[0]).name}"
-    benchmarks = entries.benchmark_names()
-    if first not in benchmarks:
-        raise CoattendError(f"no benchmark is called {first!r}", cure=did_you_mean(first, benchmarks))
-    return first
-
-
 def to_user_error(error: Exception) -> CoattendError:
     """The project's own error inside one of Kedro's, else Kedro's message."""
     cause: BaseException | None = error
@@ -188,40 +154,6 @@ def to_user_error(error: Exception) -> CoattendError:
     if isinstance(error, ParameterValidationError):
         return CoattendError(str(error), cure="The fields of each block are in coattend/config")
     return CoattendError(str(error), cure="Run the stage that writes it again")
-
-
-def _pipelines_with(node_names: Collection[str]) -> list[str]:
-    """The first pipeline that has each node, stages before others; none if a node is in no pipeline."""
-    missing, names = set(node_names), []
-    for name, pipeline in pipelines.items() if missing else ():
-        present = missing & {node.name for node in pipeline.nodes}
-        names += [name] if present else []
-        missing -= present
-        if not missing:
-            return names
-    return []
-
-
-def _namespaces(pipeline: Pipeline) -> set[str]:
-    parts = [node.namespace.split(".") for node in pipeline.nodes if node.namespace]
-    return {".".join(names[: depth + 1]) for names in parts for depth in range(len(names))}
-
-
-def _unknown_namespace(namespace: str, pipeline_names: Sequence[str], registered: set[str]) -> CoattendError:
-    benchmark, _, reader = namespace.partition(".")
-    siblings = sorted(name for name in registered if reader and name.startswith(f"{benchmark}."))
-    if siblings and reader in entries.reader_names():
-        tasks = " or ".join(entries.benchmark(benchmark).answerable)
-        return CoattendError(
-            f"{reader!r} has no head for {tasks}, which {benchmark} asks for, or its entry leaves {benchmark} out",
-            where=f"--namespaces {namespace}",
-            cure=f"Readers of {benchmark}: {', '.join(name.partition('.')[2] for name in siblings)}",
-        )
-    problem = f"no namespace {namespace!r} in the pipelines {', '.join(pipeline_names)}"
-    benchmarks = sorted({name.partition(".")[0] for name in registered})
-    if benchmark not in benchmarks:
-        return CoattendError(problem, cure=f"They are run for: {', '.join(benchmarks) or 'no benchmark'}")
-    return CoattendError(problem, cure=did_you_mean(namespace, siblings or sorted(registered)))
 
 
 class PlainHandler(logging.StreamHandler[TextIO]):

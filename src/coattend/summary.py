@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from kedro.pipeline import Pipeline
 
+from coattend.config.source import run_command
 from coattend.errors import CoattendError
 from coattend.evaluation.groups import EVERYTHING
 from coattend.evaluation.records import ReaderMetrics, TrainedReader, TrialRecord, VariantOutcome, score_of
@@ -47,7 +48,7 @@ def summary(pipeline: Pipeline, catalog: Any, start: float) -> Iterator[str]:
     elif metrics:
         nodes = (node for node in pipeline.nodes if any(entry_of(name) == "metrics" for name in node.outputs))
         benchmarks = sorted({str(NodeKey.of(node).benchmark) for node in nodes})
-        yield f"Side by side: kedro run --pipelines reporting --namespaces {','.join(benchmarks)}"
+        yield f"Side by side: {run_command(pipelines='reporting', namespaces=','.join(benchmarks))}"
     if models or metrics:
         store = os.environ.get("MLFLOW_TRACKING_URI")
         yield f"Runs, curves and models: {f'MLflow at {store}' if store else 'make mlflow'}"

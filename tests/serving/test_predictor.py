@@ -10,6 +10,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sampled import answered, trial_of
+from tiny_nltk_data import write_nltk_data
 
 from coattend.config import Limits
 from coattend.errors import CoattendError
@@ -18,6 +19,8 @@ from coattend.readers.batch import Batch
 from coattend.serving.predictor import InvalidQuery, Predictor, PreparedQueries, Query
 from coattend.serving.preprocessor import pack
 from coattend.text import nltk as nltk_data
+from coattend.text.nltk import NltkTagger
+from coattend.text.textblob import TextblobTagger
 from coattend.trials.build import build_collator
 
 READERS = ("poi_net", "plain_span", "aoa_reader")
@@ -204,6 +207,46 @@ def test_a_packed_reader_needs_nothing_else(answerers, trained_sample, tmp_path,
     assert moved.answer(QUESTIONS[name]) == answerers[name].answer(QUESTIONS[name])
     suffixes = {file.suffix for file in (tmp_path / "moved").rglob("*") if file.is_file()}
     assert suffixes <= {".safetensors", ".json", ".tab", ".txt", ".sha256"}
+
+
+@pytest.fixture
+def retagged(trained_sample, tmp_path):
+    """Copy a reader's trial, as if another tagger had made the tags that it was trained on."""
+
+    def copy(reader, tagger):
+        folder = shutil.copytree(trial_of(trained_sample, reader), tmp_path / f"{reader}_{tagger[:4]}")
+        spec = json.loads((folder / "run_spec.json").read_text())
+        with write_with_checksum(folder / "run_spec.json") as file:
+            file.write_text(json.dumps(spec | {"tagger": tagger}))
+        return folder
+
+    return copy
+
+
+@pytest.fixture
+def without_nltk_data(monkeypatch, tmp_path):
+    """NLTK's data is neither at hand nor downloadable."""
+    monkeypatch.setattr(nltk_data, "search_folders", lambda: [])
+    monkeypatch.setenv("COATTEND_RAW", str(tmp_path / "raw"))
+    monkeypatch.setattr("coattend.text.tagging.download_packages", lambda: False)
+
+
+def test_a_reader_keeps_its_tagger_where_another_one_is_found(retagged, tmp_path, monkeypatch):
+    monkeypatch.setenv("NLTK_DATA", str(write_nltk_data(tmp_path / "nltk_data")))
+    for reader, tagger in (("poi_net", TextblobTagger), ("aoa_reader", TextblobTagger), ("poi_net", NltkTagger)):
+        assert Predictor.load(retagged(reader, tagger.name)).processing.tagger.name == tagger.name
+
+
+def test_a_reader_without_tags_needs_no_tagger(answerers, retagged, without_nltk_data):
+    apart = Predictor.load(retagged("plain_span", NltkTagger.name))
+    assert apart.answer(QUESTIONS["plain_span"]) == answerers["plain_span"].answer(QUESTIONS["plain_span"])
+
+
+@pytest.mark.parametrize("reader", ["poi_net", "aoa_reader"])
+def test_a_missing_tagger_is_named_with_the_data_that_it_needs(retagged, without_nltk_data, tmp_path, reader):
+    message = rf"trial \w+: was trained on the tags of nltk.*put tokenizers/punkt_tab and .* into {tmp_path}/raw/nltk_data"
+    with pytest.raises(CoattendError, match=message):
+        Predictor.load(retagged(reader, NltkTagger.name))
 
 
 def test_another_tokenizer_is_refused(trained_sample, tmp_path):

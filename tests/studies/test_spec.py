@@ -8,7 +8,7 @@ import yaml
 from pydantic import ValidationError
 
 from coattend import studies
-from coattend.config import ReaderParameters, StudySettings, entries
+from coattend.config import ReaderParameters, StudySettings, entries, source
 from coattend.errors import CoattendError
 
 FILES = sorted((Path(__file__).parents[2] / "conf/base/studies").glob("*.yml"))
@@ -195,6 +195,19 @@ WRONG = [
 
 def test_what_is_said_twice_or_is_missing_is_told(tmp_path):
     check_refusals(tmp_path, GOOD, WRONG)
+
+
+@pytest.mark.parametrize("mistake", ["readers:\n  mine: [", "readers:\n  mine: { encoder: nothing }"])
+def test_a_mistake_in_a_file_of_readers_is_not_a_studys(tmp_path, monkeypatch, mistake):
+    base = tmp_path / "conf/base"
+    (base / "studies").mkdir(parents=True)
+    written(base / "studies", GOOD)
+    (base / "parameters.yml").write_text("encoders: { minilm: {} }\ntaggings: { nltk_penn: {} }\n")
+    (base / "parameters_mine.yml").write_text(mistake)
+    monkeypatch.chdir(tmp_path)
+    source.enter("conf", None)
+    with pytest.raises(CoattendError, match=rf"^{base}/parameters_mine.yml, line "):
+        studies.study_names()
 
 
 SEARCH = GOOD.replace(

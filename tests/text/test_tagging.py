@@ -17,7 +17,7 @@ from strategies import texts
 from coattend.config import TaggingParameters
 from coattend.errors import CoattendError
 from coattend.text import nltk as nltk_data
-from coattend.text.tagging import load_tagger
+from coattend.text.tagging import load_named_tagger, load_tagger
 from coattend.text.tagset import ERR, tagset
 from coattend.text.textblob import TextblobTagger
 
@@ -101,6 +101,13 @@ def test_a_missing_punkt_file_is_named_with_its_cure(nltk_folder):
     (nltk_folder / "tokenizers/punkt_tab/english/abbrev_types.txt").unlink()
     with pytest.raises(CoattendError, match="punkt_tab: is not whole"):
         load_tagger(TaggingParameters(tagger="nltk"))("Hello")
+
+
+def test_a_tagger_is_loaded_by_its_name_whatever_the_profile_would_choose(nltk_folder):
+    for tagger in (load_tagger(TaggingParameters(tagger=name)) for name in ("nltk", "textblob")):
+        assert load_named_tagger(tagger.name, TaggingParameters()) == tagger
+    with pytest.raises(CoattendError, match="spacy: there is no such tagger"):
+        load_named_tagger("spacy", TaggingParameters())
 
 
 def test_the_fallback_knows_common_english():
@@ -198,7 +205,7 @@ def test_without_data_auto_falls_back_with_one_warning_and_nltk_says_how_to_get_
         logging.basicConfig(format="%(message)s")
         from coattend.errors import CoattendError
         from coattend.config import TaggingParameters
-        from coattend.text.tagging import load_tagger
+        from coattend.text.tagging import load_named_tagger, load_tagger
         tagger = load_tagger(TaggingParameters())
         load_tagger(TaggingParameters(tagset="extended"))
         try:
@@ -224,7 +231,7 @@ def test_finding_a_tagger_and_its_digest_does_not_import_nltk(nltk_folder):
     code = """
     import sys
     from coattend.config import TaggingParameters
-    from coattend.text.tagging import load_tagger
+    from coattend.text.tagging import load_named_tagger, load_tagger
     for tagger in ("nltk", "textblob"):
         load_tagger(TaggingParameters(tagger=tagger)).digest
     print([name for name in ("nltk", "textblob", "torch", "transformers") if name in sys.modules])

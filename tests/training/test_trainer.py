@@ -226,3 +226,22 @@ def test_after_an_end_in_the_middle_of_an_epoch_the_same_questions_follow(experi
     assert error is None, resumed
     assert seen == straight[saved:]
     assert resumed["curve"] == outcome["curve"]
+
+
+def test_few_questions_are_read_until_there_are_enough_steps(experiment_for, tmp_path):
+    usual, _ = epoch_of_gradients(experiment_for(epochs=1, learning_rate=UNCHANGED), tmp_path / "usual")
+    few, steps = usual.state.global_step, usual.state.global_step * 2 + 1
+    for accumulate in (1, 2):
+        training = {"epochs": 1, "min_steps": steps, "accumulate": accumulate, "learning_rate": UNCHANGED}
+        longer, _ = epoch_of_gradients(experiment_for(**training), tmp_path / f"longer_{accumulate}")
+        assert longer.state.global_step == steps
+    enough, _ = epoch_of_gradients(
+        experiment_for(epochs=1, min_steps=few - 1, learning_rate=UNCHANGED), tmp_path / "enough"
+    )
+    assert enough.state.global_step == few
+
+
+def test_trials_without_fewest_steps_keep_their_ids(experiment_for, tmp_path):
+    without, of_ten = (TrialRunner.of(experiment_for(min_steps=steps), tmp_path).trial(3) for steps in (None, 10))
+    assert "min_steps" not in without.content["training"]
+    assert of_ten.content["training"]["min_steps"] == 10

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from coattend.trials.warnings import CONSTANT, ERRONEOUS, FEWEST, LOST, STUCK, TRUNCATED, UNKNOWN, alarms
+from coattend.trials.warnings import CONSTANT, ERRONEOUS, FEW_STEPS, FEWEST, LOST, STUCK, TRUNCATED, UNKNOWN, alarms
 
 GOOD = {
     "final_loss": 0.7,
@@ -37,6 +37,14 @@ def test_each_sign_raises_its_own_alarm_from_its_limit_on(sign):
     (sentence,) = alarms(GOOD | {sign: limit})
     assert message in sentence
     assert not list(alarms(GOOD | {sign: limit * 0.999}))
+
+
+def test_few_steps_are_named_with_the_settings_that_make_more_of_them():
+    stuck = GOOD | {"final_loss": math.log(3)}
+    _, cure = alarms(stuck | {"steps": 18.0})
+    assert cure.startswith("18 steps are few: training.min_steps=200 and training.tokens_per_batch=1024")
+    assert len(list(alarms(stuck | {"steps": FEW_STEPS}))) == 1
+    assert not list(alarms(GOOD | {"steps": 18.0}))
 
 
 def test_a_frozen_pooler_that_was_never_trained_is_told():

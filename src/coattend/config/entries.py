@@ -13,7 +13,7 @@ from coattend import readers
 from coattend.config.benchmark import BenchmarkParameters
 from coattend.config.reader import EncoderParameters, ReaderParameters
 from coattend.config.source import BASE, current, parameter_files
-from coattend.config.yaml import TextFile, load_yaml
+from coattend.config.yaml import Lines, TextFile, load_yaml
 from coattend.errors import CoattendError, did_you_mean
 from coattend.readers.registry import JOIN
 
@@ -22,6 +22,8 @@ Entry = dict[str, Any]
 
 BLOCKS = frozenset(("benchmarks", "encoders", "readers", "taggings"))
 """Blocks of parameters whose entries decide which pipelines there are."""
+FIELDS = frozenset(ReaderParameters.model_fields)
+SHAPE = "Write `name: { field: value }`, or each field in a line of its own, indented deeper than the name"
 
 
 class _Block(NamedTuple):
@@ -158,8 +160,7 @@ def _blocks(location: str) -> dict[str, _Block]:
         for name in BLOCKS & content.keys() if isinstance(content, dict) else ():
             entries, files = blocks[name]
             block = content[name] or {}
-            if not isinstance(block, dict):
-                raise CoattendError("must be a mapping of names to entries", where=f"{file}, {name}")
+            check_block(file, name, block)
             for entry in block.keys() & entries.keys():
                 cure = f"Name one of them anew: the other is in {files[entry]}"
                 raise CoattendError(f"{entry!r} is there twice", where=f"{file}, {name}", cure=cure)
@@ -167,4 +168,39 @@ def _blocks(location: str) -> dict[str, _Block]:
             files.update(dict.fromkeys(block, file))
     if not blocks["encoders"].entries:
         raise CoattendError("declares no encoders", where=f"{location}/{BASE}", cure="Name a folder with --conf-source")
+    _check_readers(blocks)
     return blocks
+
+
+def _check_readers(blocks: dict[str, _Block]) -> None:
+    """Check what readers' entries name, with their files: studies would take such a mistake for one of theirs."""
+    for name, file in blocks["readers"].files.items():
+        entry = blocks["readers"].entries[name] or {}
+        reader = str(entry.get("reader", name))
+        try:
+            if reader not in readers.names():
+                readers.heads_of(reader)
+        except CoattendError as error:
+            cure = error.cure
+            if name in FIELDS and "reader" not in entry:
+                cure = f"Indent it deeper than its entry: {name!r} is a field, no name of a reader"
+            raise CoattendError(error.problem, where=_where(file, "readers", name, "reader"), cure=cure) from None
+        for field, block in (("encoder", "encoders"), ("tagging", "taggings")):
+            known = blocks[block].entries
+            if field in entry and entry[field] not in known:
+                where = _where(file, "readers", name, field)
+                cure = did_you_mean(str(entry[field]), list(known))
+                raise CoattendError(f"there is no {field} {entry[field]!r}", where=where, cure=cure)
+
+
+def check_block(file: TextFile, name: str, block: object) -> None:
+    """Check that a block of a parameter file is a mapping of names to entries."""
+    if not isinstance(block, dict):
+        raise CoattendError("must be a mapping of names to entries", where=_where(file, name), cure=SHAPE)
+    for entry, fields in block.items():
+        if not isinstance(fields, dict | None):
+            raise CoattendError("must be a mapping of fields to values", where=_where(file, name, entry), cure=SHAPE)
+
+
+def _where(file: TextFile, *path: str) -> str:
+    return Lines.of(file).where(path)

@@ -3,16 +3,26 @@
 from collections.abc import Iterable
 from typing import Any
 
+import yaml
 from kedro.config import OmegaConfigLoader
+from omegaconf.errors import OmegaConfBaseException
 
 from coattend import readers
 from coattend.config import entries, source
-from coattend.config.parameters import check_parameters
+from coattend.config.parameters import ProjectParameters, check_parameters, nearest_parameter
+from coattend.config.yaml import Lines, load_yaml
 from coattend.errors import CoattendError, did_you_mean
 
+LOADING_ERRORS = (yaml.YAMLError, OmegaConfBaseException, ValueError, TypeError, AttributeError)
+"""Errors of reading and merging files that do not name the file, or only its name."""
 PROFILES = ("encoders", "tokenizers", "taggings", "engine")
 """Blocks that make up ``profiles``, one input of the nodes that configure readers: kedro-viz shows each input's content
 at every node, and all parameters together are too much for that."""
+
+BLOCKS = (*ProjectParameters.model_fields, "run", "studies")
+"""Blocks that parameter files may have."""
+NAMED = ("benchmarks", "encoders", "readers", "studies", "taggings", "tokenizers")
+"""Blocks of entries by name."""
 
 
 class ConfigLoader(OmegaConfigLoader):
@@ -20,13 +30,19 @@ class ConfigLoader(OmegaConfigLoader):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        source.enter(str(self.conf_source), self.env)
+        source.enter(str(self.conf_source), self.env, self.runtime_params)
 
     def __getitem__(self, key: str) -> dict[str, Any]:
         """Load one type of configuration; parameters are completed and checked."""
         _check_environment(str(self.conf_source), self.env)
-        config = super().__getitem__(key)
+        try:
+            config = super().__getitem__(key)
+        except LOADING_ERRORS as error:
+            self._check_files()
+            where = f"{self.conf_source} ({' and '.join(self._environments())})"
+            raise CoattendError(" ".join(str(error).split()), where=where, cure="Mend the file that has it") from error
         if key == "parameters":
+            self._check_blocks(config)
             self.complete(config)
             check_parameters(config)
         return config
@@ -42,6 +58,46 @@ class ConfigLoader(OmegaConfigLoader):
         for name, entry in benchmarks.items():
             entry["name"] = name
         parameters["profiles"] = {block: parameters.get(block, {}) for block in PROFILES}
+
+    def _check_files(self) -> None:
+        """Refuse the first file that is not YAML, and the first block of one that is no mapping of names to entries."""
+        for environment in self._environments():
+            for file in source.files(str(self.conf_source), environment):
+                if not isinstance(load_yaml(file), dict | None):
+                    raise CoattendError("must be a mapping of names to entries", where=str(file))
+            for file in source.parameter_files(str(self.conf_source), environment):
+                content = load_yaml(file)
+                for name in NAMED if isinstance(content, dict) else ():
+                    if content.get(name) is not None:
+                        entries.check_block(file, name, content[name])
+
+    def _check_blocks(self, parameters: dict[str, Any]) -> None:
+        """Refuse unknown blocks, and blocks that are no mappings, with the file that has them."""
+        for name in parameters:
+            # Kedro, too, leaves names that begin with _ to a file's own anchors.
+            if name not in BLOCKS and not name.startswith("_"):
+                raise CoattendError(
+                    "there is no such parameter", where=self._location(name), cure=nearest_parameter(name, BLOCKS)
+                )
+        for name in NAMED:
+            block = parameters.get(name) or {}
+            if not isinstance(block, dict) or not all(isinstance(entry, dict | None) for entry in block.values()):
+                self._check_files()
+                raise CoattendError("must be a block of entries with fields", where=f"--params {name}")
+
+    def _location(self, block: str) -> str:
+        """File and line of a block of parameters, or the option that names it."""
+        for environment in self._environments():
+            for file in source.parameter_files(str(self.conf_source), environment):
+                lines = Lines.of(file)
+                if lines.line_of((block,)) is not None:
+                    return lines.where((block,))
+                if lines.content == block:  # OmegaConf takes a text for the name of a block.
+                    return f"{file}, line 1, {str(block)[:60]!r}"
+        return f"--params {block}"
+
+    def _environments(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((source.BASE, self.env or self.default_run_env)))
 
     def without_runtime_params(self) -> dict[str, Any]:
         """The parameters of the files alone, without those of ``--params``."""
@@ -71,6 +127,7 @@ def _check_environment(location: str, environment: str | None) -> None:
 
 def _check_readers(names: Iterable[str]) -> None:
     """Readers of the base environment, and those that are called by their parts, may be changed."""
+    entries.reader_names()  # A mistake in a file of that environment is none of these names.
     for name in names:
         try:
             entries.check_reader(name)

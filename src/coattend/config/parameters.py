@@ -26,7 +26,7 @@ UNKNOWN_FIELD = "extra_forbidden"
 
 
 class ProjectParameters(BaseModel):
-    """The blocks of a project's parameters; a project may have blocks of its own besides."""
+    """The blocks of a project's parameters, but for studies and ``run``, which are checked where they are read."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -61,6 +61,14 @@ def check_parameters(content: Any, model: type[BaseModel] = ProjectParameters, *
             raise CoattendError(first["msg"].removeprefix("Value error, "), where=where) from None
         cure = did_you_mean(path[-1], field_names(model, path[:-1]))
         raise CoattendError("there is no such parameter", where=where, cure=cure) from None
+
+
+def nearest_parameter(name: str, blocks: Iterable[str]) -> str:
+    """The cure for an unknown name at the top of all parameters: a benchmark's field most likely lacks the benchmark's
+    name, and other names are misspelt."""
+    if name in BenchmarkParameters.model_fields:
+        return f"Say whose: benchmarks.<name>.{name}"
+    return did_you_mean(name, list(blocks))
 
 
 def field_names(model: Any, path: Iterable[str | int]) -> list[str]:

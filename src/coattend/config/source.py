@@ -8,9 +8,11 @@ Kedro creates before it looks at pipelines, enters its source here, and pipeline
 built anew. This module is the only one with such a state.
 """
 
+import json
 import mimetypes
 import os
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -68,34 +70,51 @@ class ConfigSource:
         wiring = {
             name: {field: entry[field] for field in WIRING_FIELDS if field in entry}
             for name, entry in readers.items()
-            if entry and any(field in entry for field in WIRING_FIELDS)
+            if any(field in entry for field in WIRING_FIELDS)
         }
-        bases = {name: {"base": entry["base"]} for name, entry in studies.items() if entry and entry.get("base")}
+        bases = {name: {"base": entry["base"]} for name, entry in studies.items() if entry.get("base")}
         return cls(location, wiring, bases)
 
 
 @dataclass
 class _Current:
-    """The source of the newest config loader, and the project folder that it was created in."""
+    """The source of the newest config loader, the project folder that it was created in, and the options of ``kedro
+    run`` that chose it."""
 
     folder: Path | None = None
     source: ConfigSource | None = None
+    options: dict[str, str] = field(default_factory=dict)
 
 
 _newest = _Current()
 
 
-def enter(location: str | None, environment: str | None) -> None:
+def enter(location: str | None, environment: str | None, runtime_params: Mapping[str, object] | None = None) -> None:
     """Build pipelines from a configuration source from now on, as long as the working directory stays in the project.
     Without a location it is ``CONF_SOURCE`` of the project's settings, without an environment that of ``KEDRO_ENV``."""
     from kedro.framework import project  # Sets up logging, which importing a part of the package should not.
 
-    environment = environment or os.environ.get("KEDRO_ENV")
-    source, previous = ConfigSource.of(_absolute(location or _default_location()), environment), current()
+    default = _default_location()
+    source, previous = ConfigSource.of(_absolute(location or default), environment or _chosen_environment()), current()
     _newest.folder, _newest.source = project_folder(), source
+    params = ",".join(_dotted(runtime_params or {}))
+    options = {"env": environment, "conf-source": location if source.location != default else None, "params": params}
+    _newest.options = {name: value for name, value in options.items() if value}
     # Configuring again makes Kedro drop the pipelines that it built from the other source.
     if source != previous and project.PACKAGE_NAME == PACKAGE:
         project.pipelines.configure(f"{PACKAGE}.pipeline_registry")
+
+
+def run_command(*, pipelines: str = "", namespaces: str = "", with_params: bool = True) -> str:
+    """Write a command for ``kedro run`` with the environment, the configuration source and the parameters of this
+    process, so that it works when it is pasted."""
+    options = dict(_newest.options) if _newest.folder == project_folder() else {}
+    params = options.pop("params", None)
+    options |= {"pipelines": pipelines, "namespaces": namespaces}
+    if params and with_params:
+        options["params"] = params
+    words = [f"--{name} {shlex.quote(value)}" for name, value in options.items() if value]
+    return " ".join(["kedro run", *words])
 
 
 def current() -> ConfigSource:
@@ -103,12 +122,30 @@ def current() -> ConfigSource:
     folder = project_folder()
     if _newest.source is not None and _newest.folder == folder:
         return _newest.source
-    return _default_source(folder, os.environ.get("KEDRO_ENV"))
+    return _default_source(folder, _chosen_environment())
 
 
 @cache
 def _default_source(_folder: Path, environment: str | None) -> ConfigSource:
     return ConfigSource.of(_default_location(), environment)
+
+
+def _chosen_environment() -> str | None:
+    return os.environ.get("KEDRO_ENV")
+
+
+def _dotted(values: Mapping[str, object], prefix: str = "") -> Iterator[str]:
+    """Write parameters in the form of ``--params``, but for lists, which that option cannot have."""
+    from omegaconf import OmegaConf
+
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _dotted(value, f"{prefix}{name}.")
+        elif not isinstance(value, list | tuple):
+            text = value if isinstance(value, str) else json.dumps(value)
+            # A text that would be read as something else, such as the id 75e2, is quoted.
+            is_read = OmegaConf.from_dotlist([f"value={text}"])["value"] == value
+            yield f"{prefix}{name}={text if is_read else json.dumps(value)}"
 
 
 def _default_location() -> str:
@@ -175,7 +212,9 @@ def _changes(location: str, environment: str) -> tuple[Entries, Entries]:
             content = load_yaml(file)
         except CoattendError:
             continue  # Kedro reads the file too, and says what is wrong with it.
-        if isinstance(content, dict):
-            readers |= content.get("readers") or {}
-            studies |= content.get("studies") or {}
+        for name, changes in (("readers", readers), ("studies", studies)) if isinstance(content, dict) else ():
+            block = content.get(name)
+            # The config loader refuses what is no mapping.
+            if isinstance(block, dict):
+                changes |= {entry: fields for entry, fields in block.items() if isinstance(fields, dict)}
     return readers, studies

@@ -25,6 +25,9 @@ class TrainingParameters(Parameters):
 
     seeds: Seeds = Field((0,), description="One trial is trained for each seed.")
     epochs: float = Field(2.0, gt=0, description="Passes over the training questions.")
+    min_steps: int | None = Field(
+        None, ge=1, description="Fewest steps: of few questions more epochs are trained; null: as many as they have."
+    )
     learning_rate: float = Field(8e-5, gt=0, description="Peak rate of AdamW; without decay it is Adam.")
     warmup: float = Field(0.06, ge=0, lt=1, description="Share of all steps in which the rate rises linearly.")
     schedule: Literal["linear", "constant"] = Field(

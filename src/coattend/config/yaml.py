@@ -105,8 +105,14 @@ def check_depth(text: str) -> None:
 
 
 def _not_yaml(file: TextFile, error: Exception) -> CoattendError:
+    mark = getattr(error, "problem_mark", None)
     problem = "it is too deeply nested" if isinstance(error, RecursionError) else " ".join(str(error).split())
-    return CoattendError(f"is not YAML ({problem})", where=str(file), cure="Mend the file")
+    where, cure = str(file), "Mend the file"
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem and mark is not None:
+        problem, where = error.problem, f"{file}, line {mark.line + 1}"
+        if "cannot start any token" in problem:
+            cure = "Indent with spaces, not with tabs, and quote texts that begin with @, ` or %"
+    return CoattendError(f"is not YAML ({problem})", where=where, cure=cure)
 
 
 def _child(node: yaml.Node | None, key: Any) -> tuple[int, yaml.Node] | None:

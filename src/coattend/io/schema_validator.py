@@ -1,5 +1,6 @@
 """Validator of the catalog: checks the schema of a table when it is saved and when it is loaded."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -8,6 +9,7 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 from kedro.validation import CheckFailure, DataValidationError
 
+from coattend.config.source import run_command
 from coattend.io.checked import TablePlan
 from coattend.io.sharded import ShardPlan
 from coattend.schemas import SCHEMAS
@@ -17,6 +19,8 @@ _STAGES = {
     **{"tags": "tagging", "tokens": "tokenization", "predictions": "evaluation", "profile": "profile"},
 }
 """Table to the pipeline that writes it."""
+_NAMESPACE = re.compile(r"/0[2-7]_\w+/([^/]+)(?:/([^/]+)/predictions)?")
+"""Benchmark, and reader of predictions, in the path of a table."""
 
 
 class SchemaValidator:
@@ -59,8 +63,7 @@ class SchemaValidator:
         schema = fragment.physical_schema
         missing = [name for name in self.schema.names if name not in schema.names]
         if missing:
-            stage = f"the pipeline {_STAGES[self.table]}" if self.table in _STAGES else "the pipeline that writes it"
-            cure = f"Run {stage} of its benchmark again"
+            cure = f"Write it again: {_writing_command(self.table, fragment.path)}"
             self._fail(f"missing in {fragment.path}, which another version wrote. {cure}", missing[0])
         self._check_schema(schema)
 
@@ -85,3 +88,10 @@ class SchemaValidator:
     def _fail(self, problem: str, column: str) -> None:
         message = f"table {self.table!r}, column {column!r}: {problem}"
         raise DataValidationError(message, failures=[CheckFailure(message=message, check=problem, column=column)])
+
+
+def _writing_command(table: str, path: str) -> str:
+    """The command of the pipeline that writes a stored table."""
+    match = _NAMESPACE.search(path)
+    namespace = ".".join(part for part in match.groups() if part) if match else ""
+    return run_command(pipelines=_STAGES.get(table, ""), namespaces=namespace)

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
+from coattend.config.source import run_command
 from coattend.errors import CoattendError, did_you_mean
 from coattend.io.mlflow_store import client_of, store_errors
 from coattend.trials import run_spec
@@ -119,7 +120,10 @@ def describe_choices(trials: Path, store: str) -> str:
         rest = [f"and {len(names) - _MAX_LISTED} more"] if len(names) > _MAX_LISTED else []
         if names:
             parts.append(f"{title}: {'; '.join(names[:_MAX_LISTED] + rest)}")
-    return ". ".join(parts) or "Nothing is trained here yet: run the pipelines training and evaluation of a reader"
+    return (
+        ". ".join(parts)
+        or f"Nothing is trained here yet: {run_command(with_params=False)} trains readers of the sample"
+    )
 
 
 def logged_models(store: str) -> "list[LoggedModel]":

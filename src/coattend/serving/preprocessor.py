@@ -21,8 +21,9 @@ from coattend.serving.queries import Query
 from coattend.text import nltk as nltk_data
 from coattend.text.encode import tag_texts, tokenize_texts
 from coattend.text.nltk import NltkTagger
-from coattend.text.tagging import TextTagger, load_tagger
+from coattend.text.tagging import TextTagger, load_named_tagger
 from coattend.text.tagset import tagset
+from coattend.text.textblob import TextblobTagger
 from coattend.text.tokenizer import (
     SpecialLayout,
     SubwordTokenizer,
@@ -55,10 +56,6 @@ class Preprocessor:
         One that cannot be had, or is another than the reader was trained with, is an error.
         """
         tagger = _load_tagger(spec, folder)
-        if tagger.name != spec.tagger:
-            problem = f"was trained with tags by {spec.tagger}, and here {tagger.name} is found"
-            cure = "Put NLTK's data where it is found, as the README says"
-            raise CoattendError(problem, where=f"trial {spec.trial_id}", cure=cure)
         if not spec.tokenizer:
             return cls(spec, tagger, None, None)
         source = str(folder / TOKENIZER) if (folder / TOKENIZER).is_dir() else spec.encoder
@@ -100,11 +97,19 @@ class Preprocessor:
 
 
 def _load_tagger(spec: RunSpec, folder: Path) -> TextTagger:
+    """Load the tagger that a reader was trained with; for a reader whose inputs depend on none, textblob's, which needs
+    no data."""
+    if not spec.needs_tagger:
+        return load_named_tagger(TextblobTagger.name, spec.tagging)
     data_folder = folder / NLTK
-    if not data_folder.is_dir():
-        return load_tagger(spec.tagging)
-    tagger = NltkTagger(data_folder.absolute(), data_folder.absolute())
-    return TextTagger(tagger, tagset(spec.tagging.tagset), spec.tagging.lowercase_before_tagging)
+    if data_folder.is_dir():
+        tagger = NltkTagger(data_folder.absolute(), data_folder.absolute())
+        return TextTagger(tagger, tagset(spec.tagging.tagset), spec.tagging.lowercase_before_tagging)
+    try:
+        return load_named_tagger(spec.tagger, spec.tagging)
+    except CoattendError as error:
+        problem = f"was trained on the tags of {error.where}: {error.problem}"
+        raise CoattendError(problem, where=f"trial {spec.trial_id}", cure=error.cure) from None
 
 
 def pack(trial: Path, target: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from coattend.config import BenchmarkParameters, ReaderParameters
+from coattend.config import BenchmarkParameters, ReaderParameters, entries
 from coattend.config.parameters import UNKNOWN_FIELD, check_parameters, field_names
 from coattend.config.source import BASE, current, files
 from coattend.config.study import PaperParameters, StudyParameters
@@ -92,6 +92,7 @@ def forget_studies() -> None:
 
 @cache
 def _studies(location: str) -> dict[str, Study]:
+    entries.reader_names()  # A mistake in a file of readers is none of a study that starts from one of them.
     return {study.name: study for file in files(location, BASE, "studies") for study in read_studies(file)}
 
 

@@ -95,6 +95,23 @@ def load_tagger(tagging: TaggingParameters) -> TextTagger:
     return TextTagger(tagger, tagset(tagging.tagset), tagging.lowercase_before_tagging)
 
 
+def load_named_tagger(name: str, tagging: TaggingParameters) -> TextTagger:
+    """Load the tagger that tables and trained readers name, with the settings of a profile, whatever tagger the profile
+    would choose here and now.
+
+    Raises:
+        CoattendError: If no tagger has that name, or NLTK's data is neither found nor downloadable.
+    """
+    tagger: Tagger | None = TextblobTagger() if name == TextblobTagger.name else None
+    if name == NltkTagger.name:
+        tagger = _nltk_tagger()
+        if tagger is None:
+            raise CoattendError("its data is neither found nor downloadable", where=name, cure=_nltk_data_cure())
+    if tagger is None:
+        raise CoattendError("there is no such tagger", where=name, cure="Use the version that it was trained with")
+    return TextTagger(tagger, tagset(tagging.tagset), tagging.lowercase_before_tagging)
+
+
 def _nltk_tagger() -> NltkTagger | None:
     if any(find_package(package) is None for package in PACKAGES) and not download_packages():
         return None
@@ -104,14 +121,18 @@ def _nltk_tagger() -> NltkTagger | None:
 
 
 def _fallback(requested: str) -> TextblobTagger:
-    names = " ".join(Path(package).name for package in PACKAGES)
-    fetch = f"Run `python -m nltk.downloader {names}` where there is a network"
-    cure = f"{fetch}, or put {' and '.join(PACKAGES)} into {raw_data_folder()}"
+    cure = _nltk_data_cure()
     problem = "NLTK's tagger needs data that is neither found nor downloadable"
     if requested == "nltk":
         raise CoattendError(problem, where="tagger 'nltk'", cure=f"{cure}, or set `tagger: auto`")
     _warn_once(f"{problem}; textblob's lexicon tags instead, less well. {cure}")
     return TextblobTagger()
+
+
+def _nltk_data_cure() -> str:
+    names = " ".join(Path(package).name for package in PACKAGES)
+    fetch = f"Run `python -m nltk.downloader {names}` where there is a network"
+    return f"{fetch}, or put {' and '.join(PACKAGES)} into {raw_data_folder()}"
 
 
 @cache

@@ -36,11 +36,12 @@ def training_diagnostics(
 
     ``history`` are points of the training with ``step`` and ``loss``.
 
-    Returns ``final_loss``; ``chance_loss``, that of guessing, None if the loss is not over options or candidates; and
-    as shares from 0 to 1: ``truncated_passages``, None if passages are left out on purpose; ``lost_answers``, of the
-    answers that have a position, None if none has; ``err_tags``, of the tokens of all texts; ``unknown_words``, of the
-    words of the held-out texts, None for readers of subwords. ``untrained_pooler`` is 1 if a frozen encoder's summary
-    comes from a pooler that was never trained, else 0; None if no transformer is frozen.
+    Returns ``final_loss``; ``steps``, how many there were; ``chance_loss``, that of guessing, None if the loss is not
+    over options or candidates; and as shares from 0 to 1: ``truncated_passages``, None if passages are left out on
+    purpose; ``lost_answers``, of the answers that have a position, None if none has; ``err_tags``, of the tokens of all
+    texts; ``unknown_words``, of the words of the held-out texts, None for readers of subwords. ``untrained_pooler`` is
+    1 if a frozen encoder's summary comes from a pooler that was never trained, else 0; None if no transformer is
+    frozen.
     """
     train, held_out = questions.train, questions.held_out
     tokens = held_out.tokens
@@ -48,6 +49,7 @@ def training_diagnostics(
     left_out = experiment.training.reads in WITHOUT_PASSAGE
     return {
         "final_loss": _final_loss(history),
+        "steps": max((point["step"] for point in history), default=None),
         "chance_loss": _chance_loss(experiment, train.examples),
         "truncated_passages": None if left_out else _truncated_passage_rate(examples, tokens),
         "lost_answers": _truncated_answer_rate(train, held_out),

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import math
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -74,6 +75,11 @@ class ReaderTrainer(Trainer):
             seed=arguments.seed,
         )
         """Indices of the questions in each batch."""
+        if experiment.training.min_steps:
+            # Questions that fit into few batches would be learned in few steps, however small.
+            steps_per_epoch = math.ceil(len(self.buckets) / arguments.gradient_accumulation_steps)
+            least_epochs = experiment.training.min_steps / steps_per_epoch
+            arguments.num_train_epochs = max(arguments.num_train_epochs, least_epochs)
         self._step_weight, self._logged_weight, self._logged_steps = 0.0, 0.0, 0
         for printing_callback in (PrinterCallback, ProgressCallback):
             self.remove_callback(printing_callback)

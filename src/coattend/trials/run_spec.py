@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
+from coattend import readers
 from coattend.batches.word_tokens import WordTokens
 from coattend.config import (
     BenchmarkParameters,
@@ -106,6 +107,13 @@ class RunSpec(Parameters):
     def needs_options(self) -> bool:
         """True if a question must come with options."""
         return self.task == "options" or self.words_as_options
+
+    @property
+    def needs_tagger(self) -> bool:
+        """True if its inputs depend on the tagger: it reads the tagger's words, or its tags."""
+        if self.reads_words or readers.encoder_of(self.reader) != "transformer":
+            return True
+        return any(self.options.get(name) for name in ("tag_embedding", "hidden_tag_embedding"))
 
     @property
     def inference_training(self) -> TrainingParameters:
@@ -258,8 +266,8 @@ def _check_tables(spec: RunSpec, tables: StoredTables, tagging: str) -> None:
     if (tagging, spec.tokenizer_profile) in profiles:
         tokens = tables.open("tokens", spec.benchmark, tagging=tagging, tokenizer=spec.tokenizer_profile)
         metadata = tokens.schema.metadata or {}
-        made_by = metadata.get(b"tokenizer", b"").decode(), metadata.get(b"tagger", b"").decode()
-        if made_by == (tokenizer, spec.tagger):
+        tagger = metadata.get(b"tagger", b"").decode()
+        if metadata.get(b"tokenizer", b"").decode() == tokenizer and (tagger == spec.tagger or not spec.needs_tagger):
             return
     available = ", ".join(f"{profile.tagging}.{profile.tokenizer}" for profile in profiles) or "none"
     raise CoattendError(

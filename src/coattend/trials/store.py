@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from coattend.config.source import run_command
 from coattend.errors import CoattendError
 from coattend.evaluation.records import TrialDescription
 from coattend.io.atomic import verify_checksum
@@ -137,8 +138,10 @@ def _find(
 def _suggestions(trials: Collection[FinishedTrial], prefix: str, benchmark: str | None = None) -> str:
     """List the trials whose ids are most similar to a prefix."""
     if not trials:
-        subject = f"No other trial of {benchmark}" if benchmark else "No trial"
-        return f"{subject} is finished: run the pipelines training and evaluation first"
+        if benchmark:
+            command = run_command(namespaces=f"{benchmark}.<reader>", with_params=False)
+            return f"No other trial of {benchmark} is finished: train one with {command}"
+        return f"No trial is finished: {run_command(with_params=False)} trains readers of the sample"
 
     def rank(trial: FinishedTrial) -> tuple[float, str]:
         return -SequenceMatcher(None, prefix, trial.id).ratio(), trial.id

@@ -9,6 +9,11 @@ STUCK = 0.99
 """Share of guessing's loss that training must come below. At 0.99 of ln 3 a reader of three options does no better than
 give 40 % to the right one and 30 % to each other."""
 
+FEW_STEPS = 200
+"""Steps below which more of them most likely help a reader that has learned nothing."""
+SMALL_BATCH = 1024
+"""Tokens of a batch of a few questions."""
+
 CONSTANT = 0.95
 """Share of one answer from which all count as the same: some trainings that collapse leave a few questions out."""
 
@@ -35,6 +40,10 @@ def alarms(signs: Signs) -> Iterator[str]:
     final, chance = signs.get("final_loss"), signs.get("chance_loss")
     if final is not None and chance and final >= STUCK * chance:
         yield f"the training loss ended at {final:.2f}, and guessing has {chance:.2f}: it learned next to nothing."
+        steps = signs.get("steps")
+        if steps is not None and steps < FEW_STEPS:
+            settings = f"training.min_steps={FEW_STEPS} and training.tokens_per_batch={SMALL_BATCH}"
+            yield f"{steps:.0f} steps are few: {settings} make more of them, in less time each."
     if signs.get("untrained_pooler"):
         yield "it scores the vector of a frozen pooler that was never trained, a random map of [CLS]: no baseline."
     shares = [

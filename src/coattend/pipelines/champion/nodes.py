@@ -3,6 +3,7 @@
 import logging
 
 from coattend.config import BenchmarkParameters
+from coattend.config.source import run_command
 from coattend.errors import CoattendError
 from coattend.pipelines.annotations import Dataset
 from coattend.serving.records import ChampionRecord, TrialModel
@@ -33,7 +34,7 @@ def crown(questions: Dataset, mlflow_store: str, benchmark: BenchmarkParameters)
             champions[task] = record
             logger.info(_describe(record))
     if not champions:
-        run = f"Run kedro run --pipelines training,evaluation --namespaces {benchmark.name}.<reader>"
+        run = f"Run {run_command(namespaces=f'{benchmark.name}.<reader>')}"
         problem = "no reader of it was scored on dev and logged as a model, but for those that chose by dev"
         raise CoattendError(problem, where=benchmark.name, cure=f"{run}, with tracking.models on")
     return champions

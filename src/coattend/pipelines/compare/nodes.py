@@ -4,6 +4,7 @@ import logging
 from pathlib import Path
 
 from coattend.config import CompareParameters
+from coattend.config.source import run_command
 from coattend.errors import CoattendError, did_you_mean
 from coattend.pipelines.annotations import StoredTables, Table
 
@@ -24,7 +25,8 @@ def compare(
     benchmark = parameters.benchmark or left.benchmark
     benchmarks = tables.benchmarks()
     if benchmark not in benchmarks:
-        cure = f"Run its pipeline ingestion. {did_you_mean(benchmark, benchmarks)}"
+        command = run_command(pipelines="ingestion", namespaces=benchmark, with_params=False)
+        cure = f"{did_you_mean(benchmark, benchmarks)}, or write them: {command}"
         raise CoattendError(f"there are no questions of {benchmark!r}", where="compare.benchmark", cure=cure)
 
     questions = tables.open("questions", benchmark).to_table()

@@ -1,6 +1,7 @@
 """Nodes of the re-ranking pipeline."""
 
 from coattend.config import BenchmarkParameters
+from coattend.config.source import run_command
 from coattend.errors import CoattendError
 from coattend.evaluation.records import RerankedReader, TrainedReader
 from coattend.pipelines.annotations import Dataset, Table
@@ -23,7 +24,9 @@ def rerank(
 
     where = f"{benchmark.name}.{model['reader']}"
     if predictions is None:
-        raise CoattendError("has no predictions", where=where, cure="Run the pipeline evaluation first")
+        raise CoattendError(
+            "has no predictions", where=where, cure=f"Write them first: {run_command(namespaces=where)}"
+        )
     cloze_questions = questions.to_table(filter=pc.field("task").cast(pa.string()) == "word")
     if model["task"] != "word" or not len(cloze_questions):
         raise CoattendError("answers no questions with a missing word", where=where, cure="Leave it out")

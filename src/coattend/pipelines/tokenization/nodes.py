@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from coattend.config import LOCAL, BenchmarkParameters, EngineParameters, TokenizerParameters
+from coattend.config.source import run_command
 from coattend.errors import CoattendError
 from coattend.pipelines.annotations import Dataset, ParquetFileFragment, ShardPlan, SubwordTokenizer, Table
 from coattend.pipelines.shards import column_digest, tables_digest, worker_count
@@ -57,5 +58,6 @@ def _tokenize_shard(subwords: SubwordTokenizer, benchmark: BenchmarkParameters, 
 
 
 def _other_texts(benchmark: BenchmarkParameters) -> CoattendError:
-    cure = "Run the pipelines ingestion, tagging and tokenization in one command"
+    command = run_command(pipelines="ingestion,tagging,tokenization", namespaces=benchmark.name)
+    cure = f"Run them in one command: {command}"
     return CoattendError("the tags are not those of the texts", where=f"benchmark {benchmark.title}", cure=cure)

@@ -7,6 +7,7 @@ from itertools import chain, starmap
 
 from plotly.graph_objects import Figure
 
+from coattend.config.source import run_command
 from coattend.reports import provenance, tables
 from coattend.reports.records import StudyFindings, StudyRow
 from coattend.reports.render import Section
@@ -223,7 +224,7 @@ def overview_sections(findings: Mapping[str, StudyFindings | None]) -> list[Sect
     if chosen:
         text.insert(0, f"Scores on dev are too good where it also chose the checkpoints: {', '.join(chosen)}.")
     if not_run:
-        text.append(f"Each is a pipeline: kedro run --pipelines study_{not_run[0]}.")
+        text.append(f"Each is a pipeline: {run_command(pipelines=f'study_{not_run[0]}', with_params=False)}.")
     # Studies that were not run are folded away, with the command that runs them.
     missing = Table.of("Not run", [{"Studies": ", ".join(not_run)}] if not_run else [])
     tables = (Table.of("", starmap(_overview_row, by_study.items())),) if by_study else ()

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, product, starmap
 from statistics import mean
 
+from coattend.config.source import run_command
 from coattend.evaluation.records import CurvePoint, SearchResult, TrialRecord, TriedConfiguration
 from coattend.evaluation.runs import finished, side_by_side
 from coattend.reports import tables
@@ -20,7 +21,6 @@ _ATTENTION_TEXT = (
     "What readers look at, question by question, has a page of its own. Attention is no explanation: unless "
     "attention.occlusion is false, the page tells how well each map agrees with what hiding each word of the "
     "passage does to the answer. Other trials are drawn by "
-    "kedro run --pipelines attention --params attention.left=<trial>,attention.right=<trial>."
 )
 
 
@@ -204,7 +204,9 @@ def attention_section(findings: StudyFindings) -> Section:
         titles = [title_of(findings, name) for name in side_by_side(trials, findings["baseline"])]
         if titles:
             links.append((f"{benchmark}: {' beside '.join(titles)}", f"{benchmark}_attention.html"))
-    return Section("Attention", (_ATTENTION_TEXT,), links=tuple(links))
+    command = run_command(pipelines="attention", with_params=False)
+    text = f"{_ATTENTION_TEXT}{command} --params attention.left=<trial>,attention.right=<trial>."
+    return Section("Attention", (text,), links=tuple(links))
 
 
 def unmeasured_section(findings: StudyFindings) -> Section | None:
