@@ -27,7 +27,8 @@ def links_of(file):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # Without a store, and so without links to it.
+    # Without a store, and so without links to it.
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'none.db'}")
     folder = tmp_path / "08_reporting"
     for path in PAGES:
         file = folder / path

@@ -7,9 +7,10 @@ import zlib
 import pytest
 
 from coattend.errors import CoattendError
+from coattend.io.mlflow_store import CHARTS, TRIALS
 from coattend.tracking.__main__ import experiment_pages
 from coattend.tracking.store import describe_experiment, open_client
-from coattend.tracking.views import CHARTS, TAG, TRIALS
+from coattend.tracking.views import TAG
 
 
 @pytest.fixture

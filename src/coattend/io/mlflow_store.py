@@ -27,6 +27,11 @@ ARTIFACTS = "mlartifacts"
 INTERFACE = "http://127.0.0.1:5000"
 """Address of MLflow's interface, as `make mlflow` starts it, for a store that is no server."""
 
+TRIALS = "trials"
+"""Key of the view of an experiment that lists its trials, best first."""
+CHARTS = "charts"
+"""Key of the view with charts of its trials, whose seeds are grouped by their reader."""
+
 _SQLITE = "sqlite:///"
 
 _CORRECTIONS = tuple(
@@ -139,6 +144,12 @@ def run_list(experiment: str) -> str:
     """Return the address of the list of an experiment's runs, below that of the interface."""
     # Without the type, MLflow opens the page of an application of language models.
     return f"#/experiments/{experiment}/runs?workflowType=machine_learning"
+
+
+def view_address(experiment: str, key: str) -> str:
+    """Return the address of a view of an experiment's runs, below that of the interface."""
+    mode = "&compareRunsMode=CHART" if key == CHARTS else ""
+    return f"{run_list(experiment)}&viewStateShareKey={key}{mode}"
 
 
 def run_page(experiment: str, run: str) -> str:

@@ -83,7 +83,7 @@ def _listed(file: Path, folder: Path, kind: str) -> ListedPage:
 
 def page_folders(paths: list[str]) -> Iterator[Path]:
     """Yield the folders of all pages that some pages lie in, each once."""
-    folders = {}
+    folders: dict[Path, None] = {}
     for path in map(Path, paths):
         if REPORTING in path.parts:
             depth = len(path.parts) - path.parts[::-1].index(REPORTING)

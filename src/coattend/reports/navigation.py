@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from coattend.config.project import project_folder
 from coattend.errors import CoattendError
-from coattend.io.mlflow_store import client_of, interface_of, run_list, run_page, store_errors, store_uri
+from coattend.io.mlflow_store import TRIALS, client_of, interface_of, run_page, store_errors, store_uri, view_address
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -16,7 +16,7 @@ Links = tuple[tuple[str, str], ...]
 
 ALL_PAGES = "All pages"
 RUN_TITLE = "Its run in MLflow"
-LIST_TITLE = "Runs in MLflow"
+LIST_TITLE = "Trials in MLflow"
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ def _find(client: "MlflowClient", experiment: str, trials: list[tuple[str, str]]
     if stored is not None:
         for run in client.search_runs([stored.experiment_id], "tags.kind = 'kedro run'", max_results=1):
             yield RUN_TITLE, run_page(stored.experiment_id, run.info.run_id)
-        yield LIST_TITLE, run_list(stored.experiment_id)
+        yield LIST_TITLE, view_address(stored.experiment_id, TRIALS)
     experiments = [found.experiment_id for found in client.search_experiments()] if trials else []
     for title, trial_id in trials:
         query = f"tags.trial_id = '{trial_id}' and attributes.status = 'FINISHED'"

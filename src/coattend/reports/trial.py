@@ -1,6 +1,7 @@
 """The page of one trial: its scores, settings, costs and warnings."""
 
 from collections.abc import Iterator, Mapping
+from typing import cast
 
 from coattend.evaluation.records import ReaderMetrics, Score, TrialRecord
 from coattend.evaluation.runs import chosen_on_scored
@@ -59,7 +60,7 @@ def _score_rows(metrics: ReaderMetrics, trial: TrialRecord) -> Iterator[TableRow
         for group, values in groups.items():
             for name, metric in values.items():
                 if isinstance(metric, dict):
-                    yield _score_row(tables.format_questions(split, group), name, metric, trial["seed"])
+                    yield _score_row(tables.format_questions(split, group), name, cast("Score", metric), trial["seed"])
 
 
 def _score_row(questions: str, name: str, score: Score, seed: int) -> TableRow:

@@ -10,9 +10,8 @@ import click
 
 from coattend.config.project import project_folder
 from coattend.errors import CoattendError
-from coattend.io.mlflow_store import client_of, interface_of
+from coattend.io.mlflow_store import TRIALS, client_of, interface_of, view_address
 from coattend.tracking.store import tracking_uri
-from coattend.tracking.views import TRIALS, view_address
 
 MAX_LISTED = 10
 """Experiments whose addresses are printed."""

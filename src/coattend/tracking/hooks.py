@@ -340,7 +340,7 @@ class Tracking:
 
 
 def _describe(run_params: RunParameters, experiments: list[str], *, trains: bool) -> TrackedRun:
-    logged = {key: run_params[key] for key in ("pipeline_names", "namespaces", "env", "runtime_params")}  # type: ignore[literal-required]
+    logged = {key: run_params[key] for key in ("pipeline_names", "namespaces", "env", "runtime_params")}
     started = run_params["run_id"][:16].replace("T", " ").replace(".", ":")
     parameters = {key: masked(value) for key, value in logged.items()}
     environment = run_params["env"] or BASE

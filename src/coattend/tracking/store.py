@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
-from coattend.io.mlflow_store import follow_project, store_errors, store_uri
-from coattend.tracking.views import CHARTS, TRIALS, view_address, view_tags
+from coattend.io.mlflow_store import CHARTS, TRIALS, follow_project, store_errors, store_uri, view_address
+from coattend.tracking.views import view_tags
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

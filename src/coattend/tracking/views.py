@@ -9,15 +9,10 @@ import time
 import zlib
 from typing import Any
 
-from coattend.io.mlflow_store import run_list
+from coattend.io.mlflow_store import CHARTS, TRIALS
 
 TAG = "mlflow.sharedViewState."
 """Beginning of the tag of a view; what follows is its key in addresses."""
-
-TRIALS = "trials"
-"""Key of the table of trials."""
-CHARTS = "charts"
-"""Key of the charts of trials, whose seeds are grouped by their reader."""
 
 _COLUMNS = (
     "attributes.`Models`",
@@ -34,12 +29,6 @@ _LINES = {
     "loss": "Loss in training",
 }
 _SECTION = "scores_and_curves"
-
-
-def view_address(experiment: str, key: str) -> str:
-    """Return the address of a view of an experiment, below that of the interface."""
-    mode = "&compareRunsMode=CHART" if key == CHARTS else ""
-    return f"{run_list(experiment)}&viewStateShareKey={key}{mode}"
 
 
 def view_tags() -> dict[str, str]:
