@@ -116,8 +116,8 @@ viz-site: $(READY_VIZ) ## Write a website of some pipelines to build/ (PICTURES=
 pictures: $(READY_VIZ) ## Take the documentation's pictures of a finished run of the sample (needs Chromium)
 	$(BIN)/python -m docs._tools.pictures
 
-mlflow: $(READY) ## Look at the tracked runs: http://127.0.0.1:5000
-	$(BIN)/mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port 5000 --workers 1
+mlflow: $(READY) ## Look at the tracked runs: http://127.0.0.1:5000 (PORT=...)
+	$(BIN)/python -m coattend.tracking $(if $(PORT),--port $(PORT))
 
 demo: $(READY) ## Ask a trained reader in a browser: http://127.0.0.1:8000 (MODEL=..., PORT=..., DEMO_HOST=...)
 	$(BIN)/python -m coattend.serving $(if $(MODEL),--model "$(MODEL)") $(if $(PORT),--port $(PORT)) \

@@ -72,8 +72,8 @@ def test_the_whole_road(run_minilm, project_of_minilm):
         assert child.data.tags["trial_id"] in trials(results)
         assert {"seconds", "held_out", "loss"} <= set(child.data.metrics)
         assert {"training.learning_rate", "head", "encoder"} <= set(child.data.params)
-        (attached,) = [file for file in client(project).list_artifacts(child.info.run_id) if not file.is_dir]
-        assert attached.path == "predictions.parquet"
+        attached = {file.path for file in client(project).list_artifacts(child.info.run_id) if not file.is_dir}
+        assert attached == {"index.html", "metrics.json", "predictions.json", "predictions.parquet"}
     plain = next(run for run in children if run.data.tags["reader"] == "plain")
     assert plain.data.metrics["dev.accuracy"] == pytest.approx(accuracy["mean"])
 

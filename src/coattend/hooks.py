@@ -56,10 +56,10 @@ class RunHooks:
     def after_pipeline_run(self, pipeline: Pipeline, catalog: Any) -> None:
         """Log the results, and fail if a trial did."""
         from coattend.reports.tables import format_duration
-        from coattend.summary import summary, trial_failures
+        from coattend.summary import index_pages, summary, trial_failures
 
         os.environ.pop(RUN_ID, None)
-        for line in summary(pipeline, catalog, self._start):
+        for line in summary(pipeline, catalog, self._start, index_pages(pipeline, catalog)):
             logger.info("%s", line, extra={"markup": False})
         failure = trial_failures(pipeline, catalog)
         if failure is not None:
@@ -67,9 +67,12 @@ class RunHooks:
         logger.info("Done in %s", format_duration(time.time() - self._start))
 
     @project_hook()
-    def on_pipeline_error(self) -> None:
-        """Forget the run."""
+    def on_pipeline_error(self, pipeline: Pipeline, catalog: Any) -> None:
+        """Forget the run, and list the pages that it drew."""
+        from coattend.summary import index_pages
+
         os.environ.pop(RUN_ID, None)
+        index_pages(pipeline, catalog)
 
 
 def _check_reader(node: Node, catalog: Any) -> None:

@@ -34,6 +34,7 @@ from coattend.pipelines import (
     tagging,
     tokenization,
     training,
+    trials,
     validate,
     verify,
 )
@@ -63,8 +64,10 @@ TRIAL_PIPELINES: dict[str, Callable[[], Pipeline]] = {
     "verify": verify.create_pipeline,
     "batch_invariance": batch_invariance.create_pipeline,
     "share": share.create_pipeline,
+    "trials": trials.create_pipeline,
 }
-"""Pipelines that learn from their parameters which trials they are about: any two, or one and a file of questions."""
+"""Pipelines about trials: they learn from their parameters which, any two, or one and a file of questions; and their
+list."""
 ON_REQUEST = ("download", "validate", "reranking", "champion")
 """Stages that are run by their names only: no benchmark's pipeline has them."""
 DEFAULT = "__default__"

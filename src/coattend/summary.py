@@ -33,8 +33,9 @@ class TrialCounts(NamedTuple):
         return ", ".join(f"{_trials(count)} {fate}" for fate, count in counts.items() if count)
 
 
-def summary(pipeline: Pipeline, catalog: Any, start: float) -> Iterator[str]:
-    """Summarise a run that began at a time of the clock, in lines; none where those of the nodes say all."""
+def summary(pipeline: Pipeline, catalog: Any, start: float, indices: Iterable[Path] = ()) -> Iterator[str]:
+    """Summarise a run that began at a time of the clock, in lines; none where those of the nodes say all. ``indices``
+    are the lists of all pages that it renewed."""
     outputs = sorted(pipeline.all_outputs())
     yield from _question_lines(outputs, catalog)
     models = {prefix_of(name): catalog.load(name) for name in outputs if entry_of(name) in ("model", "outcome")}
@@ -49,9 +50,21 @@ def summary(pipeline: Pipeline, catalog: Any, start: float) -> Iterator[str]:
         nodes = (node for node in pipeline.nodes if any(entry_of(name) == "metrics" for name in node.outputs))
         benchmarks = sorted({str(NodeKey.of(node).benchmark) for node in nodes})
         yield f"Side by side: {run_command(pipelines='reporting', namespaces=','.join(benchmarks))}"
+    yield from (f"All pages: {_relative(str(index))}" for index in indices)
     if models or metrics:
         store = os.environ.get("MLFLOW_TRACKING_URI")
         yield f"Runs, curves and models: {f'MLflow at {store}' if store else 'make mlflow'}"
+
+
+def index_pages(pipeline: Pipeline, catalog: Any) -> list[Path]:
+    """List all pages anew in each folder of pages that the run drew some in, and return the files of the lists."""
+    from coattend.reports.index import page_folders, write_index
+
+    drawn = [name for name in sorted(pipeline.all_outputs()) if entry_of(name).endswith("page")]
+    datasets = [catalog.get(name) for name in drawn]
+    # Pages of two trials are kept as partitions of a folder.
+    paths = [str(getattr(dataset, "filepath", getattr(dataset, "_path", ""))) for dataset in datasets]
+    return [write_index(folder) for folder in page_folders(paths)]
 
 
 def trial_failures(pipeline: Pipeline, catalog: Any) -> CoattendError | None:

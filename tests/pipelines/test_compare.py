@@ -6,6 +6,7 @@ import shutil
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
@@ -41,6 +42,10 @@ def ids(results):
 def compared(results, left, right):
     folder = results / "08_reporting" / "compare" / f"{left}_{right}"
     return pq.read_table(folder / "questions.parquet"), (folder / "index.html").read_text()
+
+
+def trial_of(results, trial):
+    return json.loads((results / "06_models" / "trials" / trial / "trial.json").read_text())
 
 
 def answers(results, trial):
@@ -92,6 +97,46 @@ def test_spans_of_two_seeds(run_shared, results, ids):
         assert (row["winner"] in ("left", "both")) == answer["correct"]
     assert "F1" in page
     assert ">seed<" in page.partition("Settings that are the same")[0]
+
+
+def test_trials_are_named_by_their_entry_and_seed(run_shared, results, ids):
+    _, spans = ids
+    by_seed = {trial_of(results, trial)["seed"]: trial for trial in spans}
+    run_shared("compare", compare={"left": "sample.plain_span/1", "right": "plain_span/0"})
+    table, _ = compared(results, by_seed[1], by_seed[0])
+    (file,) = (results / "06_models" / "trials" / by_seed[1]).glob("predictions-*.parquet")
+    key = file.stem.partition("-")[2]
+    run_shared("compare", compare={"left": f"sample.plain_span/1/{key[:6]}", "right": by_seed[0]})
+    assert compared(results, by_seed[1], by_seed[0])[0].equals(table)
+
+
+def test_trials_that_read_alike_are_told_apart(run_shared, results, ids):
+    """By what is set differently; where seeds differ, by the seed."""
+    (left, right), _ = ids
+    told = rf"'sample.plain/0' names 2 trials(?=.*{left} \(.*training.learning_rate 0.001)(?=.*{right} \(.*finished)"
+    with pytest.raises(CoattendError, match=told):
+        run_shared("compare", compare={"left": "sample.plain/0", "right": right})
+    with pytest.raises(CoattendError, match=r"'plain_span' names 2 trials. Give the seed(?=.*seed 0\))(?=.*seed 1\))"):
+        run_shared("compare", compare={"left": "plain_span", "right": right})
+    for name in ("sample.plain/7", "dream.plain/0"):
+        with pytest.raises(CoattendError, match=f"there is no trial '{name}'. Finished trials: "):
+            run_shared("compare", compare={"left": name, "right": right})
+
+
+def test_the_list_of_trials_says_what_is_set_differently(run_shared, results, ids, caplog):
+    caplog.set_level("INFO")
+    (left, right), spans = ids
+    run_shared("trials")
+    listed = pd.read_csv(results / "08_reporting/trials.csv", keep_default_na=False).set_index("trial_id")
+    assert {left, right, *spans} == set(listed.index)
+    assert list(listed["finished"]) == sorted(listed["finished"], reverse=True)
+    assert listed["set_differently"][left] == "training.learning_rate=0.001"
+    assert set(listed["set_differently"][spans]) == {""}
+    for trial in (left, *spans):
+        marks = [row["correct" if trial == left else "f1"] for row in answers(results, trial).values()]
+        assert listed["score"][trial] == pytest.approx(100 * np.mean(marks), abs=0.06)
+    assert "sample.plain_span/1" in caplog.text
+    assert "sample.plain/0" in (results / "08_reporting/trials.html").read_text()
 
 
 def test_what_cannot_be_compared_is_refused_with_what_can(run_shared, results, ids):

@@ -1,6 +1,7 @@
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 from threading import Barrier, Thread
 
 import pytest
@@ -14,6 +15,7 @@ from coattend.tracking.store import common_tags, open_client
 
 BEGIN = """
 import sys
+from pathlib import Path
 from pathlib import Path
 from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 from coattend.tracking.store import experiment_id, open_client
@@ -112,3 +114,19 @@ def test_a_commit_with_changes_is_told_from_one_without(tmp_path):
     changed = common_tags(tmp_path)
     assert changed["git_dirty"] == "true" and len(changed["git_sha"]) == 40
     assert describe_commit(changed) == f"{changed['git_sha']} with changes that were not committed"
+
+
+def test_a_run_in_which_all_was_done_before_leaves_no_run_and_renews_the_page_of_the_one_before(
+    run_trained, trained_sample
+):
+    client = open_client(trained_sample)
+    experiment = client.get_experiment_by_name("sample").experiment_id
+    before = {run.info.run_id: run.info.status for run in client.search_runs([experiment])}
+    exact = {"benchmarks": {"sample": {"training": {"precision": "fp32"}}}}
+    run_trained("training,evaluation", "sample.poi_net", **exact)
+    run_trained("reporting", "sample")
+    assert {run.info.run_id: run.info.status for run in client.search_runs([experiment])} == before
+    (parent,) = client.search_runs([experiment], "tags.kind = 'kedro run'")
+    assert "poi_net" in Path(client.download_artifacts(parent.info.run_id, "results/index.html")).read_text()
+    mean = parent.data.metrics["poi_net.dev.accuracy"]
+    assert f"| poi_net | dev.accuracy | {mean:.1f} % | 1 seed |" in parent.data.tags["mlflow.note.content"]

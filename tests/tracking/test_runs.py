@@ -17,6 +17,13 @@ def trial(**fields):
     return content | {"head": "options", "encoder": "https://me:word@host/e", "options": options, "training": fields}
 
 
+def train(tracking, trained, content):
+    """Tell the hooks that a node trains a trial, which fails, as far as they hear of it."""
+    tracking.before_node_run(trained)
+    tracking.trial_started(content)
+    tracking.trial_ended(content["trial_id"], {"failure": "cut off"})
+
+
 def test_a_store_never_sees_a_credential(tmp_path, quick_store):
     from mlflow import MlflowClient
 
@@ -67,10 +74,11 @@ def test_the_parameters_of_a_run_are_masked_in_its_store(tmp_path, monkeypatch, 
     }
     pipeline = Pipeline([node(len, "a", "model", name="train")], namespace="sample.plain", inputs={"a"})
     hooks.before_pipeline_run(run_params | {"env": "test", "runtime_params": parameters}, pipeline)
+    train(hooks, pipeline.nodes[0], trial())
     try:
         client = MlflowClient(f"sqlite:///{tmp_path / 'mlflow.db'}")
         experiment = client.get_experiment_by_name("sample").experiment_id
-        (run,) = client.search_runs([experiment])
+        (run,) = client.search_runs([experiment], "tags.kind = 'kedro run'")
         logged = json.loads(run.data.params["runtime_params"])
     finally:
         hooks.after_pipeline_run(pipeline, DataCatalog())
@@ -104,10 +112,13 @@ def test_the_run_of_a_command_says_what_its_trials_were_trained_on(tmp_path, mon
     tracking = Tracking()
     run = {"run_id": "now", "pipeline_names": [], "namespaces": [], "env": "test", "runtime_params": {}}
     tracking.before_pipeline_run(run | {"project_path": str(tmp_path)}, pipeline)
+    for trained in pipeline.nodes:
+        train(tracking, trained, trial() | {"benchmark": trained.namespace.partition(".")[0]})
     tracking.after_pipeline_run(pipeline, catalog)
     client = open_client(tmp_path)
     for benchmark, data in (("sample", "a1"), ("dream", "b2")):
-        (run,) = client.search_runs([client.get_experiment_by_name(benchmark).experiment_id])
+        experiment = client.get_experiment_by_name(benchmark).experiment_id
+        (run,) = client.search_runs([experiment], "tags.kind = 'kedro run'")
         assert (run.data.tags["data_hash"], run.info.status) == (data, "FINISHED")
 
 

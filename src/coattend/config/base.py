@@ -25,4 +25,4 @@ def _as_text(value: Any) -> Any:
 
 
 TrialId = Annotated[str, BeforeValidator(_as_text)]
-"""An id of a trial or the beginning of one."""
+"""A name of a trial: its entry and seed (``sample.plain/0``), or how its id begins."""

@@ -43,8 +43,8 @@ class PredictionParameters(Parameters):
 
     model: TrialId | None = Field(
         None,
-        description="An MLflow model (runs:/<run>/model, models:/<name>@<alias>), a run's id, a trial's id or how it "
-        "begins, or a folder of one of them.",
+        description="A trial (<benchmark>.<entry>/<seed>, or how its id begins), an MLflow model "
+        "(models:/<name>@<alias>, runs:/<run>/model), a run's id, or a folder of one of them.",
     )
     input: str | None = Field(None, description="A .jsonl, .csv or .parquet file with the columns of own benchmarks.")
     name: str | None = Field(
@@ -59,7 +59,9 @@ class CompareParameters(Parameters):
     """Two trials to compare, and the benchmark to compare them on."""
 
     left: TrialId | None = Field(
-        None, description="Id of a finished trial or its beginning; <trial>/<answers> where it answered more than once."
+        None,
+        description="A finished trial: <benchmark>.<entry>/<seed>, or how its id begins; <trial>/<answers> where it "
+        "answered more than once.",
     )
     right: TrialId | None = Field(None, description="The other one, likewise.")
     benchmark: str | None = Field(None, description="Whose questions; null: those that both were trained on.")
@@ -69,8 +71,10 @@ class CompareParameters(Parameters):
 class AttentionParameters(Parameters):
     """The readers and questions of the attention page."""
 
-    left: TrialId | None = Field(None, description="Id of a finished trial, or how it begins.")
-    right: TrialId | None = Field(None, description="Id of the trial beside it; null: there is none.")
+    left: TrialId | None = Field(
+        None, description="A finished trial: <benchmark>.<entry>/<seed>, or how its id begins."
+    )
+    right: TrialId | None = Field(None, description="The trial beside it; null: there is none.")
     questions: int = Field(
         20, ge=1, le=1000, description="So many questions; of two readers those first where their answers differ."
     )

@@ -1,6 +1,6 @@
 """The metrics of one reader on one benchmark, by split and subset."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import cast
 
 import numpy as np
@@ -72,6 +72,14 @@ def by_name(metrics: Summary) -> Iterator[tuple[str, Score]]:
             for name, metric in values.items():
                 if isinstance(metric, dict):
                     yield metric_name(split, group, name), cast("Score", metric)
+
+
+def leading_metric(scores: Mapping[str, float]) -> str | None:
+    """Choose the metric that counts from metrics by their `metric_name`: the leading one of a task, on dev, or else on
+    the first other split; None if no split has one."""
+    leading = {metrics[-1] for metrics in METRICS.values()}
+    candidates = [name for name in scores if name.count(".") == 1 and name.partition(".")[2] in leading]
+    return min(candidates, key=lambda name: (not name.startswith("dev."), name), default=None)
 
 
 def _metrics(

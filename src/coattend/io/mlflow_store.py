@@ -1,12 +1,16 @@
-"""Address of the MLflow store as a catalog entry, and one-line errors for a store that cannot be used."""
+"""The MLflow store: its address as a catalog entry, one-line errors if it cannot be used, artifacts that move with the
+project, and addresses in MLflow's interface."""
 
+import logging
 import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
+from coattend.config.project import project_folder
 from coattend.errors import CoattendError
 from coattend.io.local_dataset import LookupDataset
 
@@ -17,7 +21,32 @@ if TYPE_CHECKING:
 SQLITE_TIMEOUT_S = 10.0
 """Seconds to wait for another process that holds the SQLite store."""
 
+ARTIFACTS = "mlartifacts"
+"""Folder beside the SQLite store with the artifacts of experiments, each in a folder of its name."""
+
+INTERFACE = "http://127.0.0.1:5000"
+"""Address of MLflow's interface, as `make mlflow` starts it, for a store that is no server."""
+
+TRIALS = "trials"
+"""Key of the view of an experiment that lists its trials, best first."""
+CHARTS = "charts"
+"""Key of the view with charts of its trials, whose seeds are grouped by their reader."""
+
 _SQLITE = "sqlite:///"
+
+_CORRECTIONS = tuple(
+    f"UPDATE {table} SET {column} = :after || substr({column}, length(:before) + 1)"  # noqa: S608
+    f" WHERE {column} = :before OR substr({column}, 1, length(:before) + 1) = :before || '/'"
+    for table, column in (
+        ("experiments", "artifact_location"),
+        ("runs", "artifact_uri"),
+        ("logged_models", "artifact_location"),
+        ("model_versions", "storage_location"),
+    )
+)
+"""Statements that correct the addresses of artifacts, which MLflow's clients cannot change."""
+
+logger = logging.getLogger(__name__)
 
 QUIET_MLFLOW = {"MLFLOW_LOGGING_LEVEL": "WARNING", "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false"}
 """Environment variables that silence MLflow's notes and progress bars, unless the user sets them."""
@@ -38,6 +67,7 @@ def client_of(store: str) -> "MlflowClient | None":
     from mlflow import MlflowClient
 
     with store_errors(store, writing=False):
+        follow_project(store)
         client = MlflowClient(store, registry_uri=store)
         client.search_experiments(max_results=1)
     return client
@@ -64,6 +94,79 @@ def store_errors(store: str, *, writing: bool = True) -> Iterator[None]:
             where=store,
             cure="End what holds it, or see to its disk, then run the same command again: what was finished is kept",
         ) from error
+
+
+def follow_project(store: str) -> None:
+    """Correct the addresses of artifacts in an SQLite store if its project was moved or copied.
+
+    MLflow keeps absolute addresses. An experiment's are corrected if its artifacts are in `ARTIFACTS` beside the store,
+    and its address names another folder.
+    """
+    file = _sqlite_file(store)
+    if file is None or not file.is_file() or not (file.parent / ARTIFACTS).is_dir():
+        return
+    folder = file.parent.absolute() / ARTIFACTS
+    with closing(sqlite3.connect(file, timeout=SQLITE_TIMEOUT_S)) as connection:
+        try:
+            experiments = connection.execute("SELECT name, artifact_location FROM experiments").fetchall()
+            moved = {
+                location: (folder / name).as_uri()
+                for name, location in experiments
+                if (folder / name).is_dir() and _is_elsewhere(location, folder / name)
+            }
+            with connection:
+                for before, after in moved.items():
+                    for statement in _CORRECTIONS:
+                        connection.execute(statement, {"before": before, "after": after})
+        except sqlite3.OperationalError as error:
+            # Another process holds the store, it can only be read, or a later MLflow keeps addresses elsewhere.
+            logger.debug("addresses of artifacts in %s were not looked at: %s", file, error)
+            return
+    for before, after in moved.items():
+        logger.info("the project was moved: MLflow finds its artifacts in %s, and no longer in %s", after, before)
+
+
+def _is_elsewhere(location: str | None, folder: Path) -> bool:
+    """True if an address is that of a folder of the same name in the artifacts of another project."""
+    path = local_folder(location or "")
+    # A project may be reached by several paths.
+    if path is None or (path.is_dir() and path.samefile(folder)):
+        return False
+    return path.parts[-2:] == folder.parts[-2:]
+
+
+def interface_of(store: str) -> str:
+    """Return the address of the interface that shows a store."""
+    return store.rstrip("/") if store.startswith(("http://", "https://")) else INTERFACE
+
+
+def run_list(experiment: str) -> str:
+    """Return the address of the list of an experiment's runs, below that of the interface."""
+    # Without the type, MLflow opens the page of an application of language models.
+    return f"#/experiments/{experiment}/runs?workflowType=machine_learning"
+
+
+def view_address(experiment: str, key: str) -> str:
+    """Return the address of a view of an experiment's runs, below that of the interface."""
+    mode = "&compareRunsMode=CHART" if key == CHARTS else ""
+    return f"{run_list(experiment)}&viewStateShareKey={key}{mode}"
+
+
+def run_page(experiment: str, run: str) -> str:
+    """Return the address of a run's page, below that of the interface."""
+    return f"#/experiments/{experiment}/runs/{run}?workflowType=machine_learning"
+
+
+def portable_uri(store: str) -> str:
+    """Return the address of a store for texts that stay beside it: that of a project's own store is relative to it."""
+    file = _sqlite_file(store)
+    return store if file is None or file.parent != project_folder() else f"{_SQLITE}{file.name}"
+
+
+def local_folder(address: str) -> Path | None:
+    """Return the folder of an address of artifacts; None if it is not of this machine."""
+    parts = urlsplit(address)
+    return Path(unquote(parts.path)) if parts.scheme in ("", "file") else None
 
 
 def _sqlite_file(store: str) -> Path | None:

@@ -14,6 +14,7 @@ from coattend.inference.attention_records import (
     AttentionReadings,
     SequenceTexts,
 )
+from coattend.reports.navigation import page_links
 from coattend.reports.render import Section, render_template, script_json
 from coattend.reports.tables import NO_VALUE, Cell, Table, TableRow, cells, noted_cell
 
@@ -62,17 +63,21 @@ class MappedSequence(SequenceTexts, SequenceMaps):
     """A sequence as the page's script reads it."""
 
 
-def render_html(readings: AttentionReadings, maps: pa.Table) -> str:
-    """Render the attention page of readings and the attention table."""
+def render_html(readings: AttentionReadings, maps: pa.Table, folder: str = "../") -> str:
+    """Render the attention page of readings and the attention table; ``folder`` is that of all pages, relative to its
+    own."""
     title = f"{readings['title']}: what readers look at"
     readers = readings["readers"]
+    links = page_links(
+        folder, trials=[(f"{reader['reader']}, seed {reader['seed']},", reader["trial_id"]) for reader in readers]
+    )
     if not readers:
-        return render_template("attention.html.j2", title=title, readings=None, sections=[])
+        return render_template("attention.html.j2", title=title, readings=None, sections=[], links=links)
     sections = [Section("Readers", tables=(_reader_table(readers),))]
     if readings.get("occlusion"):
         sections.insert(0, Section("Attention and occlusion", _OCCLUSION_TEXT, (_agreement_table(readers),)))
     page_data = script_json(json.dumps(_page_data(readings, maps), separators=(",", ":")))
-    return render_template("attention.html.j2", title=title, readings=page_data, sections=sections)
+    return render_template("attention.html.j2", title=title, readings=page_data, sections=sections, links=links)
 
 
 def _page_data(readings: AttentionReadings, maps: pa.Table) -> AttentionReadings:

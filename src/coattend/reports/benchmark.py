@@ -19,7 +19,7 @@ from coattend.evaluation.runs import finished
 from coattend.evaluation.summary import METRICS
 from coattend.reports import figures, provenance, sections, tables
 from coattend.reports.comparison import scored_readers, scores_on
-from coattend.reports.records import BenchmarkResults, ReaderDifference, ReaderEntry, RejectedRecords
+from coattend.reports.records import BenchmarkResults, ReaderDifference, RejectedRecords
 from coattend.reports.render import Section
 from coattend.reports.tables import METRIC_TITLES, NO_VALUE, Cell, Table, TableRow, estimate_cell
 
@@ -38,7 +38,7 @@ def benchmark_sections(results: BenchmarkResults) -> list[Section]:
         _question_types(results),
         _calibration(results),
         _training(results),
-        Section("Costs", tables=(costs_table(results),)),
+        Section("Costs", tables=(costs_table(results),)) if _metrics_by_reader(results) else None,
         _settings(results),
         Section("What to keep in mind", tuple(cautions(results))),
     ]
@@ -52,14 +52,18 @@ def _summary(results: BenchmarkResults) -> Section:
         leaders.append("The texts are generated: scores show that readers learn to read them, and rank none.")
     text = [*_selection(results), *(leaders or ["No reader has been scored yet."])]
     # Failed readers and those that were not run are named, so that no score seems to be missing.
-    for status, description in (("not run", "Not run"), ("failed", "Failed in every trial")):
-        names = [name for name, entry in results["readers"].items() if entry["status"] == status]
-        if names:
-            text.append(f"{description}: {', '.join(names)}.")
+    by_status: dict[str, list[str]] = {}
+    for name, entry in results["readers"].items():
+        by_status.setdefault(entry["status"], []).append(name)
+    if failed := by_status.get("failed"):
+        text.append(f"Failed in every trial: {', '.join(failed)}.")
     text += provenance.version_sentence({results["benchmark"]: results.get("benchmark_version")})
     if any(_warnings(results)):
         text.append("There are warnings, under “What to keep in mind”.")
-    return Section("In short", tuple(text))
+    not_run = by_status.get("not run", [])
+    names = f"Not run: {', '.join(not_run)}."
+    readers = "1 reader was" if len(not_run) == 1 else f"{len(not_run)} readers were"
+    return Section("In short", tuple(text), more=((f"{readers} not run", names),) if not_run else ())
 
 
 def _selection(results: BenchmarkResults) -> Iterator[str]:
@@ -280,13 +284,13 @@ def _metrics_by_reader(results: BenchmarkResults) -> dict[str, ReaderMetrics]:
 
 
 def costs_table(results: BenchmarkResults) -> Table:
-    """List what the readers cost, those that were not run among them."""
+    """List what the readers that were run cost."""
     notes = {"Parameters": "trained", "Training": "per seed", "Questions per second": "in training"}
-    return Table.of("", starmap(_cost_row, results["readers"].items()), notes=notes)
+    return Table.of("", starmap(_cost_row, _metrics_by_reader(results).items()), notes=notes)
 
 
-def _cost_row(name: str, entry: ReaderEntry) -> TableRow:
-    all_trials = entry["metrics"]["trials"] if entry["metrics"] is not None else []
+def _cost_row(name: str, metrics: ReaderMetrics) -> TableRow:
+    all_trials = metrics["trials"]
     # Costs are those of finished trials; failed ones are counted only.
     trials = finished(all_trials)
     failed = len(all_trials) - len(trials)
@@ -296,7 +300,7 @@ def _cost_row(name: str, entry: ReaderEntry) -> TableRow:
     precision = _distinct(trial.get("precision") for trial in trials)
     hosts = ", ".join(sorted(set(filter(None, map(provenance.host, trials)))))
     # Devices and taggers may differ between the trials of a reader, so all of them are listed.
-    row: dict[str, Cell | str] = {
+    return {
         "Reader": name,
         "Seeds": tables.noted_cell(str(len(trials)), seeds, f"{failed} failed" if failed else ""),
         "Parameters": _format(_mean(trial.get("parameters") for trial in trials), "{:,.0f}"),
@@ -306,7 +310,6 @@ def _cost_row(name: str, entry: ReaderEntry) -> TableRow:
         "Device": tables.noted_cell(device, hosts, precision),
         "Tagger": _distinct(trial.get("tagger") for trial in trials),
     }
-    return row if entry["metrics"] is not None else row | {"Seeds": tables.NOT_RUN, "Device": NO_VALUE}
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

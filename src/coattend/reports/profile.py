@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from coattend.evaluation.groups import EVERYTHING
 from coattend.reports.figures import share_bars
+from coattend.reports.navigation import page_links
 from coattend.reports.render import Section, html_page
 from coattend.reports.tables import Cell, Table, noted_cell
 
@@ -45,7 +46,7 @@ def render_html(title: str, profile: pa.Table) -> str:
         shares = {row["name"].partition(",")[0]: row["value"] for row in section_rows}
         figures = (("How often each tag occurs", share_bars(shares)),) if name == "tags" else ()
         written.append(Section(heading, (text,) if text else (), (_table(section_rows),), figures=figures))
-    return html_page(title, written)
+    return html_page(title, written, links=page_links("../"))
 
 
 def _table(rows: Sequence[ProfileRow]) -> Table:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from coattend.reports.navigation import Links
 from coattend.reports.tables import Table, markdown_text, to_markdown
 
 if TYPE_CHECKING:
@@ -26,17 +27,25 @@ class Section:
     tables: tuple[Table, ...] = ()
     folded: tuple[Table, ...] = ()  # Folded away on an HTML page; empty ones are left out.
     figures: tuple[tuple[str, "Figure"], ...] = ()  # With captions, on HTML pages only.
+    more: tuple[tuple[str, str], ...] = ()  # Paragraphs that are folded on an HTML page, behind their summaries.
     links: tuple[tuple[str, str], ...] = ()  # Descriptions of other pages with their relative addresses.
 
 
 def html_page(
-    title: str, sections: Sequence[Section], *, contents: bool = False, template: str = "page.html.j2", **context: Any
+    title: str,
+    sections: Sequence[Section],
+    *,
+    contents: bool = False,
+    links: Links = (),
+    template: str = "page.html.j2",
+    **context: Any,
 ) -> str:
     """Render sections as an HTML page that loads nothing over the network and is forbidden to.
 
-    It may begin with a list of contents. Another template extends ``page.html.j2`` and gets the context.
+    It may begin with links to other pages and a list of contents. Another template extends ``page.html.j2`` and gets
+    the context.
     """
-    return render_template(template, title=title, sections=sections, contents=contents, **context)
+    return render_template(template, title=title, sections=sections, contents=contents, links=links, **context)
 
 
 def markdown_page(title: str, sections: Iterable[Section]) -> str:
@@ -50,6 +59,7 @@ def markdown_page(title: str, sections: Iterable[Section]) -> str:
 def _markdown_section(section: Section) -> Iterator[str]:
     yield f"## {section.title}"
     yield from map(markdown_text, section.text)
+    yield from (markdown_text(paragraph) for _, paragraph in section.more)
     # Links and captions may hold texts of users, so they are escaped, too.
     for description, address in section.links:
         yield f"[{markdown_text(description)}]({address})"

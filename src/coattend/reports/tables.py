@@ -12,7 +12,6 @@ from coattend.evaluation.groups import EVERYTHING
 from coattend.evaluation.records import Estimate
 
 NO_VALUE = "–"
-NOT_RUN = "not run"
 METRIC_TITLES = {
     "accuracy": "Accuracy",
     "exact": "Exact match",
@@ -95,7 +94,7 @@ def cells(*contents: Cell | str) -> Row:
 
 
 def _is_number(text: str) -> bool:
-    return text == NOT_RUN or text[:1] in "+-–<0123456789"
+    return text[:1] in "+-–<0123456789"
 
 
 def format_interval(estimate: Estimate, sign: str = "") -> str:

@@ -15,6 +15,7 @@ from coattend.evaluation.significance import mcnemar_where_independent, paired_t
 from coattend.evaluation.summary import METRICS
 from coattend.reports import provenance, tables
 from coattend.reports.comparison import tested_estimate
+from coattend.reports.navigation import page_links
 from coattend.reports.records import Contest, TrialDifference
 from coattend.reports.render import Section, html_page, script_json
 from coattend.reports.sections import ENCODER_NOTE
@@ -87,6 +88,7 @@ def render_html(
         title,
         trial_sections(contests, trials, answers.task, answers.left_out),
         template="trials.html.j2",
+        links=page_links("../../", trials=[(SIDES[side], trial["trial_id"]) for side, trial in trials.items()]),
         winner_names=WINNER_TITLES,
         splits={split: split for split in members(questions["split"])},
         unlisted=len(answers.table) - len(questions),

@@ -2,6 +2,9 @@
 
 import hashlib
 import logging
+import os
+import re
+import shutil
 import tempfile
 from collections.abc import Mapping
 from importlib.metadata import version
@@ -9,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coattend.evaluation.records import ScoredTrials, TrialRecord
-from coattend.io.mlflow_store import client_of
+from coattend.io.mlflow_store import client_of, local_folder, portable_uri
 from coattend.serving import model_card
 from coattend.serving.model_lookup import MODEL_NAME, READER_ARTIFACT
 from coattend.serving.preprocessor import pack
@@ -25,30 +28,37 @@ if TYPE_CHECKING:
 ENTRY_FILE = Path(__file__).with_name("mlflow_entry.py")
 CARD_DIGEST_TAG = "card"
 """Tag of a logged model: a hash of its card and its spec."""
+NOTE = "mlflow.note.content"
+"""Tag of its description in MLflow's interface."""
+LONGEST_NOTE = 5000
+"""Characters of a description that the store takes."""
 
 logger = logging.getLogger(__name__)
 
 
-def log_reader(client: "MlflowClient", run: str, folder: Path, metrics: ScoredTrials, trial: TrialRecord) -> None:
-    """Log a trial's reader as the model of its run; if it is logged already, update only its card."""
+def log_reader(client: "MlflowClient", run: str, folder: Path, metrics: ScoredTrials, trial: TrialRecord) -> str | None:
+    """Log a trial's reader as the model of its run; if it is logged already, update only its card. Return the model's
+    id; None if it is no model to ask, or one of another benchmark."""
     spec = run_spec.read(folder).without_credentials()
     if not spec.is_servable:
         logger.warning("trial %s reads its questions in part only: it is no model to ask", folder.name)
-        return
+        return None
     if spec.benchmark != metrics["benchmark"]:
-        return  # It is a model of the benchmark that it was trained on.
+        return None  # It is a model of the benchmark that it was trained on.
     tracked_run = client.get_run(run)
-    source = model_card.LoggedRun(run, client.tracking_uri)
+    model = logged_model(client, tracked_run)
+    is_new = model is None
+    if model is None:
+        model = _create(client, tracked_run, spec, trial)
+    source = model_card.LoggedRun(run, portable_uri(client.tracking_uri), model.model_id)
     card = model_card.build(spec, metrics, trial, commit=describe_commit(tracked_run.data.tags), run=source)
     # The metadata block is for the Hub alone.
     text = card.text.lstrip()
     digest = hashlib.sha256(f"{text}{spec.model_dump_json()}".encode()).hexdigest()
-    model = logged_model(client, tracked_run)
-    if model is not None and model.tags.get(CARD_DIGEST_TAG) == digest:
-        return
+    if model.tags.get(CARD_DIGEST_TAG) == digest:
+        return model.model_id
     with tempfile.TemporaryDirectory() as temporary:
-        if model is None:
-            model = _create(client, tracked_run.info.experiment_id, run, spec, trial)
+        if is_new:
             model_folder = _save(folder, spec, model, run, Path(temporary))
         else:
             model_folder = Path(temporary, "card")
@@ -56,8 +66,26 @@ def log_reader(client: "MlflowClient", run: str, folder: Path, metrics: ScoredTr
             run_spec.write(spec, model_folder / "artifacts" / READER_ARTIFACT)
         (model_folder / model_card.FILE).write_text(text)
         client.log_model_artifacts(model.model_id, str(model_folder))
-    client.set_logged_model_tags(model.model_id, {CARD_DIGEST_TAG: digest})
+    client.set_logged_model_tags(model.model_id, {CARD_DIGEST_TAG: digest, NOTE: text[:LONGEST_NOTE]})
     client.finalize_logged_model(model.model_id, "READY")
+    _show_in_run(model.artifact_location, tracked_run.info.artifact_uri)
+    return model.model_id
+
+
+def _show_in_run(model: str, run: str) -> None:
+    """Show the files of a model among those of its run, as ``model``, where both are folders of one disk.
+
+    They are links, which take no space; without them, the model has an address of its own alone.
+    """
+    source, artifacts = local_folder(model), local_folder(run)
+    if source is None or artifacts is None:
+        return
+    target = artifacts / MODEL_NAME
+    shutil.rmtree(target, ignore_errors=True)
+    try:
+        shutil.copytree(source, target, copy_function=os.link)
+    except (shutil.Error, OSError):
+        shutil.rmtree(target, ignore_errors=True)
 
 
 def logged_model(client: "MlflowClient", run: "Run") -> "LoggedModel | None":
@@ -83,13 +111,17 @@ def trial_commit(store: str, trial: str) -> str | None:
     return describe_commit(runs[0].data.tags) if runs else None
 
 
-def _create(client: "MlflowClient", experiment: str, run: str, spec: RunSpec, trial: TrialRecord) -> "LoggedModel":
+def _create(client: "MlflowClient", run: "Run", spec: RunSpec, trial: TrialRecord) -> "LoggedModel":
     from mlflow.entities import LoggedModelOutput
 
     description = f"{spec.name} on {spec.benchmark}, seed {trial['seed']}"
     tags = {"trial_id": spec.trial_id, "benchmark": spec.benchmark, "reader": spec.name, "about": description}
-    model = client.create_logged_model(experiment, MODEL_NAME, run, tags | {"licence": spec.licences[:500]})
-    client.log_outputs(run, [LoggedModelOutput(model.model_id, 0)])
+    tags |= {"seed": str(trial["seed"]), "task": spec.task, "licence": spec.licences[:500]}
+    # MLflow's names take no punctuation of addresses.
+    name = re.sub(r"[^\w+-]", "_", f"{spec.name}-{trial['seed']}")
+    parameters = dict(run.data.params)
+    model = client.create_logged_model(run.info.experiment_id, name, run.info.run_id, tags, parameters, spec.reader)
+    client.log_outputs(run.info.run_id, [LoggedModelOutput(model.model_id, 0)])
     return model
 
 

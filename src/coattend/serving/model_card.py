@@ -24,10 +24,11 @@ RESEARCH_ONLY = "Data for research only: a reader that was trained on them shoul
 
 
 class LoggedRun(NamedTuple):
-    """MLflow run that has the reader as its model, with the address of its store."""
+    """MLflow run that has the reader as its model, with the address of its store and the model's id."""
 
     id: str
     store: str
+    model: str = ""
 
 
 def build(

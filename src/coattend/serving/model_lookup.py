@@ -13,7 +13,7 @@ from coattend.config.source import run_command
 from coattend.errors import CoattendError, did_you_mean
 from coattend.io.mlflow_store import client_of, store_errors
 from coattend.trials import run_spec
-from coattend.trials.store import find_trial, finished_trials
+from coattend.trials.store import described, find_trial, finished_trials, matching
 
 if TYPE_CHECKING:
     from mlflow.entities import LoggedModel
@@ -33,12 +33,14 @@ READER_ARTIFACT = "reader"
 HUB_PREFIX = "hf://"
 """Prefix of the name of a reader on the Hugging Face Hub."""
 
+_RUN_MODEL = re.compile(rf"(?:runs:/)?({RUN_ID.pattern})(?:/{MODEL_NAME})?")
 _MODEL_ID = re.compile(r"m-[0-9a-f]{32}")
 _MAX_LISTED = 5
 
 
 def resolve_run(store: str, run_or_trial: str) -> tuple[str | None, str]:
-    """Resolve the id of a run, or of a trial or its beginning, to the run, if it is the id of one, and the trial."""
+    """Resolve the id of a run, or the name of a trial or the beginning of its id, to the run, if it is the id of one,
+    and the trial."""
     if not RUN_ID.fullmatch(run_or_trial):
         return None, run_or_trial
     from mlflow.exceptions import MlflowException
@@ -85,7 +87,9 @@ def run_metrics(store: str, run: str) -> dict[str, float]:
 
 
 def resolve_model(name: str | None, trials: Path, store: str, *, where: str = "prediction.model") -> Path:
-    """Resolve a folder, trial id, run id, model id or address, or ``hf://`` name to a folder for `Predictor.load`.
+    """Resolve a folder, trial, run id, model id or address, or ``hf://`` name to a folder for `Predictor.load`.
+
+    A trial is named as `coattend.trials.store.find_trial` takes it, such as ``sample.plain/0``.
 
     Raises:
         CoattendError: If there is none of that name; it lists what there is. If the store cannot be asked.
@@ -96,24 +100,26 @@ def resolve_model(name: str | None, trials: Path, store: str, *, where: str = "p
         return _packed_reader(Path(name), where)
     if name.startswith(HUB_PREFIX):
         return _from_hub(name.removeprefix(HUB_PREFIX), where)
-    if RUN_ID.fullmatch(name):
-        name = f"runs:/{name}/{MODEL_NAME}"
+    if run := _RUN_MODEL.fullmatch(name):
+        name = _model_of_run(run[1], store) or f"runs:/{run[1]}/{MODEL_NAME}"
     elif _MODEL_ID.fullmatch(name):
         name = f"models:/{name}"
     # An address of MLflow: of a run, a logged model or a registered one.
     if ":/" in name:
         return _packed_reader(_download(name, trials, store, where), where)
-    if not any(folder.name.startswith(name) for folder in trials.glob("*")):
+    is_id = any(folder.name.startswith(name) for folder in trials.glob("*"))
+    if not is_id and not matching(finished_trials(trials), name):
         raise CoattendError(f"there is no trained reader {name!r}", where=where, cure=describe_choices(trials, store))
     return find_trial(trials, name, where).folder
 
 
 def describe_choices(trials: Path, store: str) -> str:
     """List the trained readers to choose from, in one sentence."""
+    servable = [trial for trial in finished_trials(trials) if trial.outcome["training"]["reads"] == "all"]
     choices = {
         "Logged models": [f"models:/{model.model_id} ({model.tags['about']})" for model in logged_models(store)],
         "Registered models": [f"models:/{name}" for name in _registered_models(store)],
-        "Trials": [str(trial) for trial in finished_trials(trials) if trial.outcome["training"]["reads"] == "all"],
+        "Trials": list(described(servable, servable)),
     }
     parts = []
     for title, names in choices.items():
@@ -124,6 +130,23 @@ def describe_choices(trials: Path, store: str) -> str:
         ". ".join(parts)
         or f"Nothing is trained here yet: {run_command(with_params=False)} trains readers of the sample"
     )
+
+
+def _model_of_run(run: str, store: str) -> str | None:
+    """Return the address of the model of a run; None if it has none, or there is no such run."""
+    from mlflow.exceptions import MlflowException
+
+    client = client_of(store)
+    if client is None:
+        return None
+    try:
+        experiment = client.get_run(run).info.experiment_id
+    except MlflowException as error:
+        if error.error_code != NOT_FOUND:
+            raise
+        return None
+    models = client.search_logged_models([experiment], f"source_run_id = '{run}'")
+    return next((f"models:/{model.model_id}" for model in models), None)
 
 
 def logged_models(store: str) -> "list[LoggedModel]":

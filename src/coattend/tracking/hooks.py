@@ -1,13 +1,19 @@
-"""Kedro hooks that track runs, and the listener to trials."""
+"""Kedro hooks that track runs, and the listener to trials.
+
+A run of Kedro has a parent run in the experiment of each benchmark or study whose readers it trains. The parent begins
+with its first child, in whichever process that is, so that a run in which all was done before leaves none.
+"""
 
 import json
 import logging
 import os
 import threading
+import uuid
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import pyarrow.dataset as pads
 from kedro.io import DataCatalog
@@ -16,15 +22,16 @@ from kedro.pipeline.node import Node
 
 from coattend.config import TrackingParameters
 from coattend.config.project import project_hook
+from coattend.config.source import BASE
 from coattend.errors import CoattendError
 from coattend.evaluation.records import ReaderMetrics, TrialRecord
-from coattend.evaluation.runs import finished, selection_of
-from coattend.evaluation.summary import by_name
-from coattend.io.mlflow_store import store_errors
+from coattend.evaluation.runs import finished
+from coattend.io.mlflow_store import client_of, store_errors
 from coattend.masking import masked
 from coattend.pipelines.keys import NodeKey, entry_of, prefix_of
+from coattend.reports.trial import trial_scores
 from coattend.tracking import runs, store
-from coattend.tracking.store import log_values, open_client
+from coattend.tracking.store import log_changed, open_client
 from coattend.training import events
 from coattend.training.events import StartedTrial
 
@@ -32,8 +39,8 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
     from plotly.graph_objects import Figure
 
-PARENTS = "COATTEND_MLFLOW_PARENTS"
-"""Environment variable that tells worker processes the parent runs: benchmark to run id, as JSON."""
+TRACKED = "COATTEND_MLFLOW_RUN"
+"""Environment variable that describes the tracked run of Kedro to worker processes: `TrackedRun` as JSON."""
 
 PAGES = {
     "page": "results/index.html",
@@ -55,6 +62,10 @@ FIGURES: dict[str, Callable[[Any], dict[str, "Figure"]]] = {
 
 FINDINGS = "findings"
 """Catalog entry with the findings of a study."""
+PARENT = "kedro run"
+"""Kind of a parent run, as its tag says."""
+RUN_TAG = "coattend.run"
+"""Tag with the id of the tracked run of Kedro, by which its processes find the same parent."""
 
 logger = logging.getLogger(__name__)
 
@@ -70,13 +81,25 @@ class RunParameters(TypedDict):
     runtime_params: dict[str, object]
 
 
+class TrackedRun(NamedTuple):
+    """The run of Kedro that is tracked, and what its parent runs say of it."""
+
+    id: str
+    experiments: list[str]
+    started: str  # Date and time of its start.
+    environment: str
+    process: str  # Tag of the process whose end ends it.
+    parameters: dict[str, object]
+    trains: bool  # False if it only draws pages of what was tracked before.
+
+
 class Tracking:
     """Tracks Kedro runs that train, predict or score; others leave nothing behind."""
 
     def __init__(self) -> None:
         self._project = Path.cwd()
         self._open: dict[str, runs.TrialRun] = {}
-        self._parents: dict[str, str] = {}
+        self._parents: dict[tuple[str, str], str] = {}
         self._node = threading.local()
         self._sent_by = ""
 
@@ -96,23 +119,25 @@ class Tracking:
 
     @project_hook()
     def before_pipeline_run(self, run_params: RunParameters, pipeline: Pipeline) -> None:
-        """Close what dead processes left open, then open a parent run for each benchmark."""
-        names = sorted({_experiment(node) for node in pipeline.nodes if _is_tracked(node)})
-        if self._parents:
+        """Close what dead processes left open, and prepare the experiments of what is trained, scored or reported."""
+        if _tracked() is not None:
             self.close("KILLED")  # Of a run of this process that was interrupted, as in a notebook.
-        if not names:
-            return
         self._project = Path(run_params["project_path"])
-        client = open_client(self._project)
-        with self._store_errors():
-            store.close_orphans(client)
-            self._parents = {name: self._open_parent(client, name, run_params) for name in names}
-        os.environ[PARENTS] = json.dumps(self._parents)
+        trained = sorted({_experiment(node) for node in pipeline.nodes if _is_tracked(node)})
+        if trained:
+            client = open_client(self._project)
+            with self._store_errors():
+                store.close_orphans(client)
+                for name in trained:
+                    store.describe_experiment(client, name, self._project)
+        drawn = {_experiment(node) for node in pipeline.nodes if _is_drawn(node)} - {""}
+        if names := trained or sorted(drawn):
+            os.environ[TRACKED] = json.dumps(_describe(run_params, names, trains=bool(trained)))
 
     @project_hook()
     def before_node_run(self, node: Node) -> None:
         """Listen to trials, in worker processes too."""
-        if _parents() and _is_tracked(node):
+        if _is_tracked(node) and self._tracks(node):
             self._node.experiment = _experiment(node)
             if self not in events.listeners:
                 events.listeners.append(self)
@@ -123,44 +148,48 @@ class Tracking:
     ) -> None:
         """Write the metrics of what was scored, attach the predictions, and log the readers as models."""
         for name, value in outputs.items():
-            if entry_of(name) == "metrics" and value and _experiment(node) in _parents():
+            if entry_of(name) == "metrics" and value and self._tracks(node):
                 logs_models = TrackingParameters.model_validate(catalog.load("params:tracking")).models
                 trials = catalog.load("trials") if logs_models else None
+                prefix = prefix_of(name)
+                tables = inputs[f"{prefix}.predictions"], inputs[f"{prefix.partition('.')[0]}.questions"]
                 with self._store_errors():
-                    self._write_metrics(value, inputs[f"{prefix_of(name)}.predictions"], trials)
+                    self._write_metrics(value, *tables, trials)
 
     @project_hook()
     def after_dataset_saved(self, dataset_name: str, data: Any, node: Node) -> None:
         """Attach pages and figures to the parent run of their benchmark or study, and write a study's findings."""
-        key, entry = NodeKey.of(node), entry_of(dataset_name)
+        entry = entry_of(dataset_name)
         # Nothing else may wait for a store that another process holds.
-        if _experiment(node) not in _parents() or entry not in (*PAGES, *FIGURES, FINDINGS):
+        if not self._tracks(node) or entry not in (*PAGES, *FIGURES, FINDINGS):
             return
-        with self._store_errors():
-            parent = self._parent(_experiment(node))
-            if entry in PAGES:
-                parent.client.log_text(parent.run, data, PAGES[entry].format(benchmark=key.benchmark))
-            elif entry in FIGURES:
-                for file, figure in FIGURES[entry](data).items():
-                    parent.client.log_text(parent.run, figure.to_json(), f"results/{file}.json")
-            else:
-                runs.write_findings(parent, data)
+        run = _tracked()
+        try:
+            with self._store_errors():
+                self._attach(_experiment(node), entry, data, NodeKey.of(node).benchmark)
+        except CoattendError as error:
+            if run is None or run.trains:
+                raise
+            logger.warning("%s is drawn, and not attached to its run. %s", dataset_name, error)
 
     @project_hook()
     def after_pipeline_run(self, pipeline: Pipeline, catalog: DataCatalog) -> None:
-        """Say in the parent runs what their trials were trained on, and close them."""
-        nodes = [node for node in pipeline.nodes if _is_tracked(node)]
-        nodes_of = {name: [node for node in nodes if _experiment(node) == name] for name in _parents()}
-        self.close("FINISHED", {name: runs.data_hash(nodes_of[name], catalog) for name in nodes_of})
+        """Write in the parent runs what their readers scored and what their trials were trained on, and close them."""
+        self._summarise(pipeline, catalog)
+        self.close("FINISHED")
 
     @project_hook()
-    def on_pipeline_error(self) -> None:
+    def on_pipeline_error(self, pipeline: Pipeline, catalog: DataCatalog) -> None:
         """Close all open runs. Kedro calls this for an `Exception` inside the runner only."""
-        self.close("FAILED")
+        try:
+            self._summarise(pipeline, catalog)
+        finally:
+            self.close("FAILED")
 
     def trial_started(self, trial: StartedTrial) -> None:
         """Open the run of a trial that is being trained."""
-        if self._experiment in _parents():
+        run = _tracked()
+        if run is not None and self._experiment in run.experiments:
             self._try(trial["trial_id"], lambda: self._begin(trial))
 
     def trial_logged(self, trial_id: str, step: int, values: dict[str, float]) -> None:
@@ -174,8 +203,33 @@ class Tracking:
             self._try(trial_id, lambda: self._open[trial_id].end(outcome))
             self._open.pop(trial_id, None)
 
+    def close(self, status: str) -> None:
+        """Close all open runs with a status of MLflow."""
+        run = _tracked()
+        if run is None:
+            return
+        for trial in self._open.values():
+            trial.stop_watching()
+        # The state is cleared even if the store fails.
+        trials = [trial.run for trial in self._open.values()]
+        self._open.clear()
+        self._parents.clear()
+        del os.environ[TRACKED]
+        if self in events.listeners:
+            events.listeners.remove(self)
+        if not run.trains:
+            return
+        try:
+            with self._store_errors():
+                client = open_client(self._project)
+                parents = (_find_parent(client, run, name, self._project) for name in run.experiments)
+                for open_run in (*trials, *filter(None, parents)):
+                    client.set_terminated(open_run, status)
+        except CoattendError as error:  # All else is done, or another error is on its way.
+            logger.warning("the tracked run stays open until the next one closes it. %s", error)
+
     def _begin(self, trial: StartedTrial) -> None:
-        parent = self._parent(self._experiment)
+        parent = self._open_parent(self._experiment)
         self._open[trial["trial_id"]] = runs.TrialRun(parent.client, runs.create(parent, trial))
 
     def _try(self, trial_id: str, write: Callable[[], None]) -> None:
@@ -191,70 +245,139 @@ class Tracking:
     def _store_errors(self) -> AbstractContextManager[None]:
         return store_errors(store.tracking_uri(self._project))
 
-    def _parent(self, experiment: str) -> runs.ParentRun:
-        return runs.ParentRun(open_client(self._project), self._project, experiment, _parents()[experiment])
+    def _tracks(self, node: Node) -> bool:
+        """True if a node's experiment is one of the tracked run's, in worker processes too."""
+        run = _tracked()
+        return run is not None and _experiment(node) in run.experiments
 
-    def _open_parent(self, client: "MlflowClient", name: str, run_params: RunParameters) -> str:
-        experiment = store.experiment_id(client, name, self._project)
-        tags = store.common_tags(self._project) | store.experiment_tag(name) | {"kind": "kedro run"}
-        run_name = f"{name} {run_params['run_id'][:19]}"
-        parent: str = client.create_run(experiment, tags=tags, run_name=run_name).info.run_id
-        logged = {key: run_params[key] for key in ("pipeline_names", "namespaces", "env", "runtime_params")}
-        for key, value in logged.items():
-            client.log_param(parent, key, json.dumps(masked(value), default=str)[: runs.LONGEST_TEXT])
-        return parent
+    def _open_parent(self, experiment: str) -> runs.ParentRun:
+        """Return the parent run of an experiment in this run of Kedro, which begins if it has not begun."""
+        run, client = _tracked(), open_client(self._project)
+        if run is None:
+            raise RuntimeError("no run is tracked")  # Nothing calls this outside of one.
+        key = (run.id, experiment)
+        if key not in self._parents:
+            experiment_id = store.experiment_id(client, experiment, self._project)
+            # Workers may train the first trials of an experiment at once.
+            with store.store_lock(self._project):
+                parent = _search_parent(client, run, experiment_id) or _create_parent(
+                    client, run, experiment, experiment_id, self._project
+                )
+            self._parents[key] = parent
+        return runs.ParentRun(client, self._project, experiment, self._parents[key])
 
-    def _write_metrics(self, metrics: ReaderMetrics, predictions: pads.Dataset, trials: Path | None) -> None:
-        """Write metrics to each trial's run and to the parent; with the folder of trials, log each as a model, too."""
-        from coattend.serving.mlflow_model import log_reader
+    def _shown_parent(self, experiment: str) -> runs.ParentRun | None:
+        """Return the parent run that shows what an experiment came to: this run's, or, where all was done before, the
+        newest of its environment; None if there is none, or no store."""
+        run, uri = _tracked(), store.tracking_uri(self._project)
+        client = None if run is None else client_of(uri)
+        stored = None if client is None else client.get_experiment_by_name(experiment)
+        if run is None or client is None or stored is None:
+            return None
+        parent = _search_parent(client, run, stored.experiment_id)
+        if parent is None:
+            query = f"tags.kind = '{PARENT}' and tags.env = '{run.environment}'"
+            newest = client.search_runs([stored.experiment_id], query, max_results=1)
+            parent = newest[0].info.run_id if newest else None
+        return None if parent is None else runs.ParentRun(client, self._project, experiment, parent)
 
-        benchmark, scored = metrics["benchmark"], dict(by_name(metrics))
-        parent = self._parent(benchmark)
-        for trial in finished(metrics["trials"]):
-            run = runs.find_or_write(parent, trial, benchmark, metrics["reader"])
-            scores = {name: metric["seeds"][str(trial["seed"])] for name, metric in scored.items()}
-            log_values(parent.client, run, scores)
-            answers = predictions.to_table(filter=pads.field("trial_id") == trial["trial_id"])
-            runs.attach_predictions(parent.client, run, answers)
-            if trials is not None:
-                log_reader(parent.client, run, trials / trial["trial_id"], metrics, trial)
-        values: dict[str, float | None] = {}
-        for name, metric in scored.items():
-            values |= runs.estimate_values(f"{metrics['reader']}.{name}", metric)
-        log_values(parent.client, parent.run, values)
-        runs.tag_selection(parent, {selection_of(finished(metrics["trials"]), benchmark, benchmark)})
+    def _run_of(self, experiment: str, trial: TrialRecord, benchmark: str, name: str) -> str:
+        """Return the run of a finished trial in an experiment; one that was trained untracked is written now."""
+        client = open_client(self._project)
+        experiment_id = store.experiment_id(client, experiment, self._project)
+        found = runs.find(client, experiment_id, trial["trial_id"])
+        return found or runs.write(self._open_parent(experiment), trial, benchmark, name)
 
-    def close(self, status: str, data: Mapping[str, str | None] | None = None) -> None:
-        """Close all open runs with a status of MLflow; ``data`` maps experiments to hashes of their training data."""
-        if not _parents():
+    def _attach(self, experiment: str, entry: str, data: Any, benchmark: str | None) -> None:
+        if entry == FINDINGS:
+            client = open_client(self._project)
+            runs.write_trials(data, partial(self._run_of, experiment), client)
+        parent = self._shown_parent(experiment)
+        if parent is None:
             return
-        for trial in self._open.values():
-            trial.stop_watching()
-        # The ids are taken before the state is cleared, which must happen even if the store fails.
-        parents, run_ids = _parents(), [*(trial.run for trial in self._open.values()), *_parents().values()]
-        self._open.clear()
-        self._parents = {}
-        del os.environ[PARENTS]
+        if entry == FINDINGS:
+            runs.write_findings(parent, data)
+        elif entry in PAGES:
+            parent.client.log_text(parent.run, data, PAGES[entry].format(benchmark=benchmark))
+        else:
+            for file, figure in FIGURES[entry](data).items():
+                parent.client.log_text(parent.run, figure.to_json(), f"results/{file}.json")
+
+    def _write_metrics(
+        self, metrics: ReaderMetrics, predictions: pads.Dataset, questions: pads.Dataset, trials: Path | None
+    ) -> None:
+        """Write metrics to each trial's run and attach what people read; with the folder of trials, log each as a
+        model, too."""
+        from coattend.serving.mlflow_model import log_reader
+        from coattend.tracking import artifacts
+
+        benchmark, client = metrics["benchmark"], open_client(self._project)
+        for trial in finished(metrics["trials"]):
+            run = self._run_of(benchmark, trial, benchmark, metrics["reader"])
+            model = None
+            if trials is not None:
+                model = log_reader(client, run, trials / trial["trial_id"], metrics, trial)
+            scores = trial_scores(metrics, trial)
+            log_changed(client, run, scores | runs.headline(scores), model)
+            answers = predictions.to_table(filter=pads.field("trial_id") == trial["trial_id"])
+            runs.attach_predictions(client, run, answers)
+            artifacts.attach(client, run, metrics, trial, answers, questions, model)
+
+    def _summarise(self, pipeline: Pipeline, catalog: DataCatalog) -> None:
+        """Write in the parent runs what readers scored, and which questions trials learned from and were chosen on."""
+        run = _tracked()
+        if run is None or not run.trains:
+            return
+        nodes = [node for node in pipeline.nodes if _is_tracked(node)]
         try:
-            with self._store_errors():
-                for name, digest in (data or {}).items():
-                    if digest:
-                        open_client(self._project).set_tag(parents[name], "data_hash", digest)
-                for run in run_ids:
-                    open_client(self._project).set_terminated(run, status)
-        except CoattendError as error:  # All else is done, or another error is on its way.
-            logger.warning("the tracked run stays open until the next one closes it. %s", error)
-        if self in events.listeners:
-            events.listeners.remove(self)
+            for experiment in run.experiments:
+                with self._store_errors():
+                    parent = self._shown_parent(experiment)
+                    if parent is not None:
+                        runs.summarise(parent, [node for node in nodes if _experiment(node) == experiment], catalog)
+        except CoattendError as error:
+            logger.warning("the run in MLflow lacks its summary. %s", error)
 
 
-def _parents() -> dict[str, str]:
-    parents: dict[str, str] = json.loads(os.environ.get(PARENTS, "{}"))
-    return parents
+def _describe(run_params: RunParameters, experiments: list[str], *, trains: bool) -> TrackedRun:
+    logged = {key: run_params[key] for key in ("pipeline_names", "namespaces", "env", "runtime_params")}
+    started = run_params["run_id"][:16].replace("T", " ").replace(".", ":")
+    parameters = {key: masked(value) for key, value in logged.items()}
+    environment = run_params["env"] or BASE
+    return TrackedRun(uuid.uuid4().hex, experiments, started, environment, store.this_process(), parameters, trains)
+
+
+def _tracked() -> TrackedRun | None:
+    described = os.environ.get(TRACKED)
+    return None if described is None else TrackedRun(*json.loads(described))
+
+
+def _search_parent(client: "MlflowClient", run: TrackedRun, experiment_id: str) -> str | None:
+    for parent in client.search_runs([experiment_id], f"tags.`{RUN_TAG}` = '{run.id}'", max_results=1):
+        run_id: str = parent.info.run_id
+        return run_id
+    return None
+
+
+def _find_parent(client: "MlflowClient", run: TrackedRun, experiment: str, project: Path) -> str | None:
+    return _search_parent(client, run, store.experiment_id(client, experiment, project))
+
+
+def _create_parent(client: "MlflowClient", run: TrackedRun, name: str, experiment_id: str, project: Path) -> str:
+    tags = store.common_tags(project) | store.experiment_tag(name)
+    tags |= {"kind": PARENT, "env": run.environment, RUN_TAG: run.id, store.PROCESS: run.process}
+    parent: str = client.create_run(experiment_id, tags=tags, run_name=f"{name} {run.started}").info.run_id
+    for key, value in run.parameters.items():
+        client.log_param(parent, key, json.dumps(value, default=str)[: runs.LONGEST_TEXT])
+    return parent
 
 
 def _is_tracked(node: Node) -> bool:
     return any(entry_of(output) in ("model", "predictions", "metrics", "outcome") for output in node.outputs)
+
+
+def _is_drawn(node: Node) -> bool:
+    return any(entry_of(output) in ("page", FINDINGS) for output in node.outputs)
 
 
 def _experiment(node: Node) -> str:

@@ -4,7 +4,7 @@ import hashlib
 import json
 import logging
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -15,10 +15,10 @@ from kedro.pipeline.node import Node
 
 from coattend.evaluation.records import Estimate, TrialRecord
 from coattend.evaluation.runs import finished, selection_of
-from coattend.evaluation.summary import metric_name
+from coattend.evaluation.summary import by_name, leading_metric, metric_name
 from coattend.masking import masked, masked_text
 from coattend.reports.records import StudyFindings
-from coattend.tracking.store import common_tags, experiment_id, experiment_tag, log_values
+from coattend.tracking.store import NOTE, common_tags, experiment_id, experiment_tag, log_changed, log_values
 from coattend.training.events import StartedTrial
 from coattend.trials.warnings import alarms
 
@@ -29,6 +29,8 @@ OUTCOME_SUFFIXES = (".model", ".outcome", ".metrics")
 """Suffixes of the datasets that hold outcomes of trials."""
 OUTCOME_METRICS = ("seconds", "questions_per_second", "peak_memory_mib", "parameters", "held_out", "best_step")
 OUTCOME_TAGS = ("device", "processor", "threads", "precision", "tagger", "selection", "benchmark_version")
+SCORE = "score"
+"""Metric of a trial that repeats the one that counts for its task."""
 LONGEST_TEXT = 5000
 """Characters that the store takes as a tag or a parameter."""
 
@@ -89,12 +91,14 @@ def create(parent: ParentRun, trial: StartedTrial) -> str:
 
     client, benchmark, data = parent.client, trial["benchmark"], trial.get("data", "")
     tags = common_tags(parent.project) | experiment_tag(parent.experiment)
+    # A study calls its readers variants; elsewhere they are called by their entries.
+    tags |= {} if "study" in tags else {"entry": trial["name"]}
     tags |= {
         "mlflow.parentRunId": parent.run,
         "kind": "trial",
         "benchmark": benchmark,
         "reader": trial["name"],
-        "variant": trial["reader"],
+        "variant": trial["name"],
         "seed": str(trial["seed"]),
         "trial_id": trial["trial_id"],
         "data_hash": data,
@@ -102,28 +106,52 @@ def create(parent: ParentRun, trial: StartedTrial) -> str:
     tags = {key: masked_text(value) for key, value in tags.items()}
     name, experiment = f"{trial['name']} seed {trial['seed']}", experiment_id(client, parent.experiment, parent.project)
     run: str = client.create_run(experiment, tags=tags, run_name=name).info.run_id
-    parameters = {
-        **trial["options"],
-        "head": trial["head"],
-        "encoder": trial["encoder"],
-        **{f"training.{key}": value for key, value in trial["training"].items()},
-    }
-    client.log_batch(run, params=[Param(key, str(value)) for key, value in masked(parameters).items()])
+    client.log_batch(run, params=[Param(key, str(value)) for key, value in parameters_of(trial).items()])
     if data:
         source = json.dumps({"benchmark": benchmark, "split": "train"})
         client.log_inputs(run, [DatasetInput(Dataset(benchmark, data[:36], source_type="local", source=source))])
     return run
 
 
-def find_or_write(parent: ParentRun, trial: TrialRecord, benchmark: str, name: str) -> str:
-    """Return the id of the run of a finished trial of a reader or variant; write it if the experiment has none."""
+def parameters_of(trial: StartedTrial) -> dict[str, object]:
+    """Return the parameters of a trial by their names in MLflow, with credentials masked."""
+    parameters: dict[str, object] = masked(
+        {
+            **trial["options"],
+            "reader": trial["reader"],
+            "head": trial["head"],
+            "encoder": trial["encoder"],
+            **{f"training.{key}": value for key, value in trial["training"].items()},
+        }
+    )
+    return parameters
+
+
+def find(client: "MlflowClient", experiment: str, trial_id: str) -> str | None:
+    """Return the id of the finished run of a trial in an experiment; None if it has none."""
+    query = f"tags.trial_id = '{trial_id}' and attributes.status = 'FINISHED'"
+    for run in client.search_runs([experiment], query, max_results=1):
+        run_id: str = run.info.run_id
+        return run_id
+    return None
+
+
+def write(parent: ParentRun, trial: TrialRecord, benchmark: str, name: str) -> str:
+    """Write the run of a finished trial of a reader or variant, which was trained untracked; return its id."""
     client = parent.client
-    query = f"tags.trial_id = '{trial['trial_id']}' and attributes.status = 'FINISHED'"
-    experiment = experiment_id(client, parent.experiment, parent.project)
-    for earlier in client.search_runs([experiment], query, max_results=1):
-        earlier_run: str = earlier.info.run_id
-        return earlier_run
-    content = StartedTrial(
+    run = create(parent, started_trial(trial, benchmark, name))
+    for point in trial["curve"]:
+        # Curves of early trials have no loss on held-out questions.
+        losses = {"loss": point.get("loss"), "held_out": point.get("held_out")}
+        log_values(client, run, losses | {"held_out_loss": point.get("held_out_loss")}, point["step"])
+    _write_outcome(client, run, trial)
+    client.set_terminated(run, "FINISHED")
+    return run
+
+
+def started_trial(trial: TrialRecord, benchmark: str, name: str) -> StartedTrial:
+    """Describe a finished trial of a reader or variant as it was when it started."""
+    return StartedTrial(
         trial_id=trial["trial_id"],
         name=name,
         benchmark=benchmark,
@@ -135,14 +163,6 @@ def find_or_write(parent: ParentRun, trial: TrialRecord, benchmark: str, name: s
         seed=trial["seed"],
         data=trial.get("data", ""),
     )
-    run = create(parent, content)
-    for point in trial["curve"]:
-        # Curves of early trials have no loss on held-out questions.
-        losses = {"loss": point.get("loss"), "held_out": point.get("held_out")}
-        log_values(client, run, losses | {"held_out_loss": point.get("held_out_loss")}, point["step"])
-    _write_outcome(client, run, trial)
-    client.set_terminated(run, "FINISHED")
-    return run
 
 
 def _write_outcome(client: "MlflowClient", run: str, outcome: TrialRecord) -> None:
@@ -168,19 +188,11 @@ def attach_predictions(client: "MlflowClient", run: str, predictions: pa.Table) 
         client.log_artifact(run, str(file))
 
 
-def write_findings(parent: ParentRun, findings: StudyFindings) -> None:
-    """Log the findings of a study, and its trials as child runs."""
-    tag_selection(
-        parent,
-        {
-            selection_of(finished(trials), benchmark, findings["trained_on"][benchmark].get(variant, benchmark))
-            for benchmark, by_variant in findings["trials"].items()
-            for variant, trials in by_variant.items()
-        },
-    )
-    for row in findings["rows"]:
-        name = f"{row['benchmark']}.{row['variant']}.{metric_name(row['split'], row['group'], row['metric'])}"
-        log_values(parent.client, parent.run, estimate_values(name, row) | {f"{name}.difference": row["difference"]})
+def write_trials(
+    findings: StudyFindings, run_of: Callable[[TrialRecord, str, str], str], client: "MlflowClient"
+) -> None:
+    """Log the scores of a study's trials in their runs, which ``run_of`` finds or writes for a trial, the benchmark
+    that it was trained on, and its variant."""
     for benchmark, by_variant in findings["trials"].items():
         for variant, trials in by_variant.items():
             trained_on = findings["trained_on"][benchmark].get(variant, benchmark)
@@ -192,8 +204,60 @@ def write_findings(parent: ParentRun, findings: StudyFindings) -> None:
             # A run has the scores on every benchmark that its trial answers; those on its own have no prefix.
             prefix = "" if trained_on == benchmark else f"{benchmark}."
             for trial in finished(trials):
-                scores = {f"{prefix}{name}": row["seeds"][str(trial["seed"])] for name, row in rows.items()}
-                log_values(parent.client, find_or_write(parent, trial, trained_on, variant), scores)
+                scores = {name: row["seeds"][str(trial["seed"])] for name, row in rows.items()}
+                named = {f"{prefix}{name}": score for name, score in scores.items()}
+                log_changed(client, run_of(trial, trained_on, variant), named | ({} if prefix else headline(scores)))
+
+
+def write_findings(parent: ParentRun, findings: StudyFindings) -> None:
+    """Log the findings of a study in a parent run."""
+    tag_selection(
+        parent,
+        {
+            selection_of(finished(trials), benchmark, findings["trained_on"][benchmark].get(variant, benchmark))
+            for benchmark, by_variant in findings["trials"].items()
+            for variant, trials in by_variant.items()
+        },
+    )
+    values: dict[str, float | None] = {}
+    for row in findings["rows"]:
+        name = f"{row['benchmark']}.{row['variant']}.{metric_name(row['split'], row['group'], row['metric'])}"
+        values |= estimate_values(name, row) | {f"{name}.difference": row["difference"]}
+    log_changed(parent.client, parent.run, values)
+
+
+def headline(scores: Mapping[str, float]) -> dict[str, float]:
+    """Select the score that counts, by which trials of all tasks can be listed: under ``score``, in percent."""
+    name = leading_metric(scores)
+    return {} if name is None else {SCORE: round(scores[name], 2)}
+
+
+def summarise(parent: ParentRun, nodes: Iterable[Node], catalog: DataCatalog) -> None:
+    """Write the estimates of the readers that some nodes scored in a parent run, describe it by them, and say which
+    questions their trials learned from and were chosen on."""
+    nodes = list(nodes)
+    names = (name for node in nodes for name in node.outputs if name.endswith(".metrics") and catalog.exists(name))
+    scored = [metrics for name in names if (metrics := catalog.load(name))]
+    values: dict[str, float | None] = {}
+    lines = []
+    for metrics in scored:
+        estimates = dict(by_name(metrics))
+        for name, metric in estimates.items():
+            values |= estimate_values(f"{metrics['reader']}.{name}", metric)
+        leading = leading_metric({name: metric["mean"] for name, metric in estimates.items()})
+        if leading is not None:
+            count = len(finished(metrics["trials"]))
+            seeds = f"{count} seed{'s' * (count > 1)}"
+            lines.append(f"| {metrics['reader']} | {leading} | {estimates[leading]['mean']:.1f} % | {seeds} |")
+    log_changed(parent.client, parent.run, values)
+    tag_selection(parent, {selection_of(finished(m["trials"]), m["benchmark"], m["benchmark"]) for m in scored})
+    if lines:
+        page = "The page of all readers is `results/index.html`, below “Artifacts”."
+        table = "\n".join(("| reader | metric | mean | |", "|---|---|---|---|", *lines))
+        parent.client.set_tag(parent.run, NOTE, f"{page}\n\n{table}"[:LONGEST_TEXT])
+    digest = data_hash(nodes, catalog)
+    if digest:
+        parent.client.set_tag(parent.run, "data_hash", digest)
 
 
 def tag_selection(parent: ParentRun, selections: Iterable[str]) -> None:

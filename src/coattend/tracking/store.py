@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
-from coattend.io.mlflow_store import store_errors, store_uri
+from coattend.io.mlflow_store import CHARTS, TRIALS, follow_project, store_errors, store_uri, view_address
+from coattend.tracking.views import view_tags
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -28,6 +29,11 @@ COMMIT_VARIABLE = "COATTEND_GIT_SHA"
 
 STUDY_PREFIX = "study_"
 """Prefix of the experiments of studies; the others are named after benchmarks."""
+
+KIND = "mlflow.experimentKind"
+"""Tag of an experiment by which MLflow shows it as machine learning, and not as an application of language models."""
+NOTE = "mlflow.note.content"
+"""Tag with the description of an experiment or run, in Markdown."""
 
 logger = logging.getLogger(__name__)
 
@@ -62,8 +68,10 @@ def open_client(project: Path) -> "MlflowClient":
     uri = tracking_uri(project)
     from mlflow import MlflowClient
 
-    with store_errors(uri), _store_lock(project):  # The first client makes the tables.
-        return MlflowClient(uri)
+    with store_errors(uri), store_lock(project):  # The first client makes the tables.
+        client = MlflowClient(uri)
+        follow_project(uri)
+        return client
 
 
 def tracking_uri(project: Path) -> str:
@@ -73,19 +81,54 @@ def tracking_uri(project: Path) -> str:
 
 def experiment_id(client: "MlflowClient", benchmark: str, project: Path) -> str:
     """Return the id of an experiment, which is created if needed."""
-    with _store_lock(project):
+    with store_lock(project):
         existing = client.get_experiment_by_name(benchmark)
         if existing is not None:
             return existing.experiment_id
         return client.create_experiment(benchmark, artifact_location=(project / "mlartifacts" / benchmark).as_uri())
 
 
-def log_values(client: "MlflowClient", run: str, values: Mapping[str, float | None], step: int = 0) -> None:
-    """Write those metrics that have a value in one call."""
+def describe_experiment(client: "MlflowClient", name: str, project: Path) -> str:
+    """Give an experiment, which is created if needed, its kind, description and views; return its id."""
+    experiment = experiment_id(client, name, project)
+    before = client.get_experiment(experiment).tags
+    table, charts = view_address(experiment, TRIALS), view_address(experiment, CHARTS)
+    (kind, subject), *_ = experiment_tag(name).items()
+    # The interface shows one line of it at first.
+    note = (
+        f"[Trials, best first]({table}); [charts by reader]({charts}).\n\nRuns of the {kind} `{subject}`: one for each "
+        "command that trained readers, with the page that it drew, and below it one for each trial, with its scores, "
+        "curves, predictions and model."
+    )
+    tags = {KIND: "custom_model_development", NOTE: note} | view_tags()
+    # The interface writes a kind of its own where it finds none; all else users may have changed.
+    for key, value in tags.items():
+        if key not in before or (key == KIND and before[key] != value):
+            client.set_experiment_tag(experiment, key, value)
+    return experiment
+
+
+def log_values(
+    client: "MlflowClient", run: str, values: Mapping[str, float | None], step: int = 0, model: str | None = None
+) -> None:
+    """Write those metrics that have a value in one call, and link them to a model."""
     from mlflow.entities import Metric
 
     now, measured = int(time.time() * 1000), {name: value for name, value in values.items() if value is not None}
-    client.log_batch(run, metrics=[Metric(name, float(value), now, step) for name, value in measured.items()])
+    client.log_batch(
+        run, metrics=[Metric(name, float(value), now, step, model_id=model) for name, value in measured.items()]
+    )
+
+
+def log_changed(client: "MlflowClient", run: str, values: Mapping[str, float | None], model: str | None = None) -> None:
+    """Write those metrics that a run, and the model if there is one, does not have yet, or with another value."""
+    before = client.get_run(run).data.metrics
+    if model is not None:
+        linked = {metric.key: metric.value for metric in client.get_logged_model(model).metrics or ()}
+        before = {name: value for name, value in before.items() if linked.get(name) == value}
+    changed = {name: value for name, value in values.items() if before.get(name) != value}
+    if changed:
+        log_values(client, run, changed, model=model)
 
 
 def common_tags(project: Path) -> dict[str, str]:
@@ -95,7 +138,8 @@ def common_tags(project: Path) -> dict[str, str]:
         commit_variable = os.environ.get(COMMIT_VARIABLE)
         return {PROCESS: this_process()} | ({"git_sha": commit_variable} if commit_variable else {})
     changed = _git(project, "status", "--porcelain", "--", "src", "conf")
-    return {PROCESS: this_process(), "git_sha": commit, "git_dirty": "true" if changed else "false"}
+    dirty = {"git_dirty": "true" if changed else "false"}
+    return {PROCESS: this_process(), "git_sha": commit, "mlflow.source.git.commit": commit} | dirty
 
 
 def experiment_tag(experiment: str) -> dict[str, str]:
@@ -113,7 +157,7 @@ def _git(project: Path, *command: str) -> str | None:
     return None if result.returncode else result.stdout.strip()
 
 
-def _store_lock(project: Path) -> FileLock:
+def store_lock(project: Path) -> FileLock:
     """Return a lock under which runs that start together create tables and experiments one after the other."""
     folder = project / "mlartifacts"
     folder.mkdir(exist_ok=True)

@@ -25,9 +25,9 @@ from coattend.text.tokenizer import load_tokenizer
 from coattend.trials.device import device_and_precision
 from coattend.trials.experiment import BenchmarkTables, Experiment, ReaderSetup
 from coattend.trials.store import FinishedTrial
-from coattend.trials.trial import TrialOutcome
+from coattend.trials.trial import RUN_SPEC_FILE, TrialOutcome
 
-FILE = "run_spec.json"
+FILE = RUN_SPEC_FILE
 """Name of the file in a trial's folder, and in a packed reader."""
 
 RESEARCH = "research"

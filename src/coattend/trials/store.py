@@ -1,9 +1,12 @@
-"""Finished trials by the beginnings of their ids, and their predictions."""
+"""Finished trials by the name of their entry with a seed, or the beginnings of their ids, and their predictions."""
 
-from collections.abc import Collection
+import json
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from difflib import SequenceMatcher
+from functools import cached_property
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,8 +17,17 @@ from coattend.config.source import run_command
 from coattend.errors import CoattendError
 from coattend.evaluation.records import TrialDescription
 from coattend.io.atomic import verify_checksum
+from coattend.masking import masked
+from coattend.readers import task_of
 from coattend.schemas import PREDICTIONS
-from coattend.trials.trial import PREDICTIONS_FILE, TrialContent, TrialOutcome, read_content, read_outcome
+from coattend.trials.trial import (
+    PREDICTIONS_FILE,
+    RUN_SPEC_FILE,
+    TrialContent,
+    TrialOutcome,
+    read_content,
+    read_outcome,
+)
 
 _MAX_SUGGESTIONS = 5
 """Trials that an error message lists."""
@@ -39,19 +51,57 @@ class FinishedTrial:
         """Name of the benchmark that it was trained on."""
         return self.content["benchmark"]
 
+    @cached_property
+    def entry(self) -> str:
+        """Name of the entry, or of the variant of a study, that trained it first; of a trial from before that was
+        written down, of its reader."""
+        try:
+            return str(json.loads((self.folder / RUN_SPEC_FILE).read_text())["name"])
+        except (OSError, ValueError, KeyError):
+            return self.content["reader"]
+
+    @property
+    def name(self) -> str:
+        """Its entry's name with its seed, by which commands find it: ``sample.plain/0``."""
+        return f"{self.benchmark}.{self.entry}/{self.content['seed']}"
+
+    @property
+    def task(self) -> str:
+        """The task that its head answers."""
+        return task_of(self.content["head"])
+
+    @cached_property
+    def finished_at(self) -> datetime:
+        """When it was finished, by the clock of the machine that is asked."""
+        return datetime.fromtimestamp((self.folder / "outcome.json").stat().st_mtime)
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """The settings that it was trained with, by the names of parameters."""
+        training = {f"training.{name}": value for name, value in self.content["training"].items()}
+        shared = {"reader": self.content["reader"], "head": self.content["head"]}
+        encoder = {"encoder": self.outcome.get("encoder", "")}
+        settings: dict[str, object] = masked(shared | encoder | self.content["options"] | training)
+        return settings
+
+    def answer_files(self) -> list[Path]:
+        """List the files of its predictions, the newest first."""
+        files = self.folder.glob(PREDICTIONS_FILE.format(key="*"))
+        return sorted(files, key=lambda file: -file.stat().st_mtime)
+
     def description(self) -> TrialDescription:
         """Merge content and outcome; ``encoder`` is its name, ``encoder_files`` its digests."""
         merged: TrialDescription = {**self.content, **self.outcome, "encoder_files": self.content["encoder"]}  # type: ignore[typeddict-item]
         return merged
 
     def __str__(self) -> str:
-        return "{id} ({reader} on {benchmark}, {head}, seed {seed})".format(id=self.id, **self.content)
+        return f"{self.id} ({self.entry} on {self.benchmark}, {self.content['head']}, seed {self.content['seed']})"
 
 
 def find_pair(store: Path, left: str | None, right: str | None) -> tuple[FinishedTrial, FinishedTrial]:
-    """Find two different trials of one benchmark by the beginnings of their ids.
+    """Find two different trials of one benchmark, each by a name as `find_trial` takes it.
 
-    Behind ``/`` a key of a trial's predictions may follow. Errors list the nearest candidates.
+    Behind one more ``/`` a key of a trial's predictions may follow. Errors list the nearest candidates.
     """
     trials = finished_trials(store)
     first = _find(store, trials, left, "compare.left")
@@ -67,8 +117,45 @@ def find_pair(store: Path, left: str | None, right: str | None) -> tuple[Finishe
 
 
 def find_trial(store: Path, name: str | None, where: str) -> FinishedTrial:
-    """Find the finished trial whose id begins with a name; the error about a missing one lists the nearest ones."""
+    """Find a finished trial by the name of its entry, with its benchmark and seed where there are several
+    (``sample.plain/0``), or by how its id begins.
+
+    Raises:
+        CoattendError: If there is none, or several. It lists the nearest ones, or the several with what differs.
+    """
     return _find(store, finished_trials(store), name, where)
+
+
+def matching(trials: Collection[FinishedTrial], name: str) -> list[FinishedTrial]:
+    """Select the trials that a name is about: those of an entry, or those whose ids begin with it."""
+    subject, seed = _parts(name)[:2]
+    benchmark, _, entry = subject.rpartition(".")
+    of_entry = [trial for trial in trials if trial.entry == entry and benchmark in ("", trial.benchmark)]
+    if not of_entry:
+        return [trial for trial in trials if subject and trial.id.startswith(subject)]
+    return [trial for trial in of_entry if seed in ("", str(trial.content["seed"]))]
+
+
+def differing_settings(trials: Collection[FinishedTrial]) -> dict[str, dict[str, object]]:
+    """Map the id of each trial to those of its settings that other trials of its entry and benchmark do not share."""
+    by_entry: dict[tuple[str, str], list[FinishedTrial]] = {}
+    for trial in trials:
+        by_entry.setdefault((trial.benchmark, trial.entry), []).append(trial)
+    differing = {}
+    for alike in by_entry.values():
+        settings = [trial.settings for trial in alike]
+        names = dict.fromkeys(name for values in settings for name in values)
+        varied = [name for name in names if len({repr(values.get(name)) for values in settings}) > 1]
+        for trial, values in zip(alike, settings, strict=True):
+            differing[trial.id] = {name: values.get(name) for name in varied}
+    return differing
+
+
+def _parts(name: str) -> tuple[str, str, str]:
+    """Split a name into what stands before the first slash, between both, and behind the second."""
+    first, _, rest = name.partition("/")
+    second, _, third = rest.partition("/")
+    return first, second, third
 
 
 def answers_of(trial: FinishedTrial, name: str, question_ids: pa.ChunkedArray, benchmark: str) -> pa.Table:
@@ -80,10 +167,12 @@ def answers_of(trial: FinishedTrial, name: str, question_ids: pa.ChunkedArray, b
     Raises:
         CoattendError: If it answered none of them, or several times.
     """
-    key = name.partition("/")[2]
+    subject, second, third = _parts(name)
+    # Behind an id the key follows at once, behind an entry's name the seed.
+    key = second if trial.id.startswith(subject) else third
     # A file of predictions counts if it has an answer to any of the questions.
     tables = {}
-    for file in sorted(trial.folder.glob(PREDICTIONS_FILE.format(key="*"))):
+    for file in sorted(trial.answer_files()):
         answers = _read_predictions(file)
         if _key(file).startswith(key) and pc.any(pc.is_in(answers["question_id"], question_ids)).as_py():
             tables[file] = answers
@@ -120,23 +209,26 @@ def _find(
     benchmark: str | None = None,
 ) -> FinishedTrial:
     """Find a trial; errors suggest the candidates, which are all trials unless some are given."""
-    prefix = (name or "").partition("/")[0]
     candidates = trials if candidates is None else candidates
-    if not prefix:
+    if not name:
         raise CoattendError("names no trial", where=where, cure=_suggestions(candidates, "", benchmark=benchmark))
-    # A trial with a folder but no outcome is unfinished, and worth another message.
-    matches = [trial for trial in trials if trial.id.startswith(prefix)]
+    matches = matching(trials, name)
+    subject = _parts(name)[0]
     if len(matches) > 1:
-        raise CoattendError(f"{prefix!r} begins several ids", where=where, cure=_suggestions(matches, prefix))
+        begins = not any(trial.entry == subject.rpartition(".")[2] for trial in matches)
+        problem = f"{subject!r} begins several ids" if begins else f"{name!r} names {len(matches)} trials"
+        cure = _suggestions(matches, subject)
+        raise CoattendError(problem, where=where, cure=f"Give the seed, or an id. {cure}")
     if not matches:
-        unfinished = any(folder.name.startswith(prefix) for folder in store.iterdir())
-        problem = f"the trial {prefix!r} is not finished" if unfinished else f"there is no trial {prefix!r}"
-        raise CoattendError(problem, where=where, cure=_suggestions(candidates, prefix, benchmark=benchmark))
+        # A trial with a folder but no outcome is unfinished, and worth another message.
+        unfinished = any(folder.name.startswith(subject) for folder in store.iterdir())
+        problem = f"the trial {subject!r} is not finished" if unfinished else f"there is no trial {name!r}"
+        raise CoattendError(problem, where=where, cure=_suggestions(candidates, name, benchmark=benchmark))
     return matches[0]
 
 
-def _suggestions(trials: Collection[FinishedTrial], prefix: str, benchmark: str | None = None) -> str:
-    """List the trials whose ids are most similar to a prefix."""
+def _suggestions(trials: Collection[FinishedTrial], name: str, benchmark: str | None = None) -> str:
+    """List the trials whose ids or names are most similar to a name, and of those that read alike what differs."""
     if not trials:
         if benchmark:
             command = run_command(namespaces=f"{benchmark}.<reader>", with_params=False)
@@ -144,11 +236,26 @@ def _suggestions(trials: Collection[FinishedTrial], prefix: str, benchmark: str 
         return f"No trial is finished: {run_command(with_params=False)} trains readers of the sample"
 
     def rank(trial: FinishedTrial) -> tuple[float, str]:
-        return -SequenceMatcher(None, prefix, trial.id).ratio(), trial.id
+        similarity = max(SequenceMatcher(None, name, known).ratio() for known in (trial.id, trial.name))
+        return -similarity, trial.id
 
     nearest = sorted(trials, key=rank)[:_MAX_SUGGESTIONS]
     omitted = len(trials) - len(nearest)
-    return f"Finished trials: {'; '.join(map(str, nearest))}" + (f"; and {omitted} more" if omitted else "")
+    listed = "; ".join(described(nearest, trials))
+    rest = f"; and {omitted} more (kedro run --pipelines trials lists all)" if omitted else ""
+    return f"Finished trials: {listed}{rest}"
+
+
+def described(chosen: Sequence[FinishedTrial], trials: Collection[FinishedTrial]) -> Iterator[str]:
+    """Describe chosen trials, and of those that read like another of all ``trials`` what differs."""
+    alike, differing = Counter(trial.name for trial in trials), differing_settings(trials)
+    for trial in chosen:
+        if alike[trial.name] == 1:
+            yield str(trial)
+            continue
+        settings = [f"{name} {value}" for name, value in differing[trial.id].items()]
+        notes = ", ".join((f"finished {trial.finished_at:%Y-%m-%d %H:%M}", *settings))
+        yield f"{str(trial).removesuffix(')')}, {notes})"
 
 
 def _read_predictions(file: Path) -> pa.Table:

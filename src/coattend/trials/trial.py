@@ -18,6 +18,9 @@ from coattend.text.hashing import file_digest
 TRAINING_VERSION = 2
 """Raised when a change to the training code makes the same content train another reader."""
 
+RUN_SPEC_FILE = "run_spec.json"
+"""The description of how to run a trial's reader, in its folder."""
+
 PREDICTIONS_FILE = "predictions-{key}.parquet"
 """Predictions in a trial's folder; the key is a hash of what they depend on beside the trial."""
 

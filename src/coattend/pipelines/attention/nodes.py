@@ -37,3 +37,10 @@ def draw(maps: Dataset, readings: AttentionReadings) -> str:
     from coattend.reports.attention import render_html
 
     return render_html(readings, maps.to_table())
+
+
+def draw_in_study(maps: Dataset, readings: AttentionReadings) -> str:
+    """Draw the attention page of a study, whose folder is one deeper."""
+    from coattend.reports.attention import render_html
+
+    return render_html(readings, maps.to_table(), folder="../../")

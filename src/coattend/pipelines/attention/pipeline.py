@@ -3,7 +3,7 @@
 from kedro.pipeline import Pipeline, node
 from kedro.pipeline.node import Node
 
-from coattend.pipelines.attention.nodes import draw, look, look_at_variants
+from coattend.pipelines.attention.nodes import draw, draw_in_study, look, look_at_variants
 from coattend.pipelines.keys import STUDY
 
 
@@ -23,7 +23,7 @@ def study_nodes(study: str, benchmark: str) -> list[Node]:
     page = f"{namespace}.attention_page"
     return [
         node(look_at_variants, inputs, maps, name="look_at_attention", namespace=namespace, tags=STUDY),
-        node(draw, maps, page, name="draw_attention", namespace=namespace, tags=STUDY),
+        node(draw_in_study, maps, page, name="draw_attention", namespace=namespace, tags=STUDY),
     ]
 
 

@@ -36,7 +36,7 @@ def compare(
         answers_of(right, parameters.right or right.id, questions["question_id"], benchmark),
     )
     page = trial_comparison.render_html(
-        f"{benchmark}: two trials compared",
+        f"{benchmark}: {left.entry}/{left.content['seed']} beside {right.entry}/{right.content['seed']}",
         answers,
         trial_comparison.compare_trials(answers),
         trials={"left": left.description(), "right": right.description()},

@@ -23,6 +23,7 @@ def compare(
     from coattend.reports.benchmark import benchmark_sections
     from coattend.reports.comparison import compare_readers
     from coattend.reports.figures import dot_plot
+    from coattend.reports.navigation import page_links
     from coattend.reports.render import html_page, markdown_page
 
     names = dict.fromkeys([*entries.readers_of(benchmark.name), *metrics])
@@ -38,4 +39,5 @@ def compare(
     results["scored"], results["benchmark_version"] = benchmark.scored, benchmark.version
     results["simulated"] = benchmark.is_simulated
     title, page = f"{results['title']}: readers compared", benchmark_sections(results)
-    return results, markdown_page(title, page), html_page(title, page), dot_plot(results)
+    links = page_links("../", experiment=benchmark.name)
+    return results, markdown_page(title, page), html_page(title, page, links=links), dot_plot(results)

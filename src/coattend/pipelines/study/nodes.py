@@ -143,6 +143,7 @@ def tabulate(
     and ``.answers``, None where it was not run. Returns the results as data, their rows as a table, these as HTML,
     Markdown, CSV and LaTeX, a chart of the scores, and the page's figures and those of all breakdowns by their names.
     """
+    from coattend.reports.navigation import page_links
     from coattend.reports.render import html_page, markdown_page
     from coattend.reports.study.figures import score_figure
     from coattend.reports.study.page import latex_tables, named_figures, study_sections
@@ -155,7 +156,7 @@ def tabulate(
     return (
         findings,
         rows,
-        html_page(title, sections),
+        html_page(title, sections, links=page_links("../../", experiment=f"study_{findings['name']}")),
         markdown_page(title, sections),
         to_csv(rows),
         latex_tables(findings),

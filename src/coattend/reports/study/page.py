@@ -251,7 +251,9 @@ def _overview_row(name: str, study: StudyFindings) -> TableRow:
 def _part_of_overview(study: StudyFindings) -> Iterator[Section]:
     """Title a study's first section with the study's name, and tell in the others which study they belong to."""
     first, *following = study_sections(study)
-    yield replace(first, title=study["title"], text=(f"{study['source']} ({study['name']}).", *first.text))
+    own_page = ("Its own page", f"studies/{study['name']}/index.html")
+    text = (f"{study['source']} ({study['name']}).", *first.text)
+    yield replace(first, title=study["title"], text=text, links=(*first.links, own_page))
     # Links are relative to the folder of the page of all studies.
     for section in following:
         links = tuple((description, f"studies/{study['name']}/{address}") for description, address in section.links)
