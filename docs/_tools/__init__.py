@@ -1,1 +1,1 @@
-"""Tools that write the generated parts of the documentation."""
+"""Tools that write the generated parts of the documentation, and take its pictures."""

@@ -37,6 +37,13 @@ FIRST_SEEN = {
     "attention_page": "document.querySelector('fieldset')",
 }
 MARGIN = 40
+# Left, top, right and bottom of all boxes and lines.
+BOUNDS = """(() => {
+  const shapes = [...document.querySelectorAll('.pipeline-node, .pipeline-edge path')];
+  const places = shapes.map(shape => shape.getBoundingClientRect()).filter(place => place.width + place.height > 0);
+  return [Math.min(...places.map(place => place.left)), Math.min(...places.map(place => place.top)),
+    Math.max(...places.map(place => place.right)), Math.max(...places.map(place => place.bottom))];
+})()"""
 HIDDEN = ".update-reminder-unexpanded, .pipeline-global-toolbar, .pipeline-toolbar, .pipeline-zoom-toolbar"
 
 
@@ -47,7 +54,7 @@ def main() -> None:
     with browser.opened() as page:
         with _kedro_viz() as address:
             _open_pipeline(page, address)
-            _photograph(page, "pipeline")
+            _photograph(page, "pipeline", page.run(BOUNDS))
         for name, file in {"results_page": RESULTS / "sample" / "index.html", "attention_page": attention}.items():
             page.open(file.resolve().as_uri())
             page.wait_for("document.readyState === 'complete'")
@@ -141,13 +148,18 @@ def _ask(address: str, question: dict[str, Any] | None = None) -> dict[str, Any]
     return result
 
 
-def _photograph(page: Page, name: str) -> None:
+def _photograph(page: Page, name: str, bounds: list[float] | None = None) -> None:
     file = FOLDER / f"{name}.png"
     page.photograph(file)
-    with Image.open(file) as image:
-        image.convert("RGB").save(file, optimize=True)
-        if file.stat().st_size > MOST_BYTES:
-            image.convert("RGB").quantize(256).save(file, optimize=True)
+    with Image.open(file) as photograph:
+        image = photograph.convert("RGB")
+    if bounds is not None:
+        left, top, right, bottom = map(int, bounds)
+        corners = (max(left - MARGIN, 0), max(top - MARGIN, 0))
+        image = image.crop((*corners, min(right + MARGIN, image.width), min(bottom + MARGIN, image.height)))
+    image.save(file, optimize=True)
+    if file.stat().st_size > MOST_BYTES:
+        image.quantize(256).save(file, optimize=True)
     print(f"{file}: {file.stat().st_size / 1000:.0f} kB")
 
 

@@ -71,16 +71,22 @@ def test_every_registered_pipeline_is_drawn_with_nodes_of_its_own(registered, pi
             assert set(node.outputs) <= set(texts[str(node)].outputs)
 
 
-def test_every_reader_of_a_benchmark_is_in_one_of_its_pictures(registered, pictures):
-    for benchmark in ("dream", "cbt", "sample"):
-        nodes = {node.name for node in registered[benchmark].nodes}
-        drawn = {
-            node.name
-            for name, picture in pictures.items()
-            for node in picture.nodes
-            if name.partition(".")[0] == benchmark
-        }
-        assert drawn == nodes
+def test_every_node_of_a_benchmark_or_study_is_in_one_of_its_pictures(registered, pictures):
+    drawn = {}
+    for name, picture in pictures.items():
+        drawn.setdefault(name.partition(".")[0], set()).update(node.name for node in picture.nodes)
+    for name in registered.keys() - set(pipeline_registry.STAGES):
+        assert drawn[name] == {node.name for node in registered[name].nodes}, name
+
+
+def test_a_large_study_has_a_picture_for_each_benchmark(pictures):
+    def variants(name):
+        return {node.name.split(".")[2] for node in pictures[name].nodes if "gpu" in node.tags}
+
+    assert variants("study_grid_options") == {"dream"}
+    assert variants("study_grid_options.sample") == {"sample"}
+    assert "sample.questions" not in pictures["study_grid_options"].datasets()
+    assert "study.grid_options.rows" in pictures["study_grid_options.sample"].outputs()
 
 
 def test_a_stage_is_drawn_on_one_benchmark(pictures):

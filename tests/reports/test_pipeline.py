@@ -57,43 +57,55 @@ def test_readers_of_earlier_runs_are_looked_up(tmp_path, node_inputs, benchmark_
     assert "duma" in (tmp_path / "results.md").read_text()
 
 
-def inputs_of(name, node_name):
-    (node,) = (node for node in register_pipelines()[name].nodes if node.name == node_name)
+@pytest.fixture(scope="module")
+def registered():
+    return register_pipelines()
+
+
+def inputs_of(pipelines, name, node_name):
+    (node,) = (node for node in pipelines[name].nodes if node.name == node_name)
     return set(node.inputs)
 
 
 @pytest.fixture
 def request_pipelines():
-    """Ask for pipelines as a run does."""
-    yield registry.set_requested
+    """Ask for pipelines as a run does, and return all as they are registered for it."""
+
+    def request(*names):
+        registry.set_requested(list(names))
+        return register_pipelines()
+
+    yield request
     registry.set_requested(None)
 
 
-def test_a_comparison_reads_the_readers_of_its_pipeline(request_pipelines):
-    def compared(pipeline):
-        inputs = inputs_of(pipeline, "sample.compare")
-        return {name.split(".")[1] for name in inputs if name.endswith(".metrics")}
+def test_a_comparison_reads_the_readers_of_its_pipeline(registered, request_pipelines):
+    def compared(pipelines, name):
+        inputs = inputs_of(pipelines, name, "sample.compare")
+        return {entry.split(".")[1] for entry in inputs if entry.endswith(".metrics")}
 
-    assert compared("__default__") == set(DEFAULT_READERS)
-    assert compared("sample") == set(entries.readers_of("sample"))
-    assert compared("reporting") == set()
+    assert compared(registered, "__default__") == set(DEFAULT_READERS)
+    assert compared(registered, "sample") == set(entries.readers_of("sample"))
+    assert compared(registered, "reporting") == set()
     # In a run of both stages it has to wait for what is scored.
-    request_pipelines(["evaluation", "reporting"])
-    assert compared("reporting") == set(entries.readers_of("sample"))
-    request_pipelines(["__default__", "reporting"])
-    assert compared("reporting") == compared("__default__") == set(DEFAULT_READERS)
+    together = request_pipelines("evaluation", "reporting")
+    assert compared(together, "reporting") == set(entries.readers_of("sample"))
+    together = request_pipelines("__default__", "reporting")
+    assert compared(together, "reporting") == compared(together, "__default__") == set(DEFAULT_READERS)
 
 
-def test_the_page_of_all_studies_waits_for_those_of_the_same_run(request_pipelines):
-    assert inputs_of("results", "collect") == {"studied_before"}
-    request_pipelines(["results", "study_duma_table7"])
-    assert inputs_of("results", "collect") == {"studied_before", "study.duma_table7.findings"}
-    request_pipelines(["results", "study_aoa_ensembles_cbt"])
-    assert len(inputs_of("results", "collect")) == 3
+def test_the_page_of_all_studies_waits_for_those_of_the_same_run(registered, request_pipelines):
+    assert inputs_of(registered, "results", "collect") == {"studied_before"}
+    together = request_pipelines("results", "study_duma_table7", "study_aoa_ensembles_cbt")
+    assert inputs_of(together, "results", "collect") == {
+        "studied_before",
+        "study.duma_table7.findings",
+        "study.aoa_ensembles_cbt_cn.findings",
+        "study.aoa_ensembles_cbt_ne.findings",
+    }
 
 
-def test_a_comparison_that_would_not_wait_is_refused():
-    registered = register_pipelines()
+def test_a_comparison_that_would_not_wait_is_refused(registered):
     check_waits(registered["__default__"])
     check_waits(registered["dream"])
     together = registered["evaluation"] + registered["reporting"]
@@ -103,8 +115,8 @@ def test_a_comparison_that_would_not_wait_is_refused():
         check_waits(registered["results"] + registered["study_duma_table7"])
 
 
-def test_no_node_has_dozens_of_inputs_that_its_pipeline_does_not_make():
-    for pipeline in register_pipelines().values():
+def test_no_node_has_dozens_of_inputs_that_its_pipeline_does_not_make(registered):
+    for pipeline in registered.values():
         for node in pipeline.nodes:
             free = [name for name in set(node.inputs) & pipeline.inputs() if not name.startswith("params:")]
             assert len(free) <= 12, node.name

@@ -37,7 +37,7 @@ DEFAULT = "__default__"
 MOST_COLUMNS = 8
 """Readers, or variants of a study, that stand side by side at first; more are folded into one box."""
 MOST_READERS = 16
-"""Readers in one picture; a benchmark of several tasks with more has a picture for each task."""
+"""Readers or variants in one picture; of more, each task of a benchmark and each benchmark of a study has its own."""
 TEXT_TABLES = frozenset(("passages", "questions", "tags", "tokens"))
 STUDY_TABLES = frozenset(("rows", "table_chart", "figures"))
 EXAMPLE_READERS = 5
@@ -98,9 +98,10 @@ def draw(
 ) -> dict[str, Pipeline]:
     """Draw all pipelines.
 
-    A benchmark is drawn with its readers side by side, or in one box if they are many, and with a picture of each task
-    if they are very many. A study's variants likewise. A stage, which has the nodes of all benchmarks, is drawn on one
-    of them with some readers, as all others look the same.
+    A benchmark is drawn with its readers side by side, or in one box if they are many. If they are very many, it has
+    a picture of each task, such as ``cbt.word``, beside one of the readers that are examples. A study's variants are
+    drawn likewise, with a picture of each benchmark. A stage, which has the nodes of all benchmarks, is drawn on one of
+    them with some readers, as all others look the same.
 
     Args:
         pipelines: The registered pipelines.
@@ -117,16 +118,12 @@ def draw(
             pictures[name] = _benchmark(_example(nodes, *examples))
         elif any(NodeKey.of(node).study for node in nodes):
             pictures |= {".".join([name, *part]): _study(members) for part, members in _parts(nodes).items()}
-        elif (
-            (by_task := benchmarks.get(name, {}))
-            and len(by_task) > 1
-            and sum(map(len, by_task.values())) > MOST_READERS
-        ):
-            pictures[name] = _benchmark(_of_readers(nodes, examples[1]))
-            for task, readers in by_task.items():
-                pictures[f"{name}.{task}"] = _benchmark(_of_readers(nodes, readers))
         elif name in benchmarks or name == DEFAULT:
-            pictures[name] = _benchmark(nodes)
+            by_task = benchmarks.get(name, {})
+            divided = len(by_task) > 1 and sum(map(len, by_task.values())) > MOST_READERS
+            pictures[name] = _benchmark(_of_readers(nodes, examples[1]) if divided else nodes)
+            for task, readers in by_task.items() if divided else ():
+                pictures[f"{name}.{task}"] = _benchmark(_of_readers(nodes, readers))
         else:
             pictures[name] = Pipeline([DrawnNode(node, None) if node.namespace else node for node in nodes])
     return pictures

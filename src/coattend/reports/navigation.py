@@ -59,7 +59,7 @@ def _find(client: "MlflowClient", experiment: str, trials: list[tuple[str, str]]
         for run in client.search_runs([stored.experiment_id], "tags.kind = 'kedro run'", max_results=1):
             yield RUN_TITLE, run_page(stored.experiment_id, run.info.run_id)
         yield LIST_TITLE, view_address(stored.experiment_id, TRIALS)
-    experiments = [found.experiment_id for found in client.search_experiments()] if trials else []
+    experiments = [listed.experiment_id for listed in client.search_experiments()] if trials else []
     for title, trial_id in trials:
         query = f"tags.trial_id = '{trial_id}' and attributes.status = 'FINISHED'"
         for run in client.search_runs(experiments, query, max_results=1):

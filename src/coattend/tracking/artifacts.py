@@ -1,4 +1,4 @@
-"""What MLflow shows of a trial beside curves: its metrics as JSON, a page, a table of its predictions, and a note."""
+"""Artifacts of a trial's run for people: its metrics as JSON, a page, a table of its predictions, and a description."""
 
 import json
 from collections.abc import Iterator
@@ -9,6 +9,8 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
 from coattend.evaluation.records import ReaderMetrics, TrialRecord
+from coattend.io.mlflow_store import portable_uri
+from coattend.masking import masked_text
 from coattend.reports import tables
 from coattend.reports.trial import render_html, score_sentence, trial_scores, trial_title
 from coattend.tracking.store import NOTE
@@ -58,7 +60,7 @@ def attach(
     client.log_text(run, json.dumps(readable_predictions(answers, questions), ensure_ascii=False), TABLE_FILE)
     # MLflow draws the tables that are listed so, of several runs side by side.
     client.set_tag(run, "mlflow.loggedArtifacts", json.dumps([{"path": TABLE_FILE, "type": "table"}]))
-    client.set_tag(run, NOTE, note(metrics, trial, model))
+    client.set_tag(run, NOTE, note(metrics, trial, model, client.tracking_uri))
     client.set_tag(run, "task", metrics["task"])
 
 
@@ -90,16 +92,16 @@ def _gold(question: dict[str, object]) -> Iterator[str]:
         yield from dict.fromkeys(str(answer["text"]) for answer in answers)
 
 
-def note(metrics: ReaderMetrics, trial: TrialRecord, model: str | None) -> str:
-    """Describe the run of a trial in Markdown: its score, and the lines that load its model."""
+def note(metrics: ReaderMetrics, trial: TrialRecord, model: str | None, store: str) -> str:
+    """Describe the run of a trial in Markdown: its score, and the lines that load its model from its store."""
     duration = tables.format_duration(trial.get("seconds"))
     text = f"**{trial_title(metrics, trial)}.** {score_sentence(trial_scores(metrics, trial))} Trained in {duration}."
-    text += f" Page: `{PAGE_FILE}`; predictions: `{TABLE_FILE}`, below “Artifacts”."
+    files = f"Its page is `{PAGE_FILE}`, its predictions are `{TABLE_FILE}`, below “Artifacts”."
     if model is None:
-        return text
+        return f"{text}\n\n{files}"
     lines = (
         "import mlflow",
-        'mlflow.set_tracking_uri("sqlite:///mlflow.db")  # in the folder of the project',
+        f'mlflow.set_tracking_uri("{masked_text(portable_uri(store))}")  # in the folder of the project',
         f'reader = mlflow.pyfunc.load_model("models:/{model}")',
     )
-    return "\n".join((text, "", "```python", *lines, "```"))
+    return "\n".join((text, "", "```python", *lines, "```", "", files))

@@ -285,8 +285,8 @@ class Tracking:
         """Return the run of a finished trial in an experiment; one that was trained untracked is written now."""
         client = open_client(self._project)
         experiment_id = store.experiment_id(client, experiment, self._project)
-        found = runs.find(client, experiment_id, trial["trial_id"])
-        return found or runs.write(self._open_parent(experiment), trial, benchmark, name)
+        run = runs.find(client, experiment_id, trial["trial_id"])
+        return run or runs.write(self._open_parent(experiment), trial, benchmark, name)
 
     def _attach(self, experiment: str, entry: str, data: Any, benchmark: str | None) -> None:
         if entry == FINDINGS:
