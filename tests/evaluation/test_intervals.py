@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import beta, norm
+from scipy.stats import t as student
 from simulation import COIN_FLIPS, GRADED, GROUPS, SINGLE, UNEQUAL, coverage, with_seeds
 from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.proportion import proportion_confint
@@ -56,6 +58,58 @@ def test_many_groups_have_the_interval_of_a_regression_with_clusters():
     ((low, high),) = regression.conf_int()
     bounds = interval(values, groups)
     assert (bounds.low, bounds.high) == pytest.approx((low, high), abs=0.001)
+
+
+def slow_interval(values, groups, level):
+    """Korn and Graubard's interval of one seed, group by group in plain Python; None if nothing varies."""
+    members = {group: [v for v, g in zip(values, groups, strict=True) if g == group] for group in sorted(set(groups))}
+    mean = sum(values) / len(values)
+    rest = [[v for v, g in zip(values, groups, strict=True) if g != group] for group in members]
+    without = [sum(others) / len(others) for others in rest]
+    middle = sum(without) / len(without)
+    variance = (len(members) - 1) / len(members) * sum((each - middle) ** 2 for each in without)
+    if variance == 0:
+        return None
+    freedom = max(len(values) ** 2 / sum(len(of_group) ** 2 for of_group in members.values()) - 1, 1)
+    upper = (1 + level) / 2
+    worth = mean * (1 - mean) / variance * (norm.ppf(upper) / student.ppf(upper, freedom)) ** 2
+    right, wrong = mean * worth, (1 - mean) * worth
+    low = beta.ppf(1 - upper, right, wrong + 1) if right else 0.0
+    high = beta.ppf(upper, right + 1, wrong) if wrong else 1.0
+    return min(low, mean), max(high, mean)
+
+
+@pytest.mark.parametrize("level", [0.95, 0.8])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_interval_is_that_of_a_slow_form(seed, level):
+    random = np.random.default_rng(seed)
+    sizes = random.integers(1, 9, int(random.integers(2, 12)))
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    values = np.round(random.random(len(groups)), 1) if seed % 2 else (random.random(len(groups)) < 0.6) * 1.0
+    bounds = interval(values[None], groups, level=level)
+    expected = slow_interval(values.tolist(), groups.tolist(), level)
+    assert expected is not None
+    assert (bounds.low, bounds.high) == pytest.approx(expected, abs=1e-9)
+
+
+def test_what_seeds_add_is_that_of_a_slow_form_where_groups_are_unequal():
+    random = np.random.default_rng(5)
+    sizes = np.array([1.0, 4.0, 2.0, 7.0, 3.0])
+    sums = random.random((3, 5)) * sizes + np.array([[0.0], [0.6], [1.5]]) * sizes
+    seeds, questions = 3, 17
+    means = [sum(of_seed) / questions for of_seed in sums]
+    middle = sum(means) / seeds
+    between = sum((mean - middle) ** 2 for mean in means) / (seeds - 1)
+    residuals = [
+        [total - mean * size for total, size in zip(row, sizes, strict=True)]
+        for row, mean in zip(sums, means, strict=True)
+    ]
+    columns = [sum(column) / seeds for column in zip(*residuals, strict=True)]
+    squares = sum((cell - column) ** 2 for row in residuals for cell, column in zip(row, columns, strict=True))
+    estimate = SeedVariance.of(sums, sizes)
+    assert estimate.variance == pytest.approx((between - squares / questions**2 / (seeds - 1)) / seeds, rel=1e-12)
+    assert estimate.freedom == 2
+    assert estimate.reach(0.9) == pytest.approx(student.ppf(0.95, 2) * estimate.variance**0.5)
 
 
 def test_a_large_group_among_small_ones_widens_the_interval():

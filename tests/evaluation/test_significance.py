@@ -112,6 +112,40 @@ def test_zero_lies_outside_exactly_where_p_is_below_five_percent(seed, groups, s
         assert difference.p > 0.05
 
 
+@pytest.mark.parametrize("seeds", [(1, 1), (2, 3)])
+def test_exchanged_readers_have_the_opposite_difference_and_the_same_p_value(seeds):
+    """Also where few groups make the difference, so that its two sides reach differently far."""
+    random = np.random.default_rng(4)
+    groups = np.repeat(np.arange(12), random.integers(1, 6, 12))
+    first, second = (random.random((count, len(groups))) * 0.2 for count in seeds)
+    first[:, groups < 2] += 1.5
+    one, other = paired_test(first, second, groups), paired_test(second, first, groups)
+    assert one.mean > 0
+    assert (one.mean, one.low, one.high) == pytest.approx((-other.mean, -other.high, -other.low), abs=1e-9)
+    assert one.p == pytest.approx(other.p, abs=1e-9)
+    assert one.high - one.mean != pytest.approx(one.mean - one.low, rel=0.05)
+
+
+def test_all_subsets_are_taken_where_they_are_as_many_as_would_be_drawn():
+    first, second, groups = grouped(1, groups=7)
+    every = paired_test(first, second, groups)
+    assert paired_test(first, second, groups, subsets=2**7 - 1) == every
+    assert paired_test(first, second, groups, subsets=2**7 - 1, seed=1) == every
+
+
+def test_where_all_groups_differ_alike_there_is_no_interval_but_a_p_value_that_knows_of_seeds():
+    groups = np.repeat(np.arange(8), [1, 5, 2, 2, 3, 1, 4, 6])
+    level = np.array([[0.1], [0.5], [0.9]])
+    first, second = np.zeros((3, len(groups))) + level, np.zeros((3, len(groups))) + level[::-1] * 0.2
+    difference = paired_test(first, second, groups)
+    assert difference.low is None
+    assert difference.high is None
+    of_trials = paired_test(first[:1] * 0 + 0.5, second[:1] * 0 + 0.1, groups)
+    assert of_trials.mean == pytest.approx(difference.mean)
+    assert of_trials.low is None
+    assert difference.p > 5 * of_trials.p
+
+
 def test_drawn_subsets_come_near_to_all_of_them():
     first, second, groups = grouped(3, groups=12)
     every, drawn = paired_test(first, second, groups), paired_test(first, second, groups, subsets=4_000)

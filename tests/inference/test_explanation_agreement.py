@@ -40,6 +40,13 @@ def test_only_the_order_counts_and_words_without_a_number_do_not():
     assert explanation_agreement.rank_correlation([1, 2, 3], [2, 9, 4]) == pytest.approx(0.5)
 
 
+def test_a_word_without_a_number_may_be_none_as_it_is_in_json():
+    drops = [0.1, 0.7, 0.2, 0.3]
+    assert explanation_agreement.rank_correlation([1, None, 2, 3], drops) == pytest.approx(1)
+    assert explanation_agreement.rank_correlation(drops, [3, None, 2, 1]) == pytest.approx(-1)
+    assert explanation_agreement.rank_correlation([5, 1, 2, 5], [1, 2, 3, 4]) is not None
+
+
 @pytest.mark.parametrize(
     "pairs",
     [([1, 2], [1, 2]), ([1, 1, 1], [1, 2, 3]), ([1, 2, 3], [1, 1, 1]), ([1, 2, 3], [math.nan, 2, 3]), ([], [])],
@@ -84,5 +91,5 @@ def test_agreement_is_averaged_over_the_questions_that_have_one_by_map_and_level
 
 def test_questions_of_one_map_have_as_many_levels():
     readings = [{"agreement": {"passage_scores": levels}} for levels in ([0.5], [0.5, 0.1])]
-    with pytest.raises(ValueError, match="shorter than"):
+    with pytest.raises(ValueError, match="is longer than"):
         explanation_agreement.mean_agreement(readings)
