@@ -9,11 +9,14 @@ from documented import DOCS, commands
 NEEDS_A_NETWORK = "--pipelines download"
 STAYS_OPEN = ("make viz", "make mlflow")
 """Pages in a browser, until they are stopped."""
+MADE_BY_KEDRO = {"make run": "kedro run", "make pipelines": "kedro menu pipelines"}
 
 
 def as_run(command):
-    """Run `kedro run` for `make run`, and the tests' tiny sample."""
-    words = shlex.split(command.replace("make run", "kedro run"))
+    """Run Kedro's command for that of `make`, and the tests' tiny sample."""
+    for made, by_kedro in MADE_BY_KEDRO.items():
+        command = command.replace(made, by_kedro)
+    words = shlex.split(command)
     tiny = words[1] == "run" and not any(word.startswith("dream") for word in words)
     return [*words[1:], *(["--env", "test"] if tiny else [])]
 
