@@ -244,7 +244,9 @@ def test_a_reader_without_tags_needs_no_tagger(answerers, retagged, without_nltk
 
 @pytest.mark.parametrize("reader", ["poi_net", "aoa_reader"])
 def test_a_missing_tagger_is_named_with_the_data_that_it_needs(retagged, without_nltk_data, tmp_path, reader):
-    message = rf"trial \w+: was trained on the tags of nltk.*put tokenizers/punkt_tab and .* into {tmp_path}/raw/nltk_data"
+    message = (
+        rf"trial \w+: was trained on the tags of nltk.*put tokenizers/punkt_tab and .* into {tmp_path}/raw/nltk_data"
+    )
     with pytest.raises(CoattendError, match=message):
         Predictor.load(retagged(reader, NltkTagger.name))
 
