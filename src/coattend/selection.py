@@ -124,7 +124,8 @@ def _is_in(node: Node, namespaces: Iterable[str]) -> bool:
 
 def _combine(names: Names) -> Pipeline:
     first, *others = names
-    return sum((pipelines[name] for name in others), pipelines[first])
+    combined: Pipeline = sum((pipelines[name] for name in others), pipelines[first])
+    return combined
 
 
 def _pipelines_with(node_names: Collection[str]) -> list[str]:

@@ -9,6 +9,7 @@ from documented import DOCS, commands
 NEEDS_A_NETWORK = "--pipelines download"
 STAYS_OPEN = ("make viz", "make mlflow")
 """Pages in a browser, until they are stopped."""
+NAMES = list(enumerate(("Mary", "John", "Ann", "Tom", "Eve", "Sam", "Ida", "Leo")))
 
 
 def as_run(command):
@@ -36,11 +37,17 @@ def test_the_quick_start_leads_to_two_comparisons(kedro, project, monkeypatch):
             for split in ("train", "dev"):
                 questions = json.dumps(dialogues(project, split))
                 (project / f"data/01_raw/dream/{split}.json").write_text(questions)
+        if "custom" in command and not (project / "data/01_raw/custom").exists():
+            (project / "data/01_raw/custom").mkdir(parents=True)
+            for split, place in (("train", "attic"), ("dev", "cellar")):
+                rows = [f"{name} walks to the {place} of house {n},Who?,{name},Zoe,{name}" for n, name in NAMES]
+                lines = "\n".join(["passage,question,option_1,option_2,answer", *rows])
+                (project / f"data/01_raw/custom/{split}.csv").write_text(lines)
         process = kedro(*as_run(command))
         assert process.returncode == 0, f"{command}: {process.stdout[-2000:]} {process.stderr[-2000:]}"
         ran.append(command)
     assert ran[0] == "make run"
     scored = {path.parent.name for path in (project / "data/07_model_output/dream").glob("*/metrics.json")}
     assert scored == {"plain", "duma"}
-    for page in ("data/test/08_reporting/sample/index.html", "data/08_reporting/dream/index.html"):
-        assert (project / page).is_file()
+    for page in ("data/08_reporting/dream", "data/test/08_reporting/custom", "data/test/08_reporting/sample"):
+        assert (project / page / "index.html").is_file()
