@@ -26,7 +26,6 @@ from coattend.config import (
     ShareParameters,
     StudySettings,
     TrackingParameters,
-    entries,
     source,
 )
 from coattend.settings import CONFIG_LOADER_ARGS
