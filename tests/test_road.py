@@ -14,6 +14,7 @@ from coattend.errors import CoattendError
 from coattend.readers.encoders.pretrained import encoder_folder
 
 DATA = "ingestion,tagging,tokenization"
+NAMES = list(enumerate(("Mary", "John", "Ann", "Tom", "Eve", "Sam", "Ida", "Leo")))
 ROAD = {"plain": "options", "poi_net_span": "span", "plain_word": "word"}
 
 
@@ -245,9 +246,17 @@ def test_a_mistake_in_a_parameter_file_is_one_line(kedro, project):
 @pytest.mark.parametrize(
     ("pipelines", "namespaces", "command"),
     [
-        ("training", "dream.plain", "kedro run --pipelines ingestion,tagging,tokenization --namespaces dream"),
-        ("tagging", "dream", "kedro run --pipelines ingestion --namespaces dream"),
-        ("evaluation", "race.poi_net", "kedro run --pipelines ingestion,tagging,tokenization --namespaces race"),
+        (
+            "training",
+            "dream.plain",
+            "kedro run --env test --pipelines ingestion,tagging,tokenization --namespaces dream",
+        ),
+        ("tagging", "dream", "kedro run --env test --pipelines ingestion --namespaces dream"),
+        (
+            "evaluation",
+            "race.poi_net",
+            "kedro run --env test --pipelines ingestion,tagging,tokenization --namespaces race",
+        ),
     ],
 )
 def test_a_table_that_is_missing_is_told_with_the_command_that_writes_it(
@@ -257,3 +266,20 @@ def test_a_table_that_is_missing_is_told_with_the_command_that_writes_it(
         kedro_run(pipelines, namespaces)
     assert command in str(raised.value)
     assert not (project / "mlflow.db").exists()
+
+
+def test_ones_own_files_become_a_compared_page_in_one_command(kedro_run, project, results, monkeypatch):
+    monkeypatch.delenv("COATTEND_RAW", raising=False)
+    folder = project / "data/01_raw/custom"
+    folder.mkdir(parents=True)
+    for split, place in (("train", "attic"), ("dev", "cellar")):
+        rows = [f"{name} walks to the {place} of house {n} alone.,Who walks?,{name},Zoe,{name}\n" for n, name in NAMES]
+        (folder / f"{split}.csv").write_text(f"passage,question,option_1,option_2,answer\n{''.join(rows)}")
+    few_steps = {"custom": {"training": {"min_steps": 4}}}
+    kedro_run(namespaces="custom.plain,custom.poi_net", benchmarks=few_steps)
+    page = (results / "08_reporting/custom/index.html").read_text()
+    assert {run.data.tags["reader"] for run in runs(project, "tags.kind = 'trial'")} == {"plain", "poi_net"}
+    for reader in ("plain", "poi_net"):
+        scored = json.loads((results / f"07_model_output/custom/{reader}/metrics.json").read_text())
+        assert scored["splits"]["dev"]["all"]["questions"] == len(NAMES)
+        assert reader in page

@@ -23,7 +23,9 @@ def test_a_service_runs_and_is_checked_as_a_command_is(service, project):
     with pytest.raises(CoattendError, match=r"training\.epoch: there is no such parameter. Did you mean 'epochs'\?"):
         params = {"benchmarks": {"sample": {"training": {"epoch": 2}}}}
         service.run(pipeline_names=["ingestion"], namespaces=["sample"], runtime_params=params)
-    with pytest.raises(CoattendError, match=r"Write it first: kedro run --pipelines ingestion,tagging,tokenization"):
+    with pytest.raises(
+        CoattendError, match=r"Write it first: kedro run --env test --pipelines ingestion,tagging,tokenization"
+    ):
         service.run(pipeline_names=["training"], namespaces=["sample.plain"])
     with pytest.raises(CoattendError, match="the pipelines are built for 'minilm'"):
         params = {"readers": {"plain": {"encoder": "albert_base"}}}

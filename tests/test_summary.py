@@ -19,7 +19,8 @@ def test_a_run_ends_with_what_came_out(run_trained, trained_sample, caplog):
     score = f"dev accuracy {accuracy['mean']:.1f} [{accuracy['low']:.1f}, {accuracy['high']:.1f}]"
     match = re.fullmatch(rf"sample.poi_net  1 trial done before \((.*)\); {re.escape(score)}", ended[-4])
     assert match and (trained_sample / "data/test/06_models/trials" / match[1] / "outcome.json").exists()
-    assert ended[-3] == "Side by side: kedro run --pipelines reporting --namespaces sample"
+    params = "--params benchmarks.sample.training.precision=fp32"
+    assert ended[-3] == f"Side by side: kedro run --env test --pipelines reporting --namespaces sample {params}"
     assert ended[-2] == "Runs, curves and models: make mlflow"
     assert ended[-1].startswith("Done in ")
     assert ended[:3] == [f"sample.poi_net.{name} ({n} of 3)" for n, name in enumerate(("train", "predict", "score"), 1)]

@@ -17,6 +17,10 @@ from coattend.errors import CoattendError
         ({"benchmarks": {"sample": {"fil_blanks": True}}}, r"benchmarks\.sample\.fil_blanks: there .*'fill_blanks'\?"),
         ({"benchmarks": {"sample": {"training": {"epochs": -1}}}}, r"training\.epochs: Input should be greater than 0"),
         ({"benchmarks": {"sample": {"training": {"seeds": [1, 1]}}}}, r"training\.seeds: the seed 1 is there twice"),
+        (
+            {"benchmarks": {"sample": {"training": {"seeds": 3}}}},
+            r"training\.seeds: must be a list: .*\[3\] is the seed 3",
+        ),
         ({"engine": {"address": "tcp://10.0.0.1:8786"}}, r"^engine: address is that of a Dask scheduler"),
         ({"compare": {"left": 7.5}}, r"^compare\.left: was read as a number"),
         ({"training": {"epochs": 2}}, r"--params training: there is no .* Say whose: benchmarks\.<name>\.training"),

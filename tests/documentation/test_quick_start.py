@@ -10,6 +10,7 @@ NEEDS_A_NETWORK = "--pipelines download"
 SETS_UP = "make run"
 BY_KEDRO = {SETS_UP: "kedro run", "make pipelines": "kedro menu pipelines", "make studies": "kedro menu studies"}
 """The targets that are run, by Kedro's command of each; the others open pages, until they are stopped."""
+NAMES = list(enumerate(("Mary", "John", "Ann", "Tom", "Eve", "Sam", "Ida", "Leo")))
 
 
 def as_run(command):
@@ -37,11 +38,17 @@ def test_the_quick_start_leads_to_two_comparisons(kedro, project, monkeypatch):
             for split in ("train", "dev"):
                 questions = json.dumps(dialogues(project, split))
                 (project / f"data/01_raw/dream/{split}.json").write_text(questions)
+        if "custom" in command and not (project / "data/01_raw/custom").exists():
+            (project / "data/01_raw/custom").mkdir(parents=True)
+            for split, place in (("train", "attic"), ("dev", "cellar")):
+                rows = [f"{name} walks to the {place} of house {n},Who?,{name},Zoe,{name}" for n, name in NAMES]
+                lines = "\n".join(["passage,question,option_1,option_2,answer", *rows])
+                (project / f"data/01_raw/custom/{split}.csv").write_text(lines)
         process = kedro(*as_run(command))
         assert process.returncode == 0, f"{command}: {process.stdout[-2000:]} {process.stderr[-2000:]}"
         ran.append(command)
     assert ran[0] == SETS_UP
     scored = {path.parent.name for path in (project / "data/07_model_output/dream").glob("*/metrics.json")}
     assert scored == {"plain", "duma"}
-    for page in ("data/test/08_reporting/sample/index.html", "data/08_reporting/dream/index.html"):
-        assert (project / page).is_file()
+    for page in ("data/08_reporting/dream", "data/test/08_reporting/custom", "data/test/08_reporting/sample"):
+        assert (project / page / "index.html").is_file()

@@ -2,6 +2,7 @@
 
 import json
 import re
+import socket
 import subprocess
 import sys
 import threading
@@ -13,6 +14,10 @@ from urllib.parse import urlencode
 import psutil
 import pytest
 from served import free_port, post, running
+
+from coattend.config import DemoParameters
+from coattend.errors import CoattendError
+from coattend.serving.__main__ import serve
 
 pytestmark = pytest.mark.slow
 
@@ -161,3 +166,11 @@ def test_what_cannot_be_shown_is_told_in_one_line(project, options, message):
     assert completed.returncode == 1
     assert "Traceback" not in completed.stderr
     assert message in " ".join(completed.stderr.split())
+
+
+def test_a_port_that_is_taken_is_refused_with_another_one_before_a_reader_is_loaded(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        message = rf"127.0.0.1:{port}: cannot be listened at .* make demo PORT={port + 1}"
+        with pytest.raises(CoattendError, match=message):
+            serve("no model", tmp_path, "", DemoParameters(port=port))

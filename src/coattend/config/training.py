@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from coattend.config.base import Parameters
 
@@ -17,7 +17,13 @@ def _each_once(seeds: tuple[int, ...]) -> tuple[int, ...]:
     return seeds
 
 
-Seeds = Annotated[tuple[int, ...], Field(min_length=1), AfterValidator(_each_once)]
+def _listed(seeds: object) -> object:
+    if isinstance(seeds, int):
+        raise ValueError(f"must be a list: [0, 1, 2] are three seeds, [{seeds}] is the seed {seeds}")
+    return seeds
+
+
+Seeds = Annotated[tuple[int, ...], Field(min_length=1), BeforeValidator(_listed), AfterValidator(_each_once)]
 
 
 class TrainingParameters(Parameters):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from coattend.config import BenchmarkParameters, SourceParameters
+from coattend.config.source import run_command
 from coattend.data.archives import members
 from coattend.data.formats.reading import REFETCH, Readable
 from coattend.errors import CoattendError
@@ -98,6 +99,13 @@ def glob_files(folder: Path, patterns: Iterable[str]) -> list[Path]:
     return sorted(paths)
 
 
+def paths_by_name(files: Iterable[RawFile]) -> dict[str, str]:
+    """Map the names of raw files to their paths, relative to the working directory where they lie in it."""
+    folder = Path.cwd()
+    paths = (file.path.absolute() for file in files)
+    return {path.name: str(path.relative_to(folder) if path.is_relative_to(folder) else path) for path in paths}
+
+
 def raw_file_digest(path: Path) -> str:
     """Return the SHA-256 of a raw file; if it cannot be read, the error is the user's."""
     try:
@@ -123,5 +131,8 @@ def _missing(benchmark: BenchmarkParameters, folder: Path, split: str) -> Coatte
     published = f"published at {benchmark.published_at}" if benchmark.published_at else "not published"
     problem = f"{benchmark.title} has no {split} files here (looked for {', '.join(patterns)})"
     cure = f"Put its {split} files, {published}, into that folder, or set COATTEND_RAW to the folder that holds"
+    if benchmark.downloads:
+        command = run_command(pipelines="download", namespaces=benchmark.name)
+        cure = f"Fetch them with {command}. {cure}"
     where = ", ".join(str(folder / name) for name in folders)
     return CoattendError(problem, where=where, cure=f"{cure} {folders[0]}/")

@@ -46,6 +46,10 @@ class StoredTables:
         dataset = TableDataset(filepath=path, table=table) if one_file else ShardedTableDataset(filepath=path)
         return SchemaValidator(table).validate(dataset.load())
 
+    def path(self, table: str, benchmark: str) -> Path:
+        """Return the path of a table of a benchmark that needs no profile."""
+        return self._folder / self._paths[table].format(benchmark=benchmark)
+
     def benchmarks(self) -> list[str]:
         """Return the names of all benchmarks with a questions table, sorted."""
         pattern = self._paths["questions"]

@@ -1,5 +1,6 @@
 """``python -m coattend.serving``: the application that shows a trained reader, as ``make demo`` starts it."""
 
+import socket
 from pathlib import Path
 
 import click
@@ -41,12 +42,26 @@ def serve(model: str | None, trials: Path, store: str, demo: DemoParameters) -> 
     from coattend.serving.model_lookup import logged_models, resolve_model
     from coattend.serving.predictor import Predictor
 
+    _check_port(demo)
     models = logged_models(store) if model is None else []
     name = model or (f"models:/{models[0].model_id}" if models else None)
     answerer = Predictor.load(resolve_model(name, trials, store, where="--model"), limits=demo.limits)
     spec = answerer.spec
     click.echo(f"{spec.name}, trained on {spec.title} (trial {spec.trial_id}): http://{demo.host}:{demo.port}")
     uvicorn.run(application(answerer, demo), host=demo.host, port=demo.port, access_log=False)
+
+
+def _check_port(demo: DemoParameters) -> None:
+    """Refuse an address that is taken, before a reader is loaded."""
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((demo.host, demo.port))
+        except OSError as error:
+            cure = f"Take another: make demo PORT={demo.port % 65535 + 1}, or end what listens there"
+            raise CoattendError(
+                f"cannot be listened at ({error.strerror})", where=f"{demo.host}:{demo.port}", cure=cure
+            ) from None
 
 
 if __name__ == "__main__":

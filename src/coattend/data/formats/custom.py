@@ -54,6 +54,8 @@ ANSWER_FIELDS = ("text", "start")
 MAX_ID_CHARACTERS = 1000
 MAX_CELL_CHARACTERS = 2**24
 """Memory for one CSV cell, if a quotation mark is never closed."""
+SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+"""Separators of cells other than the comma, by their names."""
 MAX_LISTED = 5
 """Unknown columns or fields that a message names."""
 _OPTION_COLUMN = re.compile(r"option_[1-9][0-9]{0,4}")
@@ -83,16 +85,22 @@ def read_rows(path: Readable) -> Iterator[tuple[str, object]]:
         CoattendError: If the file has another suffix or other columns, or is not whole.
     """
     suffix = path.name.rpartition(".")[2].lower()
-    if suffix == "csv":
-        yield from _csv_rows(path)
-    elif suffix == "jsonl":
-        yield from _json_rows(path)
-    elif suffix == "parquet":
-        types = dict.fromkeys(COLUMNS, ANY_COLUMN) | dict.fromkeys((*REQUIRED_COLUMNS, "id"), TEXT_COLUMN)
-        rows = read_parquet_rows(path, types, optional=frozenset(COLUMNS) - set(REQUIRED_COLUMNS), strict=True)
-        yield from ((f"row {number}", row) for number, row in enumerate(rows, 1))
-    else:
+    if suffix not in _ROWS:
         raise CoattendError("is neither .csv, .jsonl nor .parquet", where=str(path), cure="Save it as one of them")
+    read_suffix, cure = _ROWS[suffix]
+    try:
+        yield from read_suffix(path)
+    except CoattendError as error:
+        # Nobody else has one's own files.
+        if error.cure != REFETCH:
+            raise
+        raise CoattendError(error.problem, where=error.where, cure=cure) from None
+
+
+def _parquet_rows(path: Readable) -> Iterator[tuple[str, object]]:
+    types = dict.fromkeys(COLUMNS, ANY_COLUMN) | dict.fromkeys((*REQUIRED_COLUMNS, "id"), TEXT_COLUMN)
+    rows = read_parquet_rows(path, types, optional=frozenset(COLUMNS) - set(REQUIRED_COLUMNS), strict=True)
+    yield from ((f"row {number}", row) for number, row in enumerate(rows, 1))
 
 
 def _json_rows(path: Readable) -> Iterator[tuple[str, object]]:
@@ -130,6 +138,10 @@ def _csv_rows(path: Readable) -> Iterator[tuple[str, Row | InvalidRecord]]:
 
 
 def _check_header(header: list[str], path: Readable) -> None:
+    for separator, name in SEPARATORS.items():
+        if len(header) == 1 and set(REQUIRED_COLUMNS) <= set(header[0].split(separator)):
+            cure = "Save it with commas: spreadsheets ask for the separator when they export CSV"
+            raise CoattendError(f"has {name} between its cells", where=str(path), cure=cure)
     missing = [name for name in REQUIRED_COLUMNS if name not in header]
     unknown = [name for name in header if name not in COLUMNS and not _OPTION_COLUMN.fullmatch(name)][:MAX_LISTED]
     names = ", ".join(header)[:200]
@@ -144,6 +156,14 @@ def _check_header(header: list[str], path: Readable) -> None:
         cures += [did_you_mean(name, [*COLUMNS, "option_1"]) for name in unknown]
         cure = " ".join(dict.fromkeys(cures))
         raise CoattendError(f"{', '.join(problems)} in its header ({names})", where=str(path), cure=cure)
+
+
+_ROWS: dict[str, tuple[Callable[[Readable], Iterator[tuple[str, object]]], str]] = {
+    "csv": (_csv_rows, 'Close every quotation mark, and write one inside a quoted cell twice (""), as spreadsheets do'),
+    "jsonl": (_json_rows, "Write one question a line, each an object in braces, as json.dumps does"),
+    "parquet": (_parquet_rows, "Write the file again"),
+}
+"""How files are read by their suffixes, and the cure of one that is not whole."""
 
 
 def _from_cells(cells: dict[str, str]) -> Row:

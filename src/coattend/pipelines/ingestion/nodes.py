@@ -35,24 +35,28 @@ def ingest(benchmark: BenchmarkParameters, raw: Manifest | None = None) -> tuple
         benchmark: Its files and formats.
         raw: The manifest of generated raw files, so that they are written first.
     """
+    from coattend.data.formats.base import Rejection
     from coattend.data.formats.dream import read_annotations
-    from coattend.data.ingest import BenchmarkTables, read_benchmark, source_digest
-    from coattend.data.raw_files import annotation_files, raw_files, raw_folder
+    from coattend.data.ingest import ONE_GROUP, BenchmarkTables, count_kinds, read_benchmark, source_digest
+    from coattend.data.raw_files import annotation_files, paths_by_name, raw_files, raw_folder
     from coattend.io.checked import TablePlan
 
     folder = raw_folder(project_folder(), generated=benchmark.is_written)
     files, annotations = raw_files(benchmark, folder), annotation_files(benchmark, folder)
     splits_and_paths = [*((file.split, file.path) for file in files), *((None, path) for path in annotations)]
-    key = source_digest(splits_and_paths, benchmark)
+    key, paths = source_digest(splits_and_paths, benchmark), paths_by_name(files)
 
     @cache
     def read() -> BenchmarkTables:
         tables = read_benchmark(benchmark, files, read_annotations(annotations))
         if tables.rejected.rows:
+            records = (Rejection(**row) for table in tables.rejected for row in table.to_pylist())
             logger.warning(
-                "%s: %d records are left out and listed in %s.rejected. The first: %s",
-                *(benchmark.title, tables.rejected.rows, benchmark.name, tables.reasons()),
+                "%s: %d records are left out and listed in %s.rejected: %s",
+                *(benchmark.title, tables.rejected.rows, benchmark.name, "; ".join(count_kinds(records, paths))),
             )
+        if tables.lacks_groups and not benchmark.trained_on:
+            logger.warning("%s: %s", benchmark.title, ONE_GROUP)
         counts = ", ".join(f"{count:,} in {split}" for split, count in tables.groups.items())
         logger.info("%s: groups of questions whose passages overlap: %s", benchmark.title, counts)
         if tables.crossing:

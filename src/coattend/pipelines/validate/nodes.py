@@ -5,42 +5,44 @@ import logging
 from coattend.config import BenchmarkParameters
 from coattend.config.project import project_folder
 from coattend.errors import CoattendError
-from coattend.pipelines.annotations import DataFrame
-
-MAX_LOGGED = 100
-"""Problems that are logged one by one; the table has all of them."""
+from coattend.pipelines.annotations import DataFrame, StoredTables
 
 logger = logging.getLogger(__name__)
 
 
 def find_problems(benchmark: BenchmarkParameters) -> DataFrame:
-    """List all problems of a benchmark's raw files in order: file, record (such as ``line 3``) and reason."""
+    """List all problems of a benchmark's raw files in order: file, record (such as ``line 3``), reason and
+    consequence."""
     import pandas as pd
 
     from coattend.data.ingest import collect_problems
-    from coattend.data.raw_files import raw_files, raw_folder
+    from coattend.data.raw_files import paths_by_name, raw_files, raw_folder
 
     files = raw_files(benchmark, raw_folder(project_folder(), generated=benchmark.is_written))
+    paths = paths_by_name(files)
     rows = [vars(problem) for problem in collect_problems(benchmark, files)]
-    return pd.DataFrame(rows, columns=["file", "record", "reason"])
+    rows = [row | {"file": paths.get(row["file"], row["file"])} for row in rows]
+    return pd.DataFrame(rows, columns=["file", "record", "reason", "consequence"])
 
 
-def report_problems(problems: DataFrame, benchmark: BenchmarkParameters) -> None:
-    """Log the problems, and raise a `CoattendError` if there are any."""
-    from coattend.data.ingest import WHOLE_FILE
+def report_problems(problems: DataFrame, benchmark: BenchmarkParameters, tables: StoredTables) -> None:
+    """Log a line for each kind of problem, and raise a `CoattendError` if there are any."""
+    from coattend.data.ingest import Problem, count_kinds
 
-    for problem in problems.head(MAX_LOGGED).itertuples():
-        logger.warning("%s, %s: %s", problem.file, problem.record, problem.reason)
+    # A consequence is part of the kind: what stops a run is not one of many records that are left out.
+    for consequence, rows in problems.groupby("consequence", sort=False):
+        for line in count_kinds(Problem(*row) for row in rows.itertuples(index=False)):
+            logger.warning("%s (%s)", line, consequence)
     count = len(problems)
     if not count:
         logger.info("%s: nothing is wrong with its raw files", benchmark.title)
         return
-    rest = f", {MAX_LOGGED} of which are listed above" if count > MAX_LOGGED else ""
-    stops = int((problems["record"] == WHOLE_FILE).sum())
-    consequence = "ingestion leaves such records out"
-    if stops:
-        stop = f"ingestion stops at what is wrong with {WHOLE_FILE} as a whole ({stops:,} of them)"
-        consequence = f"{stop}, and leaves records out"
-    problem = f"{count:,} problem{'s' * (count > 1)} in its raw files{rest}"
-    cure = f"All are in 08_reporting/{benchmark.name}/problems.csv; {consequence}"
-    raise CoattendError(problem, where=benchmark.title, cure=cure)
+    counts = problems["consequence"].value_counts(sort=False).to_dict()
+    consequences = {
+        "stops ingestion": "ingestion stops at {} of them",
+        "stops training": "training stops at {} of them",
+        "left out": "ingestion leaves {} out",
+    }
+    summary = ", and ".join(consequences[name].format(f"{counts[name]:,}") for name in consequences if name in counts)
+    problem = f"{count:,} problem{'s' * (count > 1)} in its raw files: {summary}"
+    raise CoattendError(problem, where=benchmark.title, cure=f"All are in {tables.path('problems', benchmark.name)}")
