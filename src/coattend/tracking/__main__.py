@@ -1,5 +1,6 @@
 """``python -m coattend.tracking``: MLflow's interface on the project's runs, as ``make mlflow`` starts it."""
 
+import signal
 import socket
 import subprocess
 import sys
@@ -36,7 +37,12 @@ def main(host: str, port: int) -> None:
             raise CoattendError(f"port {port} is in use", where=host, cure=cure)
     mlflow = str(Path(sys.executable).parent / "mlflow")
     options = ["--backend-store-uri", uri, "--host", host, "--port", str(port), "--workers", "1"]
-    sys.exit(subprocess.run([mlflow, "ui", *options], cwd=folder, check=False).returncode)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # What ends this ends MLflow, too.
+    with subprocess.Popen([mlflow, "ui", *options], cwd=folder) as interface:
+        try:
+            sys.exit(interface.wait())
+        except KeyboardInterrupt:
+            interface.terminate()
 
 
 def experiment_pages(store: str) -> Iterator[tuple[str, str]]:
