@@ -123,7 +123,7 @@ def test_a_table_of_an_earlier_version_says_what_to_run(tmp_path):
     earlier = pa.schema([field for field in SCHEMAS["questions"] if field.name != "group"])
     pq.write_table(earlier.empty_table(), tmp_path / "questions.parquet")
     with pytest.raises(
-        DataValidationError, match=r"(?s)column 'group'.*questions\.parquet.*Run the pipeline ingestion"
+        DataValidationError, match=r"(?s)column 'group'.*questions\.parquet.*kedro run --pipelines ingestion"
     ):
         SchemaValidator("questions").validate(pads.dataset(tmp_path / "questions.parquet"))
 
