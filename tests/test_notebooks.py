@@ -119,7 +119,7 @@ def test_a_reader_is_added_and_changed(execute, project):
     assert not Path(printed(executed).split()[-1]).exists()
 
 
-def test_the_reader_is_the_one_of_the_readme():
+def test_the_reader_is_the_one_of_the_tutorial():
     (cell,) = [cell for cell in code_of(notebook_of("add_a_reader")) if cell.source.startswith("%%writefile")]
     _, _, reader = cell.source.partition("\n")
-    assert f"```python\n{reader}\n```" in (ROOT / "README.md").read_text()
+    assert f"```python\n{reader}\n```" in (ROOT / "docs/tutorials/add_reader.md").read_text()

@@ -239,7 +239,7 @@ def test_a_mistake_in_a_parameter_file_is_one_line(kedro, project):
     completed = kedro("run", "--pipelines", "ingestion", "--namespaces", "sample")
     assert completed.returncode != 0
     output = " ".join((completed.stdout + completed.stderr).split())
-    assert re.search("is not YAML.*line 1", output), output
+    assert re.search("line 1: is not YAML", output), output
     assert "Traceback" not in output
 
 

@@ -24,6 +24,7 @@ STAGES: Mapping[str, str] = {
     "book_cloze": "Makes questions with a missing word from a folder of books; books goes on from there",
 }
 TRIALS: Mapping[str, str] = {
+    "trials": "Lists all finished trials, the newest first, with what is set differently",
     "compare": "Compares two trials, question by question: --params compare.left=…,compare.right=…",
     "attention": "Shows where one or two trials look: --params attention.left=…",
     "prediction": "Answers a file of questions: --params prediction.model=…,prediction.input=…",

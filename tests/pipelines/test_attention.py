@@ -189,7 +189,8 @@ def test_stored_tables_lie_where_the_catalog_has_them():
     for file in sorted(Path(ROOT, "conf/base").glob("catalog*.yml")):
         entries |= yaml.safe_load(file.read_text())
     names = {"questions": "{benchmark}.questions", "passages": "{benchmark}.passages"}
-    names |= {"tags": "{benchmark}.{tagging}.tags", "tokens": "{benchmark}.{tagging}.{tokenizer}.tokens"}
+    names |= {"problems": "{benchmark}.problems", "tags": "{benchmark}.{tagging}.tags"}
+    names["tokens"] = "{benchmark}.{tagging}.{tokenizer}.tokens"
     stored = entries["stored_tables"]
     for table, path in stored["paths"].items():
         assert f"{stored['filepath']}/{path}" == entries[names[table]]["filepath"]

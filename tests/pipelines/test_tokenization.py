@@ -111,7 +111,7 @@ def test_tags_in_other_shards_are_refused(stored, tmp_path):
     texts, tags, _ = stored
     plan = ShardPlan("once", lambda: {"0000": "key"}, lambda names: ((name, TAGS.empty_table()) for name in names))
     tags.save(plan)
-    with pytest.raises(CoattendError, match="Run the pipelines ingestion, tagging and tokenization"):
+    with pytest.raises(CoattendError, match="kedro run --pipelines ingestion,tagging,tokenization"):
         save_tokens(tmp_path, texts, tags)
 
 
