@@ -102,7 +102,7 @@ def test_a_logged_model_has_a_signature_an_example_and_a_card_that_loads_it(
     import mlflow
 
     monkeypatch.chdir(trained_sample)
-    before = mlflow.get_tracking_uri()
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)  # MLflow sets it.
     try:
         mlflow.set_tracking_uri("sqlite:///mlflow.db")
         folder = Path(mlflow.artifacts.download_artifacts(f"runs:/{runs[reader]}/model"))
@@ -123,6 +123,6 @@ def test_a_logged_model_has_a_signature_an_example_and_a_card_that_loads_it(
         (expected,) = predict(runs[reader], [row], f"example_{reader}")
         assert answer == {name: expected[name] for name in answer}
     finally:
-        mlflow.set_tracking_uri(before)
+        mlflow.set_tracking_uri(None)
     suffixes = {file.suffix for file in folder.rglob("*") if file.is_file()}
     assert not suffixes & {".pkl", ".pickle", ".pt", ".bin", ".joblib"}
