@@ -24,6 +24,7 @@ from typing import Any
 
 import pytest
 import yaml
+from docs._tools.browser import QUIET, find_browser
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
@@ -43,20 +44,8 @@ if importlib.util.find_spec("ibis") is None:
 settings.register_profile("coattend", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("coattend")
 
-# Chromium without a window and without requests of its own; ten virtual seconds let the page's scripts finish.
-QUIET = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--enable-logging=stderr",
-    "--virtual-time-budget=10000",
-    "--dump-dom",
-]
+# Ten virtual seconds let the page's scripts finish.
+DUMPING = ("--enable-logging=stderr", "--virtual-time-budget=10000", "--dump-dom")
 
 # A shell that starts the tests in the background makes them ignore Ctrl-C, and their child processes inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -437,13 +426,13 @@ def raw() -> Path:
 @pytest.fixture
 def dumped(tmp_path) -> Callable[[str], str]:
     """Open an address in Chromium and return the rendered page; an error on its console fails the test."""
-    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    browser = find_browser()
     if browser is None:
         pytest.skip("no Chromium is installed")
 
     def dump(address: str) -> str:
         # A profile of its own: a Chromium that is already open would take the address over.
-        command = [browser, *QUIET, f"--user-data-dir={tmp_path / 'profile'}", address]
+        command = [browser, *QUIET, *DUMPING, f"--user-data-dir={tmp_path / 'profile'}", address]
         completed = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
         assert not [line for line in completed.stderr.splitlines() if "CONSOLE" in line and "Error" in line]
         return completed.stdout

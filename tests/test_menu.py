@@ -6,7 +6,8 @@ import pytest
 
 from coattend import menu, studies
 from coattend.config import entries
-from coattend.pipeline_registry import DEFAULT, register_pipelines
+from coattend.pipeline_registry import register_pipelines
+from coattend.pipelines.keys import DEFAULT
 
 
 def names(lines):
@@ -39,6 +40,14 @@ def test_every_study_is_listed_with_what_it_trains(registered, tmp_path):
     # Five variants, three seeds.
     (line,) = (line for line in lines if line.split()[:1] == ["study_duma_table7"])
     assert line.endswith("(dream; 15 trials, not estimated)")
+
+
+def test_a_variant_that_is_scored_on_several_benchmarks_is_trained_once(tmp_path):
+    study = studies.load_study("ours_transfer_options")
+    pairs = [pair for variant in study.parameters.variants for pair in study.parameters.benchmarks_of(variant)]
+    assert len(study.trainings) < len(pairs)
+    (line,) = (line for line in menu.study_lines(tmp_path) if line.split()[:1] == ["study_ours_transfer_options"])
+    assert f"; {len(study.trainings) * len(study.parameters.seeds)} trials, " in line
 
 
 def test_hours_are_those_of_the_last_estimate(tmp_path):

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-OPTIONS = (
+QUIET = (
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
@@ -22,9 +22,9 @@ OPTIONS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--hide-scrollbars",
-    "--remote-debugging-pipe",
 )
+"""Options of a browser without a window and without requests of its own."""
+PHOTOGRAPHED = ("--hide-scrollbars", "--remote-debugging-pipe")
 SECONDS = 60
 """Time that a page has to show what is waited for."""
 
@@ -91,10 +91,15 @@ class Page:
         file.write_bytes(base64.b64decode(self._send("Page.captureScreenshot", format="png")["data"]))
 
 
+def find_browser() -> str | None:
+    """Return the path of Chromium, or None if it is not installed."""
+    return next((path for path in map(shutil.which, NAMES) if path), None)
+
+
 @contextmanager
 def opened(width: int = 1400, height: int = 900) -> Iterator[Page]:
     """Start a browser with an empty page; raise FileNotFoundError if none is installed."""
-    browser = next((path for path in map(shutil.which, NAMES) if path), None)
+    browser = find_browser()
     if browser is None:
         raise FileNotFoundError(f"Install Chromium: none of {', '.join(NAMES)} is on the path")
     with TemporaryDirectory() as profile:
@@ -103,7 +108,7 @@ def opened(width: int = 1400, height: int = 900) -> Iterator[Page]:
         # The browser reads its file descriptor 3 and writes to 4.
         line = f'exec "$0" "$@" 3<&{commands_read} 4>&{answers_write}'
         process = subprocess.Popen(
-            ["bash", "-c", line, browser, *OPTIONS, f"--user-data-dir={profile}"],
+            ["bash", "-c", line, browser, *QUIET, *PHOTOGRAPHED, f"--user-data-dir={profile}"],
             pass_fds=(commands_read, answers_write),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

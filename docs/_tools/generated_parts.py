@@ -12,6 +12,7 @@ from docs._tools import (
     benchmark_facts,
     column_table,
     parameter_reference,
+    pipeline_list,
     reader_facts,
     results_tables,
     study_list,
@@ -60,6 +61,7 @@ def _generators(project: Path) -> Generators:
         "benchmark": partial(benchmark_facts.fact_table, project / "conf" / "base"),
         "parameters": parameter_reference.parameter_table,
         "columns": column_table.column_table,
+        "pipelines": pipeline_list.pipeline_table,
         "studies": partial(study_list.study_table, project / "conf"),
     }
 

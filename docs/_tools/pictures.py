@@ -16,12 +16,12 @@ from docs._tools.browser import Page
 from docs._tools.servers import FIRST_LOOK, serving
 from PIL import Image
 
+from coattend.io.mlflow_store import TRIALS, view_address
+
 FOLDER = Path("docs", "images")
 RESULTS = Path("data", "08_reporting")
 READER = "poi_net"
 """The sample's reader whose attention is shown."""
-METRICS = ("dev.accuracy", "dev.f1", "seconds")
-"""Columns of MLflow's list of runs."""
 MOST_BYTES = 180_000
 """A larger picture gets a palette, which takes a third of the bytes."""
 # The window without the list of nodes, hints and small map.
@@ -78,23 +78,12 @@ def _open_pipeline(page: Page, address: str) -> None:
 
 
 def _open_runs(page: Page, address: str) -> None:
-    experiment = _experiment(address)
-    state = f'MLflowLocalStorage-1.1-ExperimentPage-["{experiment}"]-ReactComponentState'
-    settings = {
-        "mlflow.assistant.fab.autoOpenedOnFirstLoad_v1": "true",
-        "mlflow.assistant.panelOpen_v1": "false",
-        # Runs of trials stand below that of the command, which is unfolded.
-        state: json.dumps(
-            {
-                "selectedColumns": [f"metrics.`{name}`" for name in METRICS],
-                "runsExpanded": dict.fromkeys(_runs(address, experiment), True),
-            }
-        ),
-    }
+    answer = _ask(f"{address}api/2.0/mlflow/experiments/get-by-name?experiment_name=sample")
+    settings = {"mlflow.assistant.fab.autoOpenedOnFirstLoad_v1": "true", "mlflow.assistant.panelOpen_v1": "false"}
     page.open(f"{address}version")
     page.wait_for("location.pathname === '/version' && document.readyState === 'complete'")
     page.run(f"Object.entries({json.dumps(settings)}).forEach(entry => localStorage.setItem(...entry))")
-    page.open(f"{address}#/experiments/{experiment}/runs")
+    page.open(f"{address}{view_address(answer['experiment']['experiment_id'], TRIALS)}")
     page.wait_for(f"document.body.innerText.includes('{READER} ')")
     time.sleep(2)  # The table of runs moves until its columns are measured.
 
@@ -129,21 +118,8 @@ def _mlflow() -> Iterator[str]:
         yield address
 
 
-def _experiment(address: str) -> str:
-    """The id of the sample's experiment."""
-    answer = _ask(f"{address}api/2.0/mlflow/experiments/get-by-name?experiment_name=sample")
-    return str(answer["experiment"]["experiment_id"])
-
-
-def _runs(address: str, experiment: str) -> list[str]:
-    answer = _ask(f"{address}api/2.0/mlflow/runs/search", {"experiment_ids": [experiment]})
-    return [run["info"]["run_id"] for run in answer["runs"]]
-
-
-def _ask(address: str, question: dict[str, Any] | None = None) -> dict[str, Any]:
-    content = None if question is None else json.dumps(question).encode()
-    request = urllib.request.Request(address, content, {"Content-Type": "application/json"})  # noqa: S310  # Our own.
-    with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
+def _ask(address: str) -> dict[str, Any]:
+    with urllib.request.urlopen(address, timeout=60) as answer:  # noqa: S310  # It is an address of this machine.
         result: dict[str, Any] = json.load(answer)
     return result
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from coattend import studies
 from coattend.config import entries
+from coattend.evaluation.runs import included_costs
 from coattend.studies.study import Study
 
 STAGES: Mapping[str, str] = {
@@ -32,7 +33,10 @@ TRIALS: Mapping[str, str] = {
     "batch_invariance": "Counts answers that depend on what a question shares its batch with",
     "share": "Writes a reader's folder for the Hugging Face Hub: --params share.model=…",
 }
-RESULTS = "Puts all studies that were run on one page"
+STUDIES: Mapping[str, str] = {
+    "study_<name>": "Repeats a table or figure of a paper (make studies)",
+    "results": "Puts all studies that were run on one page",
+}
 COSTS = "costs.json"
 
 
@@ -43,9 +47,7 @@ def pipeline_lines() -> Iterator[str]:
     yield from _block("Stages, of a benchmark or of one of its readers", STAGES)
     yield from _block("Benchmarks: all stages, with every reader", dict(map(_benchmark, entries.benchmark_names())))
     yield from _block("Trials, which parameters name", TRIALS)
-    yield from _block(
-        "Studies", {"study_<name>": "Repeats a table or figure of a paper (make studies)", "results": RESULTS}
-    )
+    yield from _block("Studies", STUDIES)
 
 
 def study_lines(results: Path) -> Iterator[str]:
@@ -74,8 +76,7 @@ def _by_file() -> dict[str, list[Study]]:
 def _describe(study: Study, results: Path) -> str:
     parameters = study.parameters
     benchmarks = sorted({name for variant in parameters.variants for name in parameters.benchmarks_of(variant)})
-    pairs = sum(len(parameters.benchmarks_of(variant)) for variant in parameters.variants)
-    trials = pairs * len(parameters.seeds)
+    trials = len(study.trainings) * len(parameters.seeds)
     return f"{parameters.title} ({', '.join(benchmarks)}; {trials} trials, {_hours(results / study.name / COSTS)})"
 
 
@@ -83,14 +84,9 @@ def _hours(file: Path) -> str:
     """The estimate that a study's folder holds."""
     if not file.is_file():
         return "not estimated"
-    costs = json.loads(file.read_text(encoding="utf-8"))
-    included = (
-        cost["seconds"]
-        for by_variant in costs["costs"].values()
-        for name, cost in by_variant.items()
-        if name not in costs["left_out"]
-    )
-    return f"about {sum(included) / 3600:.1f} hours"
+    estimates = json.loads(file.read_text(encoding="utf-8"))
+    seconds = sum(cost["seconds"] for cost in included_costs(estimates["costs"], estimates["left_out"]))
+    return f"about {seconds / 3600:.1f} hours"
 
 
 def _block(title: str, sentences: Mapping[str, str]) -> Iterable[str]:

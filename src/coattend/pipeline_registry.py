@@ -38,6 +38,7 @@ from coattend.pipelines import (
     validate,
     verify,
 )
+from coattend.pipelines.keys import DEFAULT
 from coattend.pipelines.study.pipeline import VariantTables
 from coattend.studies.study import Study
 
@@ -70,7 +71,6 @@ TRIAL_PIPELINES: dict[str, Callable[[], Pipeline]] = {
 list."""
 ON_REQUEST = ("download", "validate", "reranking", "champion")
 """Stages that are run by their names only: no benchmark's pipeline has them."""
-DEFAULT = "__default__"
 DEFAULT_BENCHMARK = "sample"
 DEFAULT_STAGES = ("ingestion", "tagging", "tokenization", "training", "evaluation")
 DEFAULT_READERS = ("plain", "plain_span", "poi_net", "poi_net_span", "aoa_reader")

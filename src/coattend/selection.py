@@ -11,9 +11,8 @@ from kedro.pipeline.node import Node
 from coattend import studies
 from coattend.config import entries
 from coattend.errors import CoattendError, did_you_mean
-from coattend.pipelines.keys import STUDY
+from coattend.pipelines.keys import DEFAULT, STUDY
 
-DEFAULT = "__default__"
 NOUNS = {"--tags": "tag", "--from-inputs": "dataset", "--to-outputs": "dataset that is written"}
 """What options name that name no nodes."""
 Names = Sequence[str]

@@ -83,7 +83,7 @@ def test_no_sentence_stands_on_three_pages():
 
 def test_every_pipeline_has_its_line():
     names = re.findall(r"^\| `([\w<>]+)` \|", (DOCS / "reference" / "pipelines.md").read_text(), re.MULTILINE)
-    patterns = {"study_<paper>_<table>", "results", "<benchmark>", "__default__"}
+    patterns = {"study_<name>", "results", "<benchmark>", "__default__"}
     assert len(set(names)) == len(names)
     assert set(names) == {*pipeline_registry.STAGES, *pipeline_registry.TRIAL_PIPELINES, *patterns}
 

@@ -241,7 +241,7 @@ def test_few_questions_are_read_until_there_are_enough_steps(experiment_for, tmp
     assert enough.state.global_step == few
 
 
-def test_trials_without_fewest_steps_keep_their_ids(experiment_for, tmp_path):
+def test_another_fewest_number_of_steps_is_another_trial(experiment_for, tmp_path):
     without, of_ten = (TrialRunner.of(experiment_for(min_steps=steps), tmp_path).trial(3) for steps in (None, 10))
-    assert "min_steps" not in without.content["training"]
     assert of_ten.content["training"]["min_steps"] == 10
+    assert of_ten.id != without.id

@@ -1,6 +1,6 @@
 """Trials of one variant on one benchmark, with their predictions."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from coattend.evaluation import groups
 from coattend.evaluation.alignment import COLUMNS, Answers, Layout, align
-from coattend.evaluation.records import TrialRecord, VariantOutcome
+from coattend.evaluation.records import TrialRecord, VariantCost, VariantOutcome
 
 Trial = TypeVar("Trial", bound=TrialRecord)
 
@@ -19,6 +19,11 @@ Trial = TypeVar("Trial", bound=TrialRecord)
 def finished(trials: Iterable[Trial]) -> list[Trial]:
     """Return the trials that did not fail."""
     return [trial for trial in trials if not trial.get("failure")]
+
+
+def included_costs(costs: Mapping[str, Mapping[str, VariantCost]], left_out: Collection[str]) -> list[VariantCost]:
+    """Return the costs of a study's variants on each benchmark, but for the variants that its budget leaves out."""
+    return [cost for by_variant in costs.values() for name, cost in by_variant.items() if name not in left_out]
 
 
 def head_of(trials: Iterable[TrialRecord], task: str) -> str:

@@ -5,6 +5,7 @@ from typing import cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from coattend.config.benchmark import METRICS as METRICS
 from coattend.evaluation.alignment import Answers, align
@@ -18,6 +19,16 @@ from coattend.evaluation.records import Groups, GroupScores, Score, Summary
 def marks(answers: Answers | Ensemble, metric: str) -> np.ndarray:
     """The marks that a metric of `METRICS` is the mean of."""
     return answers.f1 if metric == "f1" else answers.correct
+
+
+def score_of_answers(answers: pa.Table, metric: str, question_ids: pa.ChunkedArray) -> float | None:
+    """Score one trial's predictions on some questions, in percent, by a metric of `METRICS`; None if it was asked none.
+
+    A question without an answer counts as wrong, as everywhere.
+    """
+    column = "f1" if metric == "f1" else "correct"
+    answered = answers.filter(pc.is_in(answers["question_id"], question_ids))[column]
+    return 100 * pc.sum(answered.cast(pa.float64())).as_py() / len(question_ids) if len(answered) else None
 
 
 def summarise(predictions: pa.Table, questions: pa.Table, *, task: str, trials: dict[str, int]) -> Summary:

@@ -27,6 +27,11 @@ ARTIFACTS = "mlartifacts"
 INTERFACE = "http://127.0.0.1:5000"
 """Address of MLflow's interface, as `make mlflow` starts it, for a store that is no server."""
 
+NOTE = "mlflow.note.content"
+"""Tag with the description of an experiment, run or model, in Markdown."""
+PARENT = "kedro run"
+"""Kind of the run of a ``kedro run``, as its tag says; those of its trials are its children."""
+
 TRIALS = "trials"
 """Key of the view of an experiment that lists its trials, best first."""
 CHARTS = "charts"

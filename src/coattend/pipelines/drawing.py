@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
-from coattend.pipelines.keys import STUDY, TRAINS, NodeKey, entry_of
+from coattend.pipelines.keys import DEFAULT, STUDY, TRAINS, NodeKey, entry_of
 
 LOADER = "kedro_viz.integrations.kedro.data_loader"
 """Module by which kedro-viz asks for pipelines, whether it serves or builds."""
@@ -33,7 +33,6 @@ ASIDE = frozenset(
     )
 )
 """Catalog entries that are not drawn."""
-DEFAULT = "__default__"
 MOST_COLUMNS = 8
 """Readers, or variants of a study, that stand side by side at first; more are folded into one box."""
 MOST_READERS = 16

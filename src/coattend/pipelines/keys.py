@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from kedro.pipeline.node import Node
 
+DEFAULT = "__default__"
+"""Name of the pipeline that ``kedro run`` runs."""
 STUDY = "study"
 """First part of the names in studies."""
 TRAINS = "gpu"

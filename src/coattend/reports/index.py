@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from coattend.io.atomic import write_if_changed
-from coattend.reports.navigation import run_address
+from coattend.reports.navigation import run_addresses
 from coattend.reports.render import render_template
 
 FILE = "index.html"
@@ -42,10 +42,13 @@ class ListedPage(NamedTuple):
 
 def write_index(folder: Path) -> Path:
     """Write the list of all pages below a folder into its ``index.html``, and return that file."""
+    files = [file for file in sorted(folder.rglob("*.html")) if file != folder / FILE]
+    kinds = {file: kind for file in files if (kind := page_kind(file.relative_to(folder))) is not None}
+    experiments = {file: name for file, kind in kinds.items() if (name := _experiment(file, kind))}
+    runs = run_addresses(experiments.values())
     pages: dict[str, list[ListedPage]] = {}
-    for file in sorted(folder.rglob("*.html")):
-        if file != folder / FILE and (kind := page_kind(file.relative_to(folder))) is not None:
-            pages.setdefault(kind, []).append(_listed(file, folder, kind))
+    for file, kind in kinds.items():
+        pages.setdefault(kind, []).append(_listed(file, folder, runs.get(experiments.get(file, ""))))
     groups = [(GROUPS[kind], pages[kind]) for kind in GROUPS if kind in pages]
     write_if_changed(folder / FILE, render_template("index.html.j2", title="All pages", groups=groups))
     return folder / FILE
@@ -67,17 +70,21 @@ def page_kind(path: Path) -> str | None:
     return None
 
 
-def _listed(file: Path, folder: Path, kind: str) -> ListedPage:
+def _experiment(file: Path, kind: str) -> str | None:
+    """The experiment that has a page, which lies in the folder of its benchmark or study."""
+    # A study's experiment is called by its pipeline.
+    return {"benchmark": file.parent.name, "study": f"study_{file.parent.name}"}.get(kind)
+
+
+def _listed(file: Path, folder: Path, run: str | None) -> ListedPage:
     path = file.relative_to(folder)
     with file.open("rb") as page:
         title = _TITLE.search(page.read(_HEAD_BYTES).decode(errors="replace"))
-    # A study's experiment is called by its pipeline.
-    experiment = {"benchmark": path.parts[0], "study": f"study_{path.parts[-2]}" if len(path.parts) > 1 else ""}
     return ListedPage(
         title=html.unescape(title[1]) if title else str(path),
         address=path.as_posix(),
         drawn=f"{datetime.fromtimestamp(file.stat().st_mtime):%Y-%m-%d %H:%M}",
-        run=run_address(experiment[kind]) if kind in experiment else None,
+        run=run,
     )
 
 

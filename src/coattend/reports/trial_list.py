@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from coattend.evaluation.groups import COLUMNS, scored_questions
-from coattend.evaluation.summary import METRICS
+from coattend.evaluation.summary import METRICS, score_of_answers
 from coattend.io.table_store import StoredTables
 from coattend.reports.navigation import page_links
 from coattend.reports.render import Section, html_page
@@ -17,8 +17,6 @@ from coattend.reports.tables import NO_VALUE, Cell, Table, TableRow, format_dura
 from coattend.trials.store import FinishedTrial, differing_settings
 
 DEV = "dev"
-CORRECT = {"accuracy": "correct", "exact": "correct", "f1": "f1"}
-"""Metric to the column of predictions that it is the mean of."""
 
 
 class ListedTrial(TypedDict):
@@ -68,16 +66,15 @@ def list_trials(trials: Iterable[FinishedTrial], tables: StoredTables) -> list[L
 
 
 def _score(trial: FinishedTrial, metric: str, question_ids: pa.ChunkedArray) -> float | None:
-    """Score a trial's newest answers; a question without one counts as wrong, as everywhere."""
-    column = CORRECT[metric]
+    """Score a trial's newest answers to some of the questions; None if there are none."""
     for file in trial.answer_files():
         try:
-            answers = pq.read_table(file, columns=["question_id", column])
+            answers = pq.read_table(file, columns=["question_id", "correct", "f1"])
         except (pa.ArrowInvalid, OSError):
             continue
-        marks = answers.filter(pc.is_in(answers["question_id"], question_ids))[column]
-        if len(marks):
-            return round(100 * float(pc.sum(marks.cast(pa.float64())).as_py()) / len(question_ids), 1)
+        score = score_of_answers(answers, metric, question_ids)
+        if score is not None:
+            return round(score, 1)
     return None
 
 

@@ -42,7 +42,7 @@ def serve(model: str | None, trials: Path, store: str, demo: DemoParameters) -> 
     from coattend.serving.model_lookup import logged_models, resolve_model
     from coattend.serving.predictor import Predictor
 
-    _check_port(demo)
+    check_port(demo.host, demo.port, "make demo")
     models = logged_models(store) if model is None else []
     name = model or (f"models:/{models[0].model_id}" if models else None)
     answerer = Predictor.load(resolve_model(name, trials, store, where="--model"), limits=demo.limits)
@@ -51,16 +51,16 @@ def serve(model: str | None, trials: Path, store: str, demo: DemoParameters) -> 
     uvicorn.run(application(answerer, demo), host=demo.host, port=demo.port, access_log=False)
 
 
-def _check_port(demo: DemoParameters) -> None:
-    """Refuse an address that is taken, before a reader is loaded."""
+def check_port(host: str, port: int, command: str) -> None:
+    """Refuse an address that is taken; ``command`` starts the application, and takes another PORT."""
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listener.bind((demo.host, demo.port))
+            listener.bind((host, port))
         except OSError as error:
-            cure = f"Take another: make demo PORT={demo.port % 65535 + 1}, or end what listens there"
+            cure = f"Take another: {command} PORT={port % 65535 + 1}, or end what listens there"
             raise CoattendError(
-                f"cannot be listened at ({error.strerror})", where=f"{demo.host}:{demo.port}", cure=cure
+                f"cannot be listened at ({error.strerror})", where=f"{host}:{port}", cure=cure
             ) from None
 
 

@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from coattend.evaluation.summary import METRICS
+from coattend.evaluation.summary import METRICS, score_of_answers
 from coattend.serving.mlflow_model import logged_model
 from coattend.serving.model_lookup import NOT_FOUND, attached_predictions
 from coattend.serving.records import ChampionRecord, TrialModel
@@ -17,9 +16,6 @@ if TYPE_CHECKING:
 ALIAS = "champion"
 DEV = "dev"
 """The split that chooses. Test never does."""
-
-COLUMNS = {"accuracy": "correct", "exact": "correct", "f1": "f1"}
-"""Metric to the column of predictions that it is the mean of."""
 
 
 def registered_name(benchmark: str, task: str, tasks: tuple[str, ...]) -> str:
@@ -35,7 +31,7 @@ def update_champion(
     Of equals the present champion has it, or the earliest. Dev questions of the task without an answer count as wrong.
     """
     metric = METRICS[task][-1]
-    candidates = list(_candidates(client, benchmark, COLUMNS[metric], question_ids))
+    candidates = list(_candidates(client, benchmark, metric, question_ids))
     if not candidates:
         return None
     before = _champion(client, name)
@@ -60,7 +56,7 @@ def update_champion(
 
 
 def _candidates(
-    client: "MlflowClient", benchmark: str, column: str, question_ids: pa.ChunkedArray
+    client: "MlflowClient", benchmark: str, metric: str, question_ids: pa.ChunkedArray
 ) -> Iterator[tuple[float, TrialModel]]:
     """Yield scored trials whose readers are logged, each after its score on the dev questions, the earliest first.
 
@@ -76,12 +72,9 @@ def _candidates(
         if model is None:
             continue
         answers = attached_predictions(client.tracking_uri, run.info.run_id)
-        answers_on_dev = answers.filter(pc.is_in(answers["question_id"], question_ids))
-        if len(answers_on_dev):
-            # Dividing by all dev questions counts those without an answer as wrong.
-            marks = pc.sum(answers_on_dev[column].cast(pa.float64())).as_py()
-            score = round(100 * marks / len(question_ids), 4)
-            yield score, _trial_model(run.data.tags, run.info.run_id, model.model_id)
+        score = score_of_answers(answers, metric, question_ids)
+        if score is not None:
+            yield round(score, 4), _trial_model(run.data.tags, run.info.run_id, model.model_id)
 
 
 def _champion(client: "MlflowClient", name: str) -> TrialModel | None:

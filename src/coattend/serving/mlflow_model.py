@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coattend.evaluation.records import ScoredTrials, TrialRecord
-from coattend.io.mlflow_store import client_of, local_folder, portable_uri
+from coattend.io.mlflow_store import NOTE, client_of, local_folder, portable_uri
 from coattend.serving import model_card
 from coattend.serving.model_lookup import MODEL_NAME, READER_ARTIFACT
 from coattend.serving.preprocessor import pack
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 ENTRY_FILE = Path(__file__).with_name("mlflow_entry.py")
 CARD_DIGEST_TAG = "card"
 """Tag of a logged model: a hash of its card and its spec."""
-NOTE = "mlflow.note.content"
-"""Tag of its description in MLflow's interface."""
 LONGEST_NOTE = 5000
 """Characters of a description that the store takes."""
 

@@ -9,11 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from coattend.config.source import run_command
 from coattend.errors import CoattendError, did_you_mean
 from coattend.io.mlflow_store import client_of, store_errors
 from coattend.trials import run_spec
-from coattend.trials.store import described, find_trial, finished_trials, matching
+from coattend.trials.store import described, find_trial, finished_trials, first_training, matching
 
 if TYPE_CHECKING:
     from mlflow.entities import LoggedModel
@@ -126,10 +125,7 @@ def describe_choices(trials: Path, store: str) -> str:
         rest = [f"and {len(names) - _MAX_LISTED} more"] if len(names) > _MAX_LISTED else []
         if names:
             parts.append(f"{title}: {'; '.join(names[:_MAX_LISTED] + rest)}")
-    return (
-        ". ".join(parts)
-        or f"Nothing is trained here yet: {run_command(with_params=False)} trains readers of the sample"
-    )
+    return ". ".join(parts) or f"Nothing is trained here yet: {first_training()}"
 
 
 def _model_of_run(run: str, store: str) -> str | None:

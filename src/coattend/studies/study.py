@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from coattend.config.entries import reader_entry
-from coattend.config.reader import Layer, merge
+from coattend.config.reader import Layer, ReaderParameters, merge
 from coattend.config.source import WIRING_FIELDS
 from coattend.config.study import PaperParameters, StudyParameters
 from coattend.config.yaml import TextFile
@@ -71,6 +71,18 @@ class Study:
     def also(self, variant: str, benchmark: str) -> list[str]:
         """Return the other benchmarks that a variant is trained on."""
         return [name for name in self.entry(variant)["training"].get("train_on", {}) if name != benchmark]
+
+    @property
+    def trainings(self) -> list[tuple[str, str]]:
+        """Each variant with each benchmark that it is trained on; one that is scored on several may be trained once."""
+        parameters = self.parameters
+        readers = {variant: ReaderParameters.model_validate(self.entry(variant)) for variant in parameters.variants}
+        pairs = (
+            (variant, reader.trained_on(benchmark))
+            for variant, reader in readers.items()
+            for benchmark in parameters.benchmarks_of(variant)
+        )
+        return list(dict.fromkeys(pairs))
 
     @property
     def read(self) -> list[str]:

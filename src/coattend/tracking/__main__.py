@@ -1,7 +1,6 @@
 """``python -m coattend.tracking``: MLflow's interface on the project's runs, as ``make mlflow`` starts it."""
 
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ import click
 from coattend.config.project import project_folder
 from coattend.errors import CoattendError
 from coattend.io.mlflow_store import TRIALS, client_of, interface_of, view_address
+from coattend.serving.__main__ import check_port
 from coattend.tracking.store import tracking_uri
 
 MAX_LISTED = 10
@@ -31,10 +31,7 @@ def main(host: str, port: int) -> None:
         click.echo(f"{name}: {address}/{page}")
     if is_server:
         return
-    with socket.socket() as probe:
-        if probe.connect_ex((host, port)) == 0:
-            cure = "End what listens there, or take another: make mlflow PORT=5001"
-            raise CoattendError(f"port {port} is in use", where=host, cure=cure)
+    check_port(host, port, "make mlflow")
     mlflow = str(Path(sys.executable).parent / "mlflow")
     options = ["--backend-store-uri", uri, "--host", host, "--port", str(port), "--workers", "1"]
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # What ends this ends MLflow, too.

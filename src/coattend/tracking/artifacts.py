@@ -9,11 +9,10 @@ import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
 from coattend.evaluation.records import ReaderMetrics, TrialRecord
-from coattend.io.mlflow_store import portable_uri
+from coattend.io.mlflow_store import NOTE, portable_uri
 from coattend.masking import masked_text
 from coattend.reports import tables
 from coattend.reports.trial import render_html, score_sentence, trial_scores, trial_title
-from coattend.tracking.store import NOTE
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

@@ -26,7 +26,7 @@ from coattend.config.source import BASE
 from coattend.errors import CoattendError
 from coattend.evaluation.records import ReaderMetrics, TrialRecord
 from coattend.evaluation.runs import finished
-from coattend.io.mlflow_store import client_of, store_errors
+from coattend.io.mlflow_store import PARENT, client_of, store_errors
 from coattend.masking import masked
 from coattend.pipelines.keys import NodeKey, entry_of, prefix_of
 from coattend.reports.trial import trial_scores
@@ -62,8 +62,6 @@ FIGURES: dict[str, Callable[[Any], dict[str, "Figure"]]] = {
 
 FINDINGS = "findings"
 """Catalog entry with the findings of a study."""
-PARENT = "kedro run"
-"""Kind of a parent run, as its tag says."""
 RUN_TAG = "coattend.run"
 """Tag with the id of the tracked run of Kedro, by which its processes find the same parent."""
 

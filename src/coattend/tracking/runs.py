@@ -16,9 +16,10 @@ from kedro.pipeline.node import Node
 from coattend.evaluation.records import Estimate, TrialRecord
 from coattend.evaluation.runs import finished, selection_of
 from coattend.evaluation.summary import by_name, leading_metric, metric_name
+from coattend.io.mlflow_store import NOTE
 from coattend.masking import masked, masked_text
 from coattend.reports.records import StudyFindings
-from coattend.tracking.store import NOTE, common_tags, experiment_id, experiment_tag, log_changed, log_values
+from coattend.tracking.store import common_tags, experiment_id, experiment_tag, log_changed, log_values
 from coattend.training.events import StartedTrial
 from coattend.trials.warnings import alarms
 

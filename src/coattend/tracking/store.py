@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
-from coattend.io.mlflow_store import CHARTS, TRIALS, follow_project, store_errors, store_uri, view_address
+from coattend.io.mlflow_store import CHARTS, NOTE, TRIALS, follow_project, store_errors, store_uri, view_address
 from coattend.tracking.views import view_tags
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ STUDY_PREFIX = "study_"
 
 KIND = "mlflow.experimentKind"
 """Tag of an experiment by which MLflow shows it as machine learning, and not as an application of language models."""
-NOTE = "mlflow.note.content"
-"""Tag with the description of an experiment or run, in Markdown."""
 
 logger = logging.getLogger(__name__)
 

@@ -42,7 +42,7 @@ def select_trials(store: Path, parameters: BatchInvarianceParameters) -> list[Fi
     # Of trials with one name the last to be entered remains.
     for trial in sorted(trials, key=_rank, reverse=True):
         if trial.benchmark == parameters.benchmark:
-            by_entry[run_spec.read(trial.folder).name] = trial
+            by_entry[trial.entry] = trial
     if not by_entry:
         benchmarks = sorted({trial.benchmark for trial in trials})
         cure = f"Train readers on it. {did_you_mean(parameters.benchmark, benchmarks)}"
@@ -110,4 +110,4 @@ def _in_precision(experiment: Experiment, precision: str) -> Experiment:
 
 def _rank(trial: FinishedTrial) -> tuple[int, float]:
     """Sort key of trials of one entry, the most representative first: the lowest seed, then the newest."""
-    return trial.content["seed"], -(trial.folder / "outcome.json").stat().st_mtime
+    return trial.content["seed"], -trial.finished_at.timestamp()

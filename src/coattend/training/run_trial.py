@@ -265,9 +265,6 @@ class TrialRunner:
 def _content(experiment: Experiment, seed: int, data: str) -> TrialContent:
     """Gather everything that a trial's result depends on; its hash is the trial's id."""
     training = experiment.training.model_dump(mode="json", exclude=EXCLUDED_FROM_TRIAL_ID)
-    # Trials without it keep the ids that they had before there was this parameter.
-    if training["min_steps"] is None:
-        del training["min_steps"]
     _, bf16 = device_and_precision(experiment.training)
     encoder = EncoderContent(digest=encoder_digest(experiment.encoder.source), dropout=experiment.encoder.dropout)
     vectors_file = experiment.options.get("vectors_file")

@@ -16,7 +16,7 @@ from coattend.errors import CoattendError
 from coattend.evaluation.comparison import expected_resolution
 from coattend.evaluation.groups import COLUMNS, scored_questions, subsets
 from coattend.evaluation.records import StudyCosts, VariantCost
-from coattend.evaluation.runs import asked_groups, shared_subsets
+from coattend.evaluation.runs import asked_groups, included_costs, shared_subsets
 from coattend.masking import masked_text
 from coattend.readers.batch import Batch
 from coattend.training.launcher import Job
@@ -129,17 +129,13 @@ def _over_budget(study: StudyParameters, costs: Costs, hours: float | None) -> l
     return left_out
 
 
-def _included(costs: Costs, left_out: Collection[str]) -> list[VariantCost]:
-    return [cost for by_variant in costs.values() for name, cost in by_variant.items() if name not in left_out]
-
-
 def _seconds(costs: Costs, left_out: Collection[str]) -> float:
-    return sum(cost["seconds"] for cost in _included(costs, left_out))
+    return sum(cost["seconds"] for cost in included_costs(costs, left_out))
 
 
 def _log(study: StudyParameters, estimates: StudyCosts) -> None:
     costs, left_out = estimates["costs"], estimates["left_out"]
-    trials = sum(cost["trials"] for cost in _included(costs, left_out))
+    trials = sum(cost["trials"] for cost in included_costs(costs, left_out))
     machine_hours = _seconds(costs, left_out) / 3600
     message = "%s: %d trials to train, about %.1f hours of this machine, one after the other"
     logger.info(message, study.name, trials, machine_hours)

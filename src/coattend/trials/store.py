@@ -233,7 +233,7 @@ def _suggestions(trials: Collection[FinishedTrial], name: str, benchmark: str | 
         if benchmark:
             command = run_command(namespaces=f"{benchmark}.<reader>", with_params=False)
             return f"No other trial of {benchmark} is finished: train one with {command}"
-        return f"No trial is finished: {run_command(with_params=False)} trains readers of the sample"
+        return f"No trial is finished: {first_training()}"
 
     def rank(trial: FinishedTrial) -> tuple[float, str]:
         similarity = max(SequenceMatcher(None, name, known).ratio() for known in (trial.id, trial.name))
@@ -244,6 +244,11 @@ def _suggestions(trials: Collection[FinishedTrial], name: str, benchmark: str | 
     listed = "; ".join(described(nearest, trials))
     rest = f"; and {omitted} more (kedro run --pipelines trials lists all)" if omitted else ""
     return f"Finished trials: {listed}{rest}"
+
+
+def first_training() -> str:
+    """Say which command trains the first readers."""
+    return f"{run_command(with_params=False)} trains readers of the sample"
 
 
 def described(chosen: Sequence[FinishedTrial], trials: Collection[FinishedTrial]) -> Iterator[str]:

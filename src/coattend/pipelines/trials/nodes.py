@@ -17,12 +17,11 @@ def list_trials(trials: Path, stored_tables: StoredTables) -> tuple[DataFrame, s
 
     from coattend.errors import CoattendError
     from coattend.reports import trial_list
-    from coattend.trials.store import finished_trials
+    from coattend.trials.store import finished_trials, first_training
 
     listed = trial_list.list_trials(finished_trials(trials), stored_tables)
     if not listed:
-        cure = "Run `kedro run`, or the pipelines training and evaluation of a reader"
-        raise CoattendError("no trial is finished", where=str(trials), cure=cure)
+        raise CoattendError("no trial is finished", where=str(trials), cure=first_training())
     for line in trial_list.text_lines(listed[:MAX_LINES]):
         logger.info("%s", line, extra={"markup": False})
     if len(listed) > MAX_LINES:
