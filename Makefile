@@ -49,7 +49,7 @@ run: $(READY) ## Set up, then the main job: the sample from raw text to a compar
 # Tests show the warnings that commands keep from their users.
 test test-full test-long test-python test-newest-kedro coverage: export PYTHONWARNINGS :=
 
-test: $(READY_TEST) ## Set up, then the tests (four minutes on two cores)
+test: $(READY_TEST) ## Set up, then the tests (seven minutes on two cores)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow and not long" $(AT_ONCE)
 
 test-full: $(READY_TEST) ## These, and every study, combination of parts, kill, browser and whole benchmark (25 minutes)
@@ -86,7 +86,7 @@ test-newest-kedro: $(READY_TEST) ## The tests of commands and pipelines with the
 coverage: $(READY_TEST) ## The tests, and which lines they reach
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow and not long" $(AT_ONCE) --cov --cov-report=term:skip-covered
 
-mutation: $(READY_MUTATION) ## Change what aligns and scores in every way that mutmut knows: do the tests notice? (half an hour)
+mutation: $(READY_MUTATION) ## Change what aligns and scores in every way that mutmut knows: do the tests notice? (an hour)
 	TOKENIZERS_PARALLELISM=false OMP_NUM_THREADS=1 $(BIN)/mutmut run
 
 lint: $(READY_TEST) ## Check style, formatting, the direction of imports, types, and the pages' scripts
