@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from coattend.errors import CoattendError
 from coattend.readers import registry
 from coattend.readers.interfaces import (
+    STREAMS,
     Encoder,
     EncoderConfig,
     Head,
@@ -61,7 +62,7 @@ class Composition:
     @property
     def provided_fields(self) -> frozenset[str]:
         """Fields of `Attended` that encoder and interaction fill."""
-        return self.configs.interaction.fills(self.configs.encoder.output_fields)
+        return self.configs.interaction.fills(self.configs.encoder.provides())
 
     @property
     def required_fields(self) -> frozenset[str]:
@@ -71,7 +72,7 @@ class Composition:
     @property
     def encoder_summarises(self) -> bool:
         """True if the encoder has to provide the summary that the head reads."""
-        without_summary = self.configs.encoder.output_fields - {"summary"}
+        without_summary = self.configs.encoder.provides() - {"summary"}
         return "summary" in self.required_fields - self.configs.interaction.fills(without_summary)
 
     @property
@@ -83,14 +84,21 @@ class Composition:
     def misfit(self) -> str | None:
         """Reason why the parts do not fit together; None if they do."""
         missing = self.required_fields - self.provided_fields
+        encoder, interaction, head = self.configs
         if missing:
             required, provided = ", ".join(sorted(missing)), ", ".join(sorted(self.provided_fields))
-            return f"the head {self.head!r} needs {required}, and its interaction fills {provided or 'nothing'}"
-        # A head over the passage alone must not answer without the question.
-        together = self.configs.encoder.reads_together or self.configs.interaction.brings_together()
-        if together or "passage" not in self.required_fields or "question" in self.required_fields:
+            reason = f"the head {self.head!r} needs {required}, and its interaction fills {provided or 'nothing'}"
+            withheld = missing & encoder.output_fields - encoder.provides()
+            return f"{reason}: a passage that is read apart does not know its question" if withheld else reason
+        # What a head reads must have seen the other stream. A bag of both is allowed where they are always apart.
+        if interaction.brings_together() or head.brings_together():
             return None
-        return f"the head {self.head!r} reads the passage, which nothing has brought together with the question"
+        streams = self.required_fields & STREAMS
+        unaware = sorted(streams - encoder.aware())
+        if not unaware or (streams == STREAMS and encoder.provides() == encoder.output_fields):
+            return None
+        other = {"passage": "question", "question": "passage"}[unaware[0]]
+        return f"the head {self.head!r} reads the {unaware[0]}, which nothing has brought together with the {other}"
 
 
 def compose(name: str, head: str | None, overrides: Options) -> Composition:
