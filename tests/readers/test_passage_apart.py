@@ -68,7 +68,9 @@ def states_one_by_one(reader, config, batch, *, segments, apart_layers):
         length, passage = int(batch.attention_mask[row].sum()), int(batch.passage_mask[row].sum())
         masks = [visible(passage, length, segments)] * (every if apart_layers is None else apart_layers)
         masks += [torch.ones(length, length, dtype=torch.bool)] * (every - len(masks))
-        bias = [torch.zeros(mask.shape, dtype=torch.float64).masked_fill(~mask, -torch.inf)[None, None] for mask in masks]
+        bias = [
+            torch.zeros(mask.shape, dtype=torch.float64).masked_fill(~mask, -torch.inf)[None, None] for mask in masks
+        ]
         ids, types = batch.input_ids[row : row + 1, :length], batch.token_type_ids[row : row + 1, :length]
         yield row, layer_by_layer(eager, config.model_type, ids, types, bias)
 
@@ -140,9 +142,14 @@ def test_the_passage_is_read_once_for_all_of_its_segments():
     reader = build(source("bert"))
     questions = two_about_one_passage(tiny.question(1, passage=14), count=3)
     read = []
-    reader.encoder.model.encoder.layer[0].register_forward_hook(lambda module, inputs, output: read.append(output.shape))
+    reader.encoder.model.encoder.layer[0].register_forward_hook(
+        lambda module, inputs, output: read.append(output.shape)
+    )
     reader(tiny.batch(questions))
-    segments = [sum(1 + len(option) for question in part for option in question.options) for part in ((questions[:3]), questions[3:])]
+    segments = [
+        sum(1 + len(option) for question in part for option in question.options)
+        for part in ((questions[:3]), questions[3:])
+    ]
     assert read == [(2, 2 + 14 + max(segments), 16)]
 
 
@@ -165,7 +172,9 @@ def test_a_segment_knows_neither_neighbours_nor_company_and_a_passage_not_its_qu
 @settings(max_examples=30, deadline=None)
 def test_rows_hold_every_token_of_every_sequence(shapes):
     questions = [
-        replace(tiny.question(n, options=(size,) * options), passage=tiny.question(100 + number, passage=2 + number).passage)
+        replace(
+            tiny.question(n, options=(size,) * options), passage=tiny.question(100 + number, passage=2 + number).passage
+        )
         for n, (number, options, size) in enumerate(shapes)
     ]
     batch = tiny.batch(questions, padding=1)
@@ -175,7 +184,9 @@ def test_rows_hold_every_token_of_every_sequence(shapes):
     unpacked = rows.unpack(rows.pack(batch.input_ids).unsqueeze(-1), batch).squeeze(-1)
     assert torch.equal(unpacked[batch.attention_mask], batch.input_ids[batch.attention_mask])
     passage, question = rows.split(rows.pack(batch.input_ids).unsqueeze(-1))
-    assert torch.equal(passage[batch.passage_mask].flatten(), batch.input_ids[:, : passage.shape[1]][batch.passage_mask])
+    assert torch.equal(
+        passage[batch.passage_mask].flatten(), batch.input_ids[:, : passage.shape[1]][batch.passage_mask]
+    )
     expected = batch.input_ids.gather(1, batch.question_index)
     assert torch.equal(question.squeeze(-1)[batch.question_mask], expected[batch.question_mask])
 
@@ -224,7 +235,9 @@ def test_it_learns_in_every_weight_and_loads_as_it_was_saved(tmp_path):
     reader = build(source("bert"), tag_embedding=True, hidden_tag_embedding=True)
     batch = tiny.batch(two_about_one_passage(tiny.question(3, passage=4)))
     reader(batch).loss.backward()
-    idle = [name for name, weights in reader.named_parameters() if weights.grad is None or weights.grad.abs().max() < 1e-12]
+    idle = [
+        name for name, weights in reader.named_parameters() if weights.grad is None or weights.grad.abs().max() < 1e-12
+    ]
     # The last layer's output for the passage is not pooled; its keys' bias and the last bias add the same to every score.
     assert all(name.endswith(("key.bias", "layer.1.output.LayerNorm.bias")) for name in idle), idle
     reader.float().save(tmp_path)

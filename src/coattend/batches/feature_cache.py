@@ -102,9 +102,7 @@ class FeatureCache:
 
         def encode() -> VectorsByRow:
             logger.info("the encoder reads %s sequences, once", f"{len(lengths):,}")
-            batches = LengthBuckets.from_examples(
-                examples, collator.sequence_length, tokens_per_batch=self.tokens_per_batch, shuffle=False
-            )
+            batches = collator.buckets(examples, tokens_per_batch=self.tokens_per_batch, shuffle=False)
             for indices in batches:
                 members = [examples[index] for index in indices]
                 batch = Batch(**collator(members)).to(next(reader.parameters()).device)

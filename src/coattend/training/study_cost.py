@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import torch
 
-from coattend.batches.sampler import LengthBuckets
 from coattend.config import SearchParameters, StudyParameters
 from coattend.errors import CoattendError
 from coattend.evaluation.comparison import expected_resolution
@@ -240,9 +239,7 @@ def _measured_rate(runner: TrialRunner) -> float:
     train = runner.questions.train
     examples, reader = train.examples, build_reader(experiment, train).to(device).train()
     collator = build_collator(experiment, reader, train)
-    buckets = LengthBuckets.from_examples(
-        examples, collator.sequence_length, tokens_per_batch=experiment.training.tokens_per_batch
-    )
+    buckets = collator.buckets(examples, tokens_per_batch=experiment.training.tokens_per_batch)
     optimiser = torch.optim.AdamW([weights for weights in reader.parameters() if weights.requires_grad], lr=1e-5)
     # Evenly spaced batches stand for all lengths.
     batches, limit = list(buckets), WARM_UP_BATCHES + TIMED_BATCHES

@@ -25,7 +25,7 @@ from coattend.readers.encoders.word_features import ContextVectors
 from coattend.readers.reader import Reader
 from coattend.text.tokenizer import load_tokenizer
 from coattend.trials.device import device_and_precision, inference_batch_tokens
-from coattend.trials.experiment import Experiment
+from coattend.trials.experiment import Experiment, reads_apart
 from coattend.trials.trial import encoder_digest
 
 
@@ -119,6 +119,7 @@ def build_collator(
         alignment=experiment.alignment,
         reward=reward,
         features=features,
+        apart=reads_apart(experiment.options),
     )
 
 

@@ -217,7 +217,9 @@ def _albert_layers(encoder: Any) -> Iterator[nn.Module]:
     """Yield ALBERT's layers as often as they run: those of a group share their weights."""
     config = encoder.config
     for number in range(config.num_hidden_layers):
-        yield from encoder.albert_layer_groups[number * config.num_hidden_groups // config.num_hidden_layers].albert_layers
+        yield from encoder.albert_layer_groups[
+            number * config.num_hidden_groups // config.num_hidden_layers
+        ].albert_layers
 
 
 def apart_mask(batch: Batch, *, blind: bool) -> Tensor:
