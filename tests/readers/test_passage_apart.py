@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from coattend import readers
 from coattend.errors import CoattendError
-from coattend.readers.encoders.passage_apart import PassageRows
+from coattend.readers.encoders.passage_apart import PassageCache, PassageRows
 from coattend.readers.reader import Reader
 
 FAST = ["bert", "albert", "roberta", "electra", "modernbert"]
@@ -242,3 +242,38 @@ def test_it_learns_in_every_weight_and_loads_as_it_was_saved(tmp_path):
     assert all(name.endswith(("key.bias", "layer.1.output.LayerNorm.bias")) for name in idle), idle
     reader.float().save(tmp_path)
     assert torch.equal(Reader.load(tmp_path)(batch).scores, reader(batch).scores)
+
+
+@pytest.mark.parametrize("apart_layers", [None, 1])
+@pytest.mark.parametrize("family", ["bert", "albert", "modernbert"])
+def test_a_passage_that_was_read_before_is_not_read_again(family, apart_layers):
+    config = source(family)
+    reader = build(config, apart_layers=apart_layers, tag_embedding=True)
+    questions = two_about_one_passage(tiny.question(1, passage=14), tiny.question(2, passage=3), count=3)
+    batches = [tiny.batch(part, pad_id=config.pad_token_id) for part in (questions[:1], questions[1:4], questions[2:])]
+    expected = [reader(batch).scores for batch in batches]
+    reader.encoder.passage_cache = PassageCache(1 << 20)
+    read = []
+    reader.encoder.model.embeddings.register_forward_hook(lambda module, inputs, output: read.append(output.shape[:2]))
+    with torch.inference_mode():
+        for batch, scores in zip(batches, expected, strict=True):
+            torch.testing.assert_close(reader(batch).scores, scores, rtol=0, atol=1e-9)
+    # Of the passages each is read once: 9, 14 and 3 tokens between [CLS] and [SEP]; the others are segments.
+    passages = [shape for shape in read if shape in {(1, 11), (1, 16)}]
+    assert passages == [(1, 11), (1, 16), (1, 16)]
+    assert len(reader.encoder.passage_cache) == 3
+
+
+def test_the_cache_of_passages_stays_under_its_limit():
+    reader = build(source("bert"))
+    cache = reader.encoder.passage_cache = PassageCache(3 * 11 * 16 * 8 * (1 + 2 * 2))
+    questions = [tiny.question(seed, passage=9) for seed in range(6)]
+    with torch.inference_mode():
+        for question in questions:
+            reader(tiny.batch([question]))
+            assert cache.size <= cache.max_bytes
+    assert len(cache) == 3
+    # Of a batch that is larger than the cache every passage is read, and answers are the same.
+    scores = reader(tiny.batch(questions)).scores
+    reader.encoder.passage_cache = None
+    torch.testing.assert_close(reader(tiny.batch(questions)).scores, scores, rtol=0, atol=1e-9)

@@ -65,7 +65,7 @@ class BenchmarkTables(NamedTuple):
             special_tokens=reading.texts.layout.count,
             fill_blanks=self.benchmark.fill_blanks,
             words_as_options=self.benchmark.words_as_options and task == "options",
-            question_multiple=SHARED_WINDOW if reads_apart(reading.options) else 1,
+            question_multiple=question_multiple(reading.options),
             eval_tokens=reading.eval_tokens,
         )
 
@@ -73,6 +73,11 @@ class BenchmarkTables(NamedTuple):
 def reads_apart(options: Mapping[str, Any]) -> bool:
     """Tell from a reader's options whether it reads a passage once for all of its questions."""
     return options.get("passage") == "apart"
+
+
+def question_multiple(options: Mapping[str, Any]) -> int:
+    """Return the `Layout.question_multiple` of a reader with such options."""
+    return SHARED_WINDOW if reads_apart(options) else 1
 
 
 class ReaderSetup(NamedTuple):

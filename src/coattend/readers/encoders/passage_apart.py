@@ -1,11 +1,14 @@
 """Reading a passage once for all of its questions and options: rows of a passage and its segments side by side."""
 
+import hashlib
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
 from coattend.readers.batch import Batch
 from coattend.readers.layers.attention import attend
@@ -18,6 +21,13 @@ BERT_LIKE = ("bert", "roberta", "xlm-roberta", "camembert", "electra")
 
 FAST = (*BERT_LIKE, "albert", "modernbert")
 """Families that read rows; others that take a mask of pairs read whole sequences under such a mask, which is slower."""
+
+
+class AttentionPattern(Protocol):
+    """Computes the attention of an encoder's layers, in the order in which they run."""
+
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, *, dropout: float, window: int | None) -> Tensor:
+        """Attend with queries, keys and values [A, heads, L, d]; tokens further apart than a window see no other."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,13 +124,13 @@ class PassageRows:
             dropout: Dropout of the attention weights.
             window: Greatest distance of two positions that see each other; None: any.
         """
-        split, (passage_mask, segment_mask) = self.passage_length, self._mask(window)
+        split, (passage_mask, segment_mask) = self.passage_length, self.masks(window)
         apart = attend(query[:, :, :split], key[:, :, :split], value[:, :, :split], passage_mask, dropout=dropout)
         seen = slice(split, None) if self.blind else slice(None)
         asked = attend(query[:, :, split:], key[:, :, seen], value[:, :, seen], segment_mask, dropout=dropout)
         return torch.cat([apart, asked], 2)
 
-    def _mask(self, window: int | None) -> tuple[Tensor, Tensor]:
+    def masks(self, window: int | None) -> tuple[Tensor, Tensor]:
         """Return the masks of passage [A, 1, 1 or P, P] and segments [A, 1, M, M or P + M]; layers share them."""
         if window not in self._masks:
             split = self.passage_length
@@ -163,9 +173,9 @@ class LayerStack:
         )
         return cast(Tensor, hidden if projection is None else projection(hidden))
 
-    def over_rows(self, hidden: Tensor, rows: PassageRows, layers: slice) -> Tensor:
-        """Run layers over rows [A, P + M, H], whose attention stays within passages and segments."""
-        return self._run(hidden, layers, rows.position, rows=rows)
+    def over_rows(self, hidden: Tensor, position: Tensor, pattern: AttentionPattern, layers: slice) -> Tensor:
+        """Run layers over tokens at positions [A, L], [A, L, H] each, which see each other as a pattern says."""
+        return self._run(hidden, layers, position, pattern=pattern)
 
     def over_sequences(self, hidden: Tensor, mask: Tensor, layers: slice) -> Tensor:
         """Run layers over sequences [S, N, H], whose real tokens the mask [S, N] marks."""
@@ -220,6 +230,100 @@ def _albert_layers(encoder: Any) -> Iterator[nn.Module]:
         yield from encoder.albert_layer_groups[
             number * config.num_hidden_groups // config.num_hidden_layers
         ].albert_layers
+
+
+@dataclass
+class _PassagesAlone:
+    """Attention of passages to themselves, which keeps the keys and values of each layer [A, heads, P, d]."""
+
+    rows: PassageRows
+    numbers: Tensor
+    layers: list[tuple[Tensor, Tensor]] = field(default_factory=list)
+
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, *, dropout: float, window: int | None) -> Tensor:
+        self.layers.append((key, value))
+        mask = self.rows.masks(window)[0][self.numbers]
+        return attend(query, key, value, mask, dropout=dropout)
+
+
+@dataclass
+class _SegmentsAlone:
+    """Attention of segments to themselves and to passages whose keys and values are known."""
+
+    rows: PassageRows
+    layers: Iterator[tuple[Tensor, Tensor]]
+
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, *, dropout: float, window: int | None) -> Tensor:
+        if not self.rows.blind:
+            keys, values = next(self.layers)
+            key, value = torch.cat([keys, key], 2), torch.cat([values, value], 2)
+        return attend(query, key, value, self.rows.masks(window)[1], dropout=dropout)
+
+
+class PassageCache:
+    """What an encoder that does not change has made of the passages that were asked about last, under a limit of bytes.
+
+    Of each passage it holds the last hidden states and every layer's keys and values, by a hash of the passage's
+    tokens, so that another question about it reads itself alone.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes, self.size = max_bytes, 0
+        self._passages: OrderedDict[bytes, list[Tensor]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._passages)
+
+    def read(self, stack: LayerStack, rows: PassageRows, layers: slice, **inputs: Tensor) -> Tensor:
+        """Run layers over rows, as `LayerStack.over_rows` does, but for passages that it holds: [A, P + M, H]."""
+        split, lengths = rows.passage_length, rows.passage_mask.sum(1).tolist()
+        keys = [_content(inputs, row, length) for row, length in enumerate(lengths)]
+        states = {key: self._passages[key] for key in keys if key in self._passages}
+        missing = {key: row for row, key in enumerate(keys) if key not in states}
+        if missing:
+            numbers = torch.tensor(list(missing.values()), device=rows.row.device)
+            pattern = _PassagesAlone(rows, numbers)
+            position = rows.position[numbers, :split]
+            hidden = stack.embed(position, **{name: values[numbers, :split] for name, values in inputs.items()})
+            hidden = stack.over_rows(hidden, position, pattern, layers)
+            for number, (key, row) in enumerate(missing.items()):
+                streams = [hidden[number].unsqueeze(0), *(stream[number] for pair in pattern.layers for stream in pair)]
+                states[key] = [stream[:, : lengths[row]].clone() for stream in streams]
+        # Passages of a batch are padded together, however they came here.
+        padded = [_pad_passages([states[key][number] for key in keys], split) for number in range(len(states[keys[0]]))]
+        position = rows.position[:, split:]
+        asked = stack.embed(position, **{name: values[:, split:] for name, values in inputs.items()})
+        known = zip(padded[1::2], padded[2::2], strict=True)
+        asked = stack.over_rows(asked, position, _SegmentsAlone(rows, iter(known)), layers)
+        for key in keys:
+            self._keep(key, states[key])
+        return torch.cat([padded[0].squeeze(1), asked], 1)
+
+    def _keep(self, key: bytes, states: list[Tensor]) -> None:
+        if key not in self._passages:
+            self.size += _bytes_of(states)
+            self._passages[key] = states
+        self._passages.move_to_end(key)
+        while self.size > self.max_bytes:
+            _, oldest = self._passages.popitem(last=False)
+            self.size -= _bytes_of(oldest)
+
+
+def _content(inputs: dict[str, Tensor], row: int, length: int) -> bytes:
+    """Hash the inputs of a row's passage."""
+    content = hashlib.sha256()
+    for name, values in sorted(inputs.items()):
+        content.update(name.encode() + values[row, :length].contiguous().cpu().numpy().tobytes())
+    return content.digest()
+
+
+def _pad_passages(streams: list[Tensor], length: int) -> Tensor:
+    """Pad streams [heads, P, d] of passages to a length and stack them: [A, heads, P, d]."""
+    return torch.stack([pad(stream, (0, 0, 0, length - stream.shape[1])) for stream in streams])
+
+
+def _bytes_of(states: list[Tensor]) -> int:
+    return sum(stream.nbytes for stream in states)
 
 
 def apart_mask(batch: Batch, *, blind: bool) -> Tensor:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from coattend.errors import CoattendError
 from coattend.readers.batch import Batch
 from coattend.readers.encoders.configs import TransformerConfig
-from coattend.readers.encoders.passage_apart import FAST, LayerStack, PassageRows, apart_mask
+from coattend.readers.encoders.passage_apart import FAST, LayerStack, PassageCache, PassageRows, apart_mask
 from coattend.readers.encoders.pretrained import (
     ATTENTION_NAME,
     has_untrained_pooler,
@@ -74,6 +74,8 @@ class TransformerEncoder(nn.Module):
                 f"{family} cannot let tokens look at different others", where="co_attention", cure="Take BERT's kin"
             )
         self.stack: LayerStack | None = None
+        self.passage_cache: PassageCache | None = None
+        """Passages that were read before, for readers that do not learn any more; None: each is read anew."""
         if config.passage == "apart":
             self.stack = _stack_of(self.model, config)
         words = word_table(self.model)
@@ -148,10 +150,24 @@ class TransformerEncoder(nn.Module):
     def _read_rows(self, batch: Batch, stack: LayerStack) -> tuple[PassageRows, Tensor]:
         """Run the layers that read passages apart: rows and their hidden states [A, P + M, H]."""
         rows = PassageRows.of(batch, blind=self._config.segments == "blind")
+        layers = slice(self._config.apart_layers)
         with self._explained(batch):
-            hidden = stack.embed(rows.position, **self._inputs(batch, rows))
-        hidden = stack.over_rows(hidden, rows, slice(self._config.apart_layers))
+            inputs = self._inputs(batch, rows)
+            if self.passage_cache is None:
+                hidden = stack.over_rows(stack.embed(rows.position, **inputs), rows.position, rows, layers)
+            else:
+                hidden = self.passage_cache.read(stack, rows, layers, **inputs)
         return rows, stack.finish(hidden) if self._config.apart_layers is None else hidden
+
+    @contextmanager
+    def whole_sequences(self) -> Iterator[None]:
+        """Read whole sequences under a mask meanwhile, so that the encoder of transformers shows all of its attention;
+        for encoders with `reads_under_one_mask`."""
+        stack, self.stack = self.stack, None
+        try:
+            yield
+        finally:
+            self.stack = stack
 
     @contextmanager
     def _explained(self, batch: Batch) -> Iterator[None]:
@@ -205,6 +221,16 @@ class TransformerEncoder(nn.Module):
         else:
             summary = self.model.get_submodule("pooler")(hidden)
         return summary
+
+    @property
+    def reads_under_one_mask(self) -> bool:
+        """True if the same tokens see each other in all layers."""
+        return self._config.passage == "joint" or self._config.apart_layers is None
+
+    @property
+    def reads_passages_once(self) -> bool:
+        """True if its vectors of a passage depend on the passage alone."""
+        return self._config.apart_to_the_end
 
     @property
     def frozen_parts(self) -> tuple[nn.Module, ...]:
