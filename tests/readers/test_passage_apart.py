@@ -238,7 +238,7 @@ def test_it_learns_in_every_weight_and_loads_as_it_was_saved(tmp_path):
     idle = [
         name for name, weights in reader.named_parameters() if weights.grad is None or weights.grad.abs().max() < 1e-12
     ]
-    # The last layer's output for the passage is not pooled; its keys' bias and the last bias add the same to every score.
+    # A bias of keys, and the last one, add the same to every score.
     assert all(name.endswith(("key.bias", "layer.1.output.LayerNorm.bias")) for name in idle), idle
     reader.float().save(tmp_path)
     assert torch.equal(Reader.load(tmp_path)(batch).scores, reader(batch).scores)
