@@ -80,10 +80,13 @@ class Collator:
     ) -> LengthBuckets:
         """Cut examples into batches under a budget of padded tokens; the questions about a passage share one if the
         reader reads it once."""
-        options = {"tokens_per_batch": tokens_per_batch, "seed": seed, "shuffle": shuffle}
         if self.apart:
-            return LengthBuckets.from_passages(examples, self._room, **options)
-        return LengthBuckets.from_examples(examples, self.sequence_length, **options)
+            return LengthBuckets.from_passages(
+                examples, self._room, tokens_per_batch=tokens_per_batch, seed=seed, shuffle=shuffle
+            )
+        return LengthBuckets.from_examples(
+            examples, self.sequence_length, tokens_per_batch=tokens_per_batch, seed=seed, shuffle=shuffle
+        )
 
     def _room(self, example: Example) -> tuple[int, int, int]:
         """Return the number of an example's windows, the padded tokens of the longest one, and those of the segments
@@ -134,7 +137,7 @@ class Collator:
         # The passage domain includes [CLS] and the first [SEP], the question domain the last [SEP].
         passage = len(layout.prefix) + len(layout.middle) + max(example.passage_tokens for example in examples)
         question = len(layout.suffix) + max(max(example.lengths) for example in examples)
-        arrays = {
+        arrays: dict[str, np.ndarray] = {
             "input_ids": np.full((count, length), layout.pad_id, np.int64),
             "attention_mask": np.zeros((count, length), bool),
             "token_type_ids": np.zeros((count, length), np.int64),

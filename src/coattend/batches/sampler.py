@@ -94,7 +94,7 @@ class LengthBuckets:
         ordered = array[order]
         new = np.any(ordered[1:, :3] != ordered[:-1, :3], axis=1)
         starts = np.flatnonzero(np.concatenate([[True], new])) if len(order) else np.zeros(0, np.int64)
-        segments = np.add.reduceat(ordered[:, 3], starts) if len(order) else ordered[:, 3]
+        segments: np.ndarray = np.add.reduceat(ordered[:, 3], starts) if len(order) else ordered[:, 3]
         return cls(
             ordered[starts, 2],
             ordered[starts, 1],

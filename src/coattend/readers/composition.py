@@ -223,7 +223,7 @@ class Capability:
     Attributes:
         task: The task that the head answers.
         reason: Reason why they do not fit together; None if they do.
-        options: Options that have to be set for them to fit; empty if the defaults do.
+        options: Options that have to be set for them to fit, with those that were asked for.
     """
 
     encoder: str
@@ -239,25 +239,31 @@ class Capability:
         return f"{self.encoder}{registry.JOIN}{self.interaction}"
 
 
-def capabilities() -> list[Capability]:
-    """Combine every encoder with every interaction and every head, from the fields that they fill and need."""
+def capabilities(**options: Any) -> list[Capability]:
+    """Combine every encoder with every interaction and every head, from the fields that they fill and need.
+
+    Args:
+        options: Options of an encoder, such as ``passage="apart"``; encoders without them are left out.
+    """
     return [
-        _capability(encoder, interaction, head)
+        _capability(encoder, interaction, head, options)
         for encoder in registry.encoders()
+        if options.keys() <= registry.part_config("encoder", encoder).model_fields.keys()
         for interaction in registry.interactions()
         for head in registry.heads()
     ]
 
 
-def _capability(encoder: str, interaction: str, head: str) -> Capability:
-    composition = compose(f"{encoder}{registry.JOIN}{interaction}", head, {})
+def _capability(encoder: str, interaction: str, head: str, encoder_options: Options) -> Capability:
+    composition = compose(f"{encoder}{registry.JOIN}{interaction}", head, encoder_options)
     task = registry.task_of(head)
     if composition.misfit is None:
-        return Capability(encoder, interaction, head, task, None)
+        return Capability(encoder, interaction, head, task, None, encoder_options)
     # Another head is another row of the matrix; an option that has to be set makes this row fit.
-    settings = [{option: value} for option, value in fitting_changes(composition) if option != "head"]
+    fixed = {"head", *encoder_options}
+    settings = [{option: value} for option, value in fitting_changes(composition) if option not in fixed]
     if settings:
-        return Capability(encoder, interaction, head, task, None, dict(settings[-1]))
+        return Capability(encoder, interaction, head, task, None, encoder_options | settings[-1])
     return Capability(encoder, interaction, head, task, composition.misfit)
 
 

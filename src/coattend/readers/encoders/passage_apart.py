@@ -23,6 +23,10 @@ FAST = (*BERT_LIKE, "albert", "modernbert")
 """Families that read rows; others that take a mask of pairs read whole sequences under such a mask, which is slower."""
 
 
+_Masks = dict[str | None, Any]
+"""A mask of transformers for each kind of layer; None: for layers of one kind."""
+
+
 class AttentionPattern(Protocol):
     """Computes the attention of an encoder's layers, in the order in which they run."""
 
@@ -182,7 +186,7 @@ class LayerStack:
         from transformers.masking_utils import create_bidirectional_mask, create_bidirectional_sliding_window_mask
 
         arguments = {"config": self.model.config, "inputs_embeds": hidden, "attention_mask": mask}
-        masks = {None: create_bidirectional_mask(**arguments)}
+        masks: _Masks = {None: create_bidirectional_mask(**arguments)}
         if self.model.config.model_type == "modernbert":
             masks["full_attention"] = masks[None]
             masks["sliding_attention"] = create_bidirectional_sliding_window_mask(**arguments)
@@ -199,7 +203,7 @@ class LayerStack:
         hidden: Tensor,
         layers: slice,
         position: Tensor,
-        masks: dict[str | None, Tensor | None] | None = None,
+        masks: _Masks | None = None,
         **options: Any,
     ) -> Tensor:
         rotations: dict[str, tuple[Tensor, Tensor]] = {}
