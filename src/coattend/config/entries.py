@@ -79,11 +79,13 @@ def reader_names() -> list[str]:
 def reader_entry(name: str) -> Entry:
     """Look up a reader's parameters, with the wiring of the current environment; a reader that is called by its parts,
     such as ``transformer+coattention``, needs no entry."""
-    check_reader(name)
-    wiring = current().readers.get(name, {})
+    source = current()
+    entries, wiring = _blocks(source.location)["readers"].entries, source.readers.get(name, {})
+    if name not in entries:
+        check_reader(name)
     if "encoder" in wiring:
         encoder_entry(wiring["encoder"], where=f"readers.{name}.encoder of the environment")
-    return complete_reader(name, _entries("readers").get(name)) | wiring
+    return complete_reader(name, entries.get(name)) | wiring
 
 
 def readers_of(benchmark_name: str) -> list[str]:
