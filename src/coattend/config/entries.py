@@ -103,6 +103,11 @@ def readers_of(benchmark_name: str) -> list[str]:
     return names
 
 
+def baseline_reader(benchmark_name: str) -> str:
+    """Name a reader of a benchmark for hints: the baseline of all papers with a head for it, else the first."""
+    return min(readers_of(benchmark_name), key=lambda name: (not name.startswith("plain"), name))
+
+
 def check_reader(name: str) -> None:
     """Raise CoattendError for the name of a reader that is neither registered nor made of parts that are."""
     if name in _entries("readers") or name in readers.names():
