@@ -89,9 +89,8 @@ def check_globals(location: str, environments: Collection[str], names: Iterable[
         return
     every_file = [located for environment in environments for located in source.located_files(location, environment)]
     read = {name for file, _ in every_file for name in _REFERENCE.findall(file.read_text(encoding="utf-8"))}
-    for file, path in every_file:
-        lines = Lines.of(file) if path == GLOBALS_FILE else None
-        for name in unknown if lines is not None else ():
+    for lines in (Lines.of(file) for file, path in every_file if path == GLOBALS_FILE):
+        for name in unknown:
             if name not in read and lines.line_of((name,)) is not None:
                 cure = did_you_mean(str(name), sorted({*GLOBALS, *read}))
                 raise CoattendError("nothing reads this global", where=lines.where((name,)), cure=cure)
