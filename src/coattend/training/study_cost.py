@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import torch
 
+from coattend.batches.collator import Collator
 from coattend.batches.sampler import LengthBuckets
 from coattend.config import SearchParameters, StudyParameters
 from coattend.errors import CoattendError
@@ -21,6 +22,7 @@ from coattend.masking import masked_text
 from coattend.readers.batch import Batch
 from coattend.training.launcher import Job
 from coattend.training.run_trial import TrialRunner
+from coattend.training.trainer import epochs_of
 from coattend.training.tuning import best_index, configurations
 from coattend.trials.build import build_collator, build_reader
 from coattend.trials.device import device_and_precision, device_name
@@ -181,7 +183,7 @@ def cost_of(
             logger.warning("%s on %s %s", experiment.name, experiment.benchmark, problem)
             return {"trials": trials, "seconds": 0.0, "known_from": problem}
     # Questions to train on, to choose checkpoints by, and to evaluate.
-    epochs = sum(job.values.get("epochs") or experiment.training.epochs for job in missing)
+    epochs = sum(_epochs(runner.with_training(job.values)) for job in missing)
     trained = len(runner.questions.train.examples) * epochs
     held_out = len(missing) * len(runner.questions.held_out.examples) * experiment.training.evaluations
     evaluated = evaluated or experiment
@@ -209,6 +211,18 @@ def _missing_jobs(runner: TrialRunner, search: SearchParameters | None, *, await
     outcomes = [runner.with_training(job.values).trial(first_seed).outcome() for job in search_jobs]
     chosen_values = search_jobs[best_index([outcome and outcome.get("held_out") for outcome in outcomes])].values
     return [job for job in (Job(seed, chosen_values) for seed in other_seeds) if is_missing(job)]
+
+
+def _epochs(runner: TrialRunner) -> float:
+    training, train = runner.experiment.training, runner.questions.train
+    if training.min_steps is None:
+        return training.epochs
+    # Lengths follow from the texts alone: the reader need not be built.
+    collator = Collator(train.tokens, runner.experiment.layout, runner.experiment.task)
+    buckets = LengthBuckets.from_examples(
+        train.examples, collator.sequence_length, tokens_per_batch=training.tokens_per_batch
+    )
+    return epochs_of(training, len(buckets))
 
 
 def _recorded_rate(runner: TrialRunner) -> float | None:
