@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from click.testing import CliRunner
+from kedro.framework.startup import bootstrap_project
 from kedro.io import DatasetError
 
 from coattend.cli import cli, to_user_error
@@ -92,3 +93,14 @@ def test_an_unknown_runner_is_one_line(shared_project, runner, message):
     result = CliRunner().invoke(cli, ["run", "--runner", runner])
     assert result.exit_code == 1
     assert result.output.startswith(message)
+
+
+def test_a_reader_in_a_file_that_nothing_reads_is_not_called_unknown(project):
+    file = project / "conf/local/readers/mine.yml"
+    file.parent.mkdir()
+    file.write_text("readers: { mine: { reader: plain } }")
+    bootstrap_project(project)
+    result = CliRunner().invoke(cli, ["run", "--namespaces", "sample.mine"])
+    assert result.exit_code == 1
+    assert "conf/local/readers/mine.yml: is not read. " in result.output
+    assert result.output.endswith("or new entries to base/parameters/readers/mine.yml\n")

@@ -35,6 +35,19 @@ def test_every_reader_has_its_line():
     assert sorted(ZOO) == sorted(re.findall(r"`(\w+)`", "".join(listed)))
 
 
+def test_it_has_what_a_newcomer_looks_for_in_order():
+    start, *sections = README.split("\n## ")
+    assert "docs/images/pipeline.png" in start
+    titles = [section.partition("\n")[0] for section in sections]
+    expected = ["Two commands", "Train on DREAM", "Results", "Readers", "Your own data", "Your own reader", "Cite"]
+    assert [title for title in titles if title in (*expected, "License")] == [*expected, "License"]
+    by_title = dict(zip(titles, sections, strict=True))
+    assert "docs/images/results_page.png" in by_title["Two commands"]
+    assert len(re.findall(r"^\|---", by_title["Results"], re.MULTILINE)) == 1
+    for title, file in {"Cite": "CITATION.cff", "License": "LICENSE"}.items():
+        assert f"({file})" in by_title[title]
+
+
 def test_it_is_read_in_minutes():
     """Beyond that a page of the documentation has its place."""
     assert len(README.split()) < 1300

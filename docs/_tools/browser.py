@@ -102,7 +102,8 @@ def opened(width: int = 1400, height: int = 900) -> Iterator[Page]:
     browser = find_browser()
     if browser is None:
         raise FileNotFoundError(f"Install Chromium: none of {', '.join(NAMES)} is on the path")
-    with TemporaryDirectory() as profile:
+    # Its processes may write to the profile after the one that was started has ended.
+    with TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         commands_read, commands_write = os.pipe()
         answers_read, answers_write = os.pipe()
         # The browser reads its file descriptor 3 and writes to 4.

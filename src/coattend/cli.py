@@ -11,6 +11,7 @@ from typing import Any, TextIO
 import click
 from kedro.framework.cli.project import run as kedro_run
 from kedro.framework.cli.utils import CONTEXT_SETTINGS
+from kedro.framework.project import settings
 from kedro.io import DatasetError
 from kedro.logging import RichHandler
 from kedro.utils import load_obj
@@ -19,6 +20,7 @@ from kedro.validation.exceptions import ParameterValidationError
 from coattend import studies
 from coattend.config import StudyParameters, entries, source
 from coattend.config.explain import Setting, Sources, explain, table
+from coattend.config.project import project_folder
 from coattend.config.reader import Layer, merge
 from coattend.errors import CoattendError, did_you_mean
 from coattend.selection import Filters, pipeline_of, select
@@ -42,7 +44,11 @@ def run(**options: Any) -> Any:
     _check_runner(options["runner"])
     filters = Filters(**{field.name: tuple(options[field.name]) for field in fields(Filters)})
     chosen = options["pipelines"] or ([options["pipeline"]] if options["pipeline"] else [])
-    selection = select(chosen, options["namespaces"], filters)
+    try:
+        selection = select(chosen, options["namespaces"], filters)
+    except CoattendError:
+        _check_configuration(options["conf_source"], options["env"])
+        raise
     options["namespaces"], options["node_names"] = selection.namespaces, selection.nodes
     if not options["pipeline"]:
         options["pipelines"] = selection.pipelines
@@ -63,6 +69,12 @@ def errors_for_users() -> Iterator[None]:
         if isinstance(error, DatasetError | ParameterValidationError):
             raise to_user_error(error) from None
         raise
+
+
+def _check_configuration(conf_source: str | None, env: str | None) -> None:
+    """Refuse what is wrong with the configuration: a name that is unknown may be in a file that nothing reads."""
+    location = conf_source or str(project_folder() / settings.CONF_SOURCE)
+    settings.CONFIG_LOADER_CLASS(location, env=env, **settings.CONFIG_LOADER_ARGS)["parameters"]
 
 
 def _check_runner(name: str | None) -> None:

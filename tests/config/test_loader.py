@@ -72,3 +72,57 @@ def test_a_block_of_params_is_named_by_its_option(load):
 def test_what_an_entry_names_wrongly_is_found_in_its_file(load, text, message):
     with pytest.raises(CoattendError, match=rf"base/parameters_mine.yml, .*{message}"):
         load("base/parameters_mine.yml", text)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "cure"),
+    [
+        # New entries are declared in the base environment, others are changed in each.
+        (
+            "local/readers/mine.yml",
+            "mine: { reader: plain }",
+            "move it to local/parameters/readers/mine.yml, or new entries to base/parameters/readers/mine.yml, "
+            "below the key 'readers'",
+        ),
+        ("base/readers/mine.yml", "readers: {}", "move it to base/parameters/readers/mine.yml"),
+        ("local/mine.yml", "engine: { kind: local }", "move it to local/parameters/mine.yml, or new entries to base/"),
+        ("parameters.yml", "engine: { kind: local }", "move it to local/parameters.yml, or new entries to base/"),
+        ("local/studies/mine.yml", "paper: {}\nstudies: {}", "Studies are read from base/studies, .*: move it there"),
+        ("local/studies/mine.yml", "# Nothing yet", "Studies are read from base/studies, .*: move it there"),
+        ("local/studies/mine.yml", "studies: {}", "move it to local/parameters/studies/mine.yml"),
+        ("local/globals.yaml", "results: elsewhere", "Globals are read from local/globals.yml"),
+        ("local/benchmarks/globals.yml", "", "Globals are read from local/globals.yml"),
+    ],
+)
+def test_a_file_that_nothing_reads_is_refused_with_the_path_that_is_read(load, file, text, cure):
+    with pytest.raises(CoattendError, match=rf"conf/{file}: is not read\. .*{cure}"):
+        load(file, text)
+
+
+def test_an_unread_file_of_another_tool_is_warned_of(load, caplog):
+    for file in ("local/spark.yml", "local/.hidden.yml", "logging.yml", "quick/readers/mine.yml"):
+        load(file, "a: ]")
+    (warning,) = {record.message for record in caplog.records}
+    assert "conf/local/spark.yml is not read: its name matches none of **/catalog*, " in warning
+
+
+MINE = "mine: { type: json.JSONDataset, filepath: '${globals:bucket.name}/mine.json' }"
+"""An entry of a catalog that reads a global of its own."""
+
+
+@pytest.mark.parametrize(
+    ("env", "text", "message"),
+    [
+        (None, "tables: data\nreslts: elsewhere", r"local/globals.yml, line 2, reslts: .* Did you mean 'results'\?"),
+        ("quick", "buckt: { name: elsewhere }", r"quick/globals.yml, line 1, buckt: .* Did you mean 'bucket'\?"),
+    ],
+)
+def test_a_global_that_nothing_reads_is_refused_with_the_nearest(load, env, text, message):
+    load("base/catalog.yml", MINE)
+    with pytest.raises(CoattendError, match=message):
+        load(f"{env or 'local'}/globals.yml", text, env=env)
+
+
+def test_a_global_that_a_file_reads_is_ones_own(load):
+    load("base/catalog.yml", MINE)
+    assert load("local/globals.yml", "bucket: { name: elsewhere }\n_anchor: 1", key="globals")["bucket"]

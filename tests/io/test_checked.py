@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from kedro.io import DatasetError
 
 from coattend.io.atomic import checksum_path
-from coattend.io.checked import JSONDataset, TextDataset
+from coattend.io.checked import JSONDataset, TableDataset, TextDataset
 from coattend.io.local_dataset import DataError
+from coattend.io.sharded import ShardedTableDataset
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -98,3 +99,30 @@ def test_text_of_another_encoding_is_told(path):
     path.write_bytes("é".encode("latin-1"))
     with pytest.raises(DataError, match="is not a text in UTF-8"):
         TextDataset(filepath=str(path)).load()
+
+
+@pytest.mark.parametrize(
+    ("file", "dataset", "options"),
+    [
+        ("02_intermediate/dream/questions.parquet", TableDataset, "--pipelines ingestion --namespaces dream"),
+        ("03_primary/dream/texts", ShardedTableDataset, "--pipelines ingestion --namespaces dream"),
+        ("05_model_input/dream/nltk/minilm/tokens", ShardedTableDataset, "--pipelines tokenization --namespaces dream"),
+        ("07_model_output/dream/duma/metrics.json", JSONDataset, "--pipelines evaluation --namespaces dream.duma"),
+        # Of files of studies a path does not tell the pipeline.
+        ("06_models/studies/duma_table7/dream/duma.json", JSONDataset, None),
+    ],
+)
+def test_what_is_missing_or_damaged_names_the_command_that_writes_it(tmp_path, file, dataset, options):
+    path = tmp_path / file
+    table = {"table": "questions"} if dataset is TableDataset else {}
+    stored = dataset(filepath=str(path), **table)
+    command = f": kedro run {options}" if options else ""
+    with pytest.raises(DataError) as missing:
+        stored.load()
+    assert missing.value.message.endswith(f"Run the stage that writes it first{command}")
+    if dataset is not ShardedTableDataset:
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"{")
+        with pytest.raises(DataError) as damaged:
+            stored.load()
+        assert damaged.value.message.endswith(f"{stored.cure}{command}")

@@ -66,7 +66,9 @@ def test_answers_that_change_are_counted(run_trained, trained_sample, monkeypatc
 
 
 def test_what_cannot_be_asked_is_refused(run_trained):
-    with pytest.raises(CoattendError, match="benchmark dream: has no finished trial"):
+    with pytest.raises(
+        CoattendError, match=r"dream: has no finished .*kedro run --env test --namespaces dream\.plain$"
+    ):
         run_trained("batch_invariance", batch_invariance={"benchmark": "dream"})
     with pytest.raises(CoattendError, match=r"batch_invariance\.trials: there is no trial 'nowhere'"):
         run_trained("batch_invariance", batch_invariance={"trials": "nowhere"})

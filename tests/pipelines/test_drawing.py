@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -108,6 +109,12 @@ def test_some_pictures_are_chosen_by_name(registered, monkeypatch):
     monkeypatch.setenv("COATTEND_PICTURES", "drem")
     with pytest.raises(CoattendError, match="Did you mean 'dream'"):
         pipeline_registry.pictures(registered)
+
+
+def test_the_guide_names_the_layers_from_top_to_bottom():
+    guide = (Path(__file__).parents[2] / "docs/guides/kedro_viz.md").read_text()
+    (line,) = (line for line in guide.splitlines() if "**Layers.**" in line)
+    assert tuple(re.findall(r"`(\w+)`", line)) == LAYERS
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from coattend.errors import CoattendError
 from coattend.pipelines.prediction import nodes
 from coattend.schemas import ANSWERS
 from coattend.serving.batch_prediction import plan_answers
-from coattend.serving.model_lookup import resolve_model
+from coattend.serving.model_lookup import example_model, resolve_model
 from coattend.serving.predictor import Predictor, Query
 from coattend.trials.trial import digest_of_files
 
@@ -157,9 +157,12 @@ def test_what_is_not_there_is_refused_with_what_is(run_trained, trials, runs, tr
     model = {"model": trial}
     (trials["poi_net"].parent / "77aa").mkdir()  # It was cut off before its end.
     store = f"sqlite:///{trained_sample / 'mlflow.db'}"
+    newest = example_model(trials["poi_net"].parent)
+    assert resolve_model(newest, trials["poi_net"].parent, store) in trials.values()
+    example = f"--pipelines prediction --params prediction.model={newest},prediction.input=my.jsonl"
     refused = [
         ({"model": "77a", "input": "there.jsonl"}, rf"the trial '77a' is not finished.*Finished trials: .*{trial}"),
-        ({}, rf"neither a trained reader nor a file.*model=<model>.*poi_net on sample, seed 0.*Trials: .*{trial}"),
+        ({}, rf"neither a trained reader nor a file.* {example}.*poi_net on sample, seed 0.*Trials: .*{trial}"),
         ({"input": "there.jsonl"}, rf"prediction\.model: names no trained reader.*{trial}"),
         (model, r"prediction\.input: names no file of questions.*my\.jsonl"),
         (model | {"input": "their.jsonl"}, r"there is no file 'their\.jsonl'.*there\.jsonl"),

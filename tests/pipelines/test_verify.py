@@ -86,6 +86,27 @@ def test_runs_that_are_none(run_trained, trained_sample):
         run_trained("verify", run=parent)
 
 
+@pytest.mark.parametrize(
+    ("tags", "cure"),
+    [
+        ({}, "Score its reader: kedro run --env test --pipelines evaluation --namespaces sample.plain"),
+        ({"study": "mine"}, "Run the study that it belongs to"),
+    ],
+)
+def test_a_run_without_answers_says_what_to_run(run_trained, trained_sample, tags, cure):
+    store = f"sqlite:///{trained_sample / 'mlflow.db'}"
+    client = MlflowClient(store)
+    experiment = client.get_experiment_by_name("sample").experiment_id
+    trial = {"trial_id": trial_of(trained_sample, "poi_net").name, "benchmark": "sample", "reader": "plain"}
+    run = client.create_run(experiment, tags=trial | tags).info.run_id
+    try:
+        with pytest.raises(CoattendError) as error:
+            run_trained("verify", run=run)
+        assert error.value.message == f"run {run}: holds no predictions. {cure}"
+    finally:
+        client.delete_run(run)
+
+
 def test_scores_that_differ_are_measured():
     columns = {"question_id": ["a", "b"], "prediction": ["x", "y"], "correct": [True, False], "f1": [1.0, 0.0]}
     columns |= {"label": [0, 1], "start": [None, None], "end": [None, None]}

@@ -128,5 +128,8 @@ def test_a_run_in_which_all_was_done_before_leaves_no_run_and_renews_the_page_of
     assert {run.info.run_id: run.info.status for run in client.search_runs([experiment])} == before
     (parent,) = client.search_runs([experiment], "tags.kind = 'kedro run'")
     assert "poi_net" in Path(client.download_artifacts(parent.info.run_id, "results/index.html")).read_text()
+    # The environment of tests logs no models; that of the run before stays.
+    (trial,) = client.search_runs([experiment], "tags.kind = 'trial' and tags.reader = 'poi_net'")
+    assert "mlflow.pyfunc.load_model" in trial.data.tags["mlflow.note.content"]
     mean = parent.data.metrics["poi_net.dev.accuracy"]
     assert f"| poi_net | dev.accuracy | {mean:.1f} % | 1 seed |" in parent.data.tags["mlflow.note.content"]

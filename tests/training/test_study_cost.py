@@ -52,6 +52,19 @@ def test_an_earlier_trial_of_the_same_reader_tells_how_fast_it_is(experiment, tm
     assert (asked_alone["trials"], asked_alone["seconds"]) == (0, pytest.approx(2 * scored / INFERENCE_SPEEDUP / 2.0))
 
 
+def test_a_fewest_number_of_steps_costs_the_epochs_that_it_takes(experiment_for, tmp_path):
+    training = {"min_steps": 7, "accumulate": 2, "tokens_per_batch": 1024}
+    outcome, _ = TrialRunner.of(experiment_for(**training), tmp_path).attempt(3)
+    epochs, rate = outcome["curve"][-1]["epoch"], outcome["questions_per_second"]
+    assert epochs > experiment_for().training.epochs
+    again = experiment_for(**training, learning_rate=0.1)
+    cost, work = cost_of(again, tmp_path), TrialRunner.of(again, tmp_path)
+    answered = len(work.questions.held_out.examples) + len(again.source.evaluation(again.training).examples)
+    expected = 2 * (epochs * len(work.questions.train.examples) + answered / INFERENCE_SPEEDUP) / rate
+    assert (cost["trials"], cost["known_from"]) == (2, "earlier trials")
+    assert cost["seconds"] == pytest.approx(expected)
+
+
 def copy_of_the_encoder(experiment, folder):
     """The encoder's files, and one more."""
     folder.mkdir()

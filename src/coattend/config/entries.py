@@ -79,11 +79,13 @@ def reader_names() -> list[str]:
 def reader_entry(name: str) -> Entry:
     """Look up a reader's parameters, with the wiring of the current environment; a reader that is called by its parts,
     such as ``transformer+coattention``, needs no entry."""
-    check_reader(name)
-    wiring = current().readers.get(name, {})
+    source = current()
+    entries, wiring = _blocks(source.location)["readers"].entries, source.readers.get(name, {})
+    if name not in entries:
+        check_reader(name)
     if "encoder" in wiring:
         encoder_entry(wiring["encoder"], where=f"readers.{name}.encoder of the environment")
-    return complete_reader(name, _entries("readers").get(name)) | wiring
+    return complete_reader(name, entries.get(name)) | wiring
 
 
 def readers_of(benchmark_name: str) -> list[str]:
@@ -99,6 +101,11 @@ def readers_of(benchmark_name: str) -> list[str]:
         ):
             names.append(name)
     return names
+
+
+def baseline_reader(benchmark_name: str) -> str:
+    """Name a reader of a benchmark for hints: the baseline of all papers with a head for it, else the first."""
+    return min(readers_of(benchmark_name), key=lambda name: (not name.startswith("plain"), name))
 
 
 def check_reader(name: str) -> None:

@@ -10,6 +10,7 @@ from omegaconf.errors import OmegaConfBaseException
 from coattend import readers
 from coattend.config import entries, source
 from coattend.config.parameters import ProjectParameters, check_parameters, nearest_parameter
+from coattend.config.unread import check_files, check_globals
 from coattend.config.yaml import Lines, load_yaml
 from coattend.errors import CoattendError, did_you_mean
 
@@ -29,6 +30,7 @@ class ConfigLoader(OmegaConfigLoader):
     """Kedro's loader; readers and benchmarks get their names, and a reader without a file an entry of defaults."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._is_checked = False
         super().__init__(*args, **kwargs)
         source.enter(str(self.conf_source), self.env, self.runtime_params)
 
@@ -37,6 +39,8 @@ class ConfigLoader(OmegaConfigLoader):
         _check_environment(str(self.conf_source), self.env)
         try:
             config = super().__getitem__(key)
+            if key == "globals":
+                check_globals(str(self.conf_source), self._environments(), config)
         except LOADING_ERRORS as error:
             self._check_files()
             where = f"{self.conf_source} ({' and '.join(self._environments())})"
@@ -45,6 +49,7 @@ class ConfigLoader(OmegaConfigLoader):
             self._check_blocks(config)
             self.complete(config)
             check_parameters(config)
+            self._check_unread()
         return config
 
     def complete(self, parameters: dict[str, Any]) -> None:
@@ -70,6 +75,13 @@ class ConfigLoader(OmegaConfigLoader):
                 for name in NAMED if isinstance(content, dict) else ():
                     if content.get(name) is not None:
                         entries.check_block(file, name, content[name])
+
+    def _check_unread(self) -> None:
+        """Refuse or warn of files that nothing reads, once for each loader."""
+        if not self._is_checked:
+            self._is_checked = True
+            patterns = {pattern for patterns in self.config_patterns.values() for pattern in patterns}
+            check_files(str(self.conf_source), self._environments(), patterns, blocks=BLOCKS)
 
     def _check_blocks(self, parameters: dict[str, Any]) -> None:
         """Refuse unknown blocks, and blocks that are no mappings, with the file that has them."""

@@ -156,20 +156,25 @@ def _default_location() -> str:
 
 def files(location: str, environment: str, folder: str = "") -> Iterator[TextFile]:
     """The YAML and JSON files of an environment or of a folder in it, sorted by path."""
+    return (file for file, _ in located_files(location, environment, folder))
+
+
+def located_files(location: str, *folders: str) -> Iterator[tuple[TextFile, PurePosixPath]]:
+    """The YAML and JSON files of a source or of a folder in it, sorted, each with its path from there."""
     storage, root = _open(location)
-    top = "/".join(part for part in (root, environment, folder) if part)
+    top = "/".join(part for part in (root, *folders) if part)
     if not storage.isdir(top):
         return
     for path in sorted(storage.find(top)):
         if path.endswith(SUFFIXES):
-            yield Path(path) if _is_local(location) else StoredFile(storage, path)
+            file = Path(path) if _is_local(location) else StoredFile(storage, path)
+            yield file, PurePosixPath(path).relative_to(top)
 
 
 def parameter_files(location: str, environment: str) -> Iterator[TextFile]:
     """The parameter files of an environment, sorted by path: those that Kedro reads."""
-    for file in files(location, environment):
-        *folders, name = str(file).rpartition(f"/{environment}/")[2].split("/")
-        if name.startswith("parameters") or (folders and folders[0].startswith("parameters")):
+    for file, path in located_files(location, environment):
+        if path.name.startswith("parameters") or (len(path.parts) > 1 and path.parts[0].startswith("parameters")):
             yield file
 
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from coattend.errors import CoattendError
 from coattend.io.atomic import atomic_write, matches_checksum, verify_checksum, write_if_changed, write_with_checksum
-from coattend.io.local_dataset import DataError, Loaded, LocalDataset, Saved
+from coattend.io.local_dataset import DataError, Loaded, LocalDataset, Saved, writing_cure
 from coattend.io.sharded import REBUILD, TablePreview, preview_rows
 from coattend.schemas import SCHEMAS
 
@@ -34,18 +34,18 @@ class FileDataset(LocalDataset[Saved, Loaded | None]):
 
     def load(self) -> Loaded | None:
         """Check and read the file."""
+        cure = writing_cure(self.cure, self.filepath)
         try:
-            verify_checksum(self.filepath, cure=self.cure)
+            verify_checksum(self.filepath, cure=cure)
             return self._read()
         except FileNotFoundError as error:
             if self.optional:
                 return None
-            raise DataError(
-                "does not exist", where=str(self.filepath), cure="Run the stage that writes it first"
-            ) from error
+            cure = writing_cure("Run the stage that writes it first", self.filepath)
+            raise DataError("does not exist", where=str(self.filepath), cure=cure) from error
         # Decoding errors and Arrow's are ValueErrors.
         except (ValueError, OSError) as error:
-            raise DataError(self.format_problem, where=str(self.filepath), cure=self.cure) from error
+            raise DataError(self.format_problem, where=str(self.filepath), cure=cure) from error
 
     @abstractmethod
     def _read(self) -> Loaded:

@@ -1,11 +1,22 @@
 """Catalog entries of files and folders of this machine: the error, the path and the base of all such entries."""
 
+import re
 from pathlib import Path
 from typing import ClassVar, NoReturn, TypeVar
 
 from kedro.io import AbstractDataset, DatasetError
 
+from coattend.config.source import run_command
 from coattend.errors import CoattendError
+
+_STAGES = {
+    **dict.fromkeys(("passages", "questions", "rejected", "texts"), "ingestion"),
+    **{"tags": "tagging", "tokens": "tokenization", "profile": "profile"},
+    **dict.fromkeys(("predictions", "metrics", "rejected_questions"), "evaluation"),
+}
+"""Name of a file or folder of tables to the pipeline that writes it."""
+_NAMESPACE = re.compile(r"/0[2-8]_\w+/([^/]+)(?:/([^/]+)/(?:predictions|metrics|rejected_questions)\.)?")
+"""Benchmark, and reader of what was answered, in the path of a table."""
 
 Saved = TypeVar("Saved")
 Loaded = TypeVar("Loaded")
@@ -13,6 +24,15 @@ Loaded = TypeVar("Loaded")
 
 class DataError(CoattendError, DatasetError):
     """A catalog entry that cannot be read or written; Kedro shows it as one message."""
+
+
+def writing_cure(deed: str, path: str | Path) -> str:
+    """Say what is to be done to have a file written, with the command of its stage where its path tells it."""
+    names = (part.partition(".")[0] for part in reversed(Path(path).parts))
+    stage = next((_STAGES[name] for name in names if name in _STAGES), None)
+    match = _NAMESPACE.search(str(path))
+    namespace = ".".join(part for part in match.groups() if part) if match else ""
+    return f"{deed}: {run_command(pipelines=stage, namespaces=namespace)}" if stage else deed
 
 
 class LocalDataset(AbstractDataset[Saved, Loaded]):

@@ -1,6 +1,5 @@
 """Validator of the catalog: checks the schema of a table when it is saved and when it is loaded."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -9,18 +8,10 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 from kedro.validation import CheckFailure, DataValidationError
 
-from coattend.config.source import run_command
 from coattend.io.checked import TablePlan
+from coattend.io.local_dataset import writing_cure
 from coattend.io.sharded import ShardPlan
 from coattend.schemas import SCHEMAS
-
-_STAGES = {
-    **dict.fromkeys(("passages", "questions", "rejected", "texts"), "ingestion"),
-    **{"tags": "tagging", "tokens": "tokenization", "predictions": "evaluation", "profile": "profile"},
-}
-"""Table to the pipeline that writes it."""
-_NAMESPACE = re.compile(r"/0[2-7]_\w+/([^/]+)(?:/([^/]+)/predictions)?")
-"""Benchmark, and reader of predictions, in the path of a table."""
 
 
 class SchemaValidator:
@@ -63,7 +54,7 @@ class SchemaValidator:
         schema = fragment.physical_schema
         missing = [name for name in self.schema.names if name not in schema.names]
         if missing:
-            cure = f"Write it again: {_writing_command(self.table, fragment.path)}"
+            cure = writing_cure("Write it again", fragment.path)
             self._fail(f"missing in {fragment.path}, which another version wrote. {cure}", missing[0])
         self._check_schema(schema)
 
@@ -88,10 +79,3 @@ class SchemaValidator:
     def _fail(self, problem: str, column: str) -> None:
         message = f"table {self.table!r}, column {column!r}: {problem}"
         raise DataValidationError(message, failures=[CheckFailure(message=message, check=problem, column=column)])
-
-
-def _writing_command(table: str, path: str) -> str:
-    """The command of the pipeline that writes a stored table."""
-    match = _NAMESPACE.search(path)
-    namespace = ".".join(part for part in match.groups() if part) if match else ""
-    return run_command(pipelines=_STAGES.get(table, ""), namespaces=namespace)

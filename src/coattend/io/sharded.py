@@ -13,10 +13,10 @@ from pydantic import BaseModel
 
 from coattend.errors import CoattendError
 from coattend.io.atomic import atomic_write, exclusive_lock, matches_checksum, write_with_checksum
-from coattend.io.local_dataset import DataError, LocalDataset
+from coattend.io.local_dataset import DataError, LocalDataset, writing_cure
 from coattend.text.hashing import file_digest
 
-REBUILD = "Run its stage again: it mends it"
+REBUILD = "Run its stage again, which mends it"
 """Cure of a damaged table."""
 
 TablePreview = NewType("TablePreview", dict[str, Sequence[object]])
@@ -71,10 +71,12 @@ class ShardedTableDataset(LocalDataset[ShardPlan, pads.Dataset]):
         """Open the table lazily, after a check of every shard."""
         manifest = self._manifest()
         if not manifest.complete:
-            raise DataError("is not finished", where=str(self.filepath), cure="Run the stage that writes it first")
+            cure = writing_cure("Run the stage that writes it first", self.filepath)
+            raise DataError("is not finished", where=str(self.filepath), cure=cure)
         for name, shard in manifest.shards.items():
             if not self._is_intact(name, shard):
-                raise DataError("is not the file that was written", where=str(self._file(name)), cure=REBUILD)
+                cure = writing_cure(REBUILD, self.filepath)
+                raise DataError("is not the file that was written", where=str(self._file(name)), cure=cure)
         return pads.dataset([self._file(name) for name in sorted(manifest.shards)], format="parquet")
 
     def save(self, data: ShardPlan) -> None:

@@ -9,10 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
+from coattend.config.source import run_command
 from coattend.errors import CoattendError, did_you_mean
 from coattend.io.mlflow_store import client_of, store_errors
 from coattend.trials import run_spec
-from coattend.trials.store import described, find_trial, finished_trials, first_training, matching
+from coattend.trials.store import FinishedTrial, described, find_trial, finished_trials, first_training, matching
 
 if TYPE_CHECKING:
     from mlflow.entities import LoggedModel
@@ -71,7 +72,11 @@ def attached_predictions(store: str, run: str) -> pa.Table:
         except (MlflowException, OSError) as error:
             if getattr(error, "error_code", NOT_FOUND) != NOT_FOUND:
                 raise
-            cure = "Run the pipeline evaluation of its reader"
+            tags = MlflowClient(store).get_run(run).data.tags
+            cure = "Run the study that it belongs to"
+            if "study" not in tags:
+                reader = f"{tags['benchmark']}.{tags['reader']}"
+                cure = f"Score its reader: {run_command(pipelines='evaluation', namespaces=reader, with_params=False)}"
             raise CoattendError("holds no predictions", where=f"run {run}", cure=cure) from None
         return pq.read_table(Path(file))
 
@@ -112,9 +117,22 @@ def resolve_model(name: str | None, trials: Path, store: str, *, where: str = "p
     return find_trial(trials, name, where).folder
 
 
+def example_model(trials: Path) -> str:
+    """Name the trained reader that was finished last, for a command that can be pasted; a placeholder without one."""
+    servable = _servable(trials)
+    if not servable:
+        return "<model>"
+    newest = max(servable, key=lambda trial: trial.finished_at)
+    return newest.id if any(trial.name == newest.name and trial != newest for trial in servable) else newest.name
+
+
+def _servable(trials: Path) -> list[FinishedTrial]:
+    return [trial for trial in finished_trials(trials) if trial.outcome["training"]["reads"] == "all"]
+
+
 def describe_choices(trials: Path, store: str) -> str:
     """List the trained readers to choose from, in one sentence."""
-    servable = [trial for trial in finished_trials(trials) if trial.outcome["training"]["reads"] == "all"]
+    servable = _servable(trials)
     choices = {
         "Logged models": [f"models:/{model.model_id} ({model.tags['about']})" for model in logged_models(store)],
         "Registered models": [f"models:/{name}" for name in _registered_models(store)],

@@ -70,7 +70,7 @@ class Study:
 
     def also(self, variant: str, benchmark: str) -> list[str]:
         """Return the other benchmarks that a variant is trained on."""
-        return [name for name in self.entry(variant)["training"].get("train_on", {}) if name != benchmark]
+        return [name for name in merge(self.training_layers(variant)).get("train_on", {}) if name != benchmark]
 
     @property
     def trainings(self) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from coattend import readers
-from coattend.config import BenchmarkParameters, ReaderParameters, TrainingParameters, entries, training_of
+from coattend.config import ReaderParameters, TrainingParameters, entries, training_of
 from coattend.config.study import Numbers
 from coattend.errors import CoattendError, did_you_mean
 from coattend.studies.study import Study
@@ -181,7 +181,7 @@ def _effective_settings(
     """Return the head of a reader on a benchmark, its options with that head, and its training."""
     benchmark = entries.benchmark(name)
     changed = study.benchmark(name, {"training": benchmark.training.model_dump()})["training"]
-    changed_benchmark = BenchmarkParameters.model_validate(benchmark.model_dump() | {"training": changed})
+    changed_benchmark = benchmark.model_copy(update={"training": TrainingParameters.model_validate(changed)})
     training = training_of(changed_benchmark, reader, recurrent=readers.encoder_of(reader.reader) == "recurrent")
     head = readers.head_for(reader.reader, benchmark.answerable, reader.head)
     try:

@@ -306,15 +306,18 @@ class Tracking:
     ) -> None:
         """Write metrics to each trial's run and attach what people read; with the folder of trials, log each as a
         model, too."""
-        from coattend.serving.mlflow_model import log_reader
+        from coattend.serving.mlflow_model import log_reader, logged_model
         from coattend.tracking import artifacts
 
         benchmark, client = metrics["benchmark"], open_client(self._project)
         for trial in finished(metrics["trials"]):
             run = self._run_of(benchmark, trial, benchmark, metrics["reader"])
-            model = None
             if trials is not None:
                 model = log_reader(client, run, trials / trial["trial_id"], metrics, trial)
+            else:
+                # One that an earlier run has logged stays the run's model.
+                logged = logged_model(client, client.get_run(run))
+                model = None if logged is None else logged.model_id
             scores = trial_scores(metrics, trial)
             log_changed(client, run, scores | runs.headline(scores), model)
             answers = predictions.to_table(filter=pads.field("trial_id") == trial["trial_id"])

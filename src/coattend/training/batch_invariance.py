@@ -7,7 +7,8 @@ from pathlib import Path
 import torch
 
 from coattend.batches.dataset import QuestionSet
-from coattend.config import BatchInvarianceParameters, BenchmarkParameters
+from coattend.config import BatchInvarianceParameters, BenchmarkParameters, entries
+from coattend.config.source import run_command
 from coattend.errors import CoattendError, did_you_mean
 from coattend.evaluation.records import BatchInvariance, Differences
 from coattend.inference.predict import answer_questions
@@ -45,7 +46,10 @@ def select_trials(store: Path, parameters: BatchInvarianceParameters) -> list[Fi
             by_entry[trial.entry] = trial
     if not by_entry:
         benchmarks = sorted({trial.benchmark for trial in trials})
-        cure = f"Train readers on it. {did_you_mean(parameters.benchmark, benchmarks)}"
+        cure = did_you_mean(parameters.benchmark, benchmarks)
+        if parameters.benchmark in entries.benchmark_names():
+            reader = f"{parameters.benchmark}.{entries.baseline_reader(parameters.benchmark)}"
+            cure = f"Train one: {run_command(namespaces=reader, with_params=False)}"
         raise CoattendError("has no finished trial", where=f"benchmark {parameters.benchmark}", cure=cure)
     return [by_entry[name] for name in sorted(by_entry)]
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import torch
 
+from coattend.batches.collator import Collator
 from coattend.config import SearchParameters, StudyParameters
 from coattend.errors import CoattendError
 from coattend.evaluation.comparison import expected_resolution
@@ -20,10 +21,11 @@ from coattend.masking import masked_text
 from coattend.readers.batch import Batch
 from coattend.training.launcher import Job
 from coattend.training.run_trial import TrialRunner
+from coattend.training.trainer import epochs_of
 from coattend.training.tuning import best_index, configurations
 from coattend.trials.build import build_collator, build_reader
 from coattend.trials.device import device_and_precision, device_name
-from coattend.trials.experiment import Experiment
+from coattend.trials.experiment import Experiment, reads_apart
 from coattend.trials.store import finished_trials
 from coattend.trials.trial import TrialContent
 
@@ -180,7 +182,7 @@ def cost_of(
             logger.warning("%s on %s %s", experiment.name, experiment.benchmark, problem)
             return {"trials": trials, "seconds": 0.0, "known_from": problem}
     # Questions to train on, to choose checkpoints by, and to evaluate.
-    epochs = sum(job.values.get("epochs") or experiment.training.epochs for job in missing)
+    epochs = sum(_epochs(runner.with_training(job.values)) for job in missing)
     trained = len(runner.questions.train.examples) * epochs
     held_out = len(missing) * len(runner.questions.held_out.examples) * experiment.training.evaluations
     evaluated = evaluated or experiment
@@ -208,6 +210,18 @@ def _missing_jobs(runner: TrialRunner, search: SearchParameters | None, *, await
     outcomes = [runner.with_training(job.values).trial(first_seed).outcome() for job in search_jobs]
     chosen_values = search_jobs[best_index([outcome and outcome.get("held_out") for outcome in outcomes])].values
     return [job for job in (Job(seed, chosen_values) for seed in other_seeds) if is_missing(job)]
+
+
+def _epochs(runner: TrialRunner) -> float:
+    training, train = runner.experiment.training, runner.questions.train
+    if training.min_steps is None:
+        return training.epochs
+    # Lengths follow from the texts alone: the reader need not be built.
+    experiment = runner.experiment
+    apart = reads_apart(experiment.options)
+    collator = Collator(train.tokens, experiment.layout, experiment.task, apart=apart)
+    buckets = collator.buckets(train.examples, tokens_per_batch=training.tokens_per_batch)
+    return epochs_of(training, len(buckets))
 
 
 def _recorded_rate(runner: TrialRunner) -> float | None:

@@ -73,11 +73,7 @@ class ReaderTrainer(Trainer):
             seed=arguments.seed,
         )
         """Indices of the questions in each batch."""
-        if experiment.training.min_steps:
-            # Questions that fit into few batches would be learned in few steps, however small.
-            steps_per_epoch = math.ceil(len(self.buckets) / arguments.gradient_accumulation_steps)
-            least_epochs = experiment.training.min_steps / steps_per_epoch
-            arguments.num_train_epochs = max(arguments.num_train_epochs, least_epochs)
+        arguments.num_train_epochs = epochs_of(experiment.training, len(self.buckets))
         self._step_weight, self._logged_weight, self._logged_steps = 0.0, 0.0, 0
         for printing_callback in (PrinterCallback, ProgressCallback):
             self.remove_callback(printing_callback)
@@ -176,6 +172,15 @@ class ReaderTrainer(Trainer):
         for path in folder.glob("checkpoint-*"):
             if path != newest and str(path) != self.state.best_model_checkpoint:
                 remove_checkpoint(path)
+
+
+def epochs_of(training: TrainingParameters, batches: int) -> float:
+    """Return the epochs of a training whose epoch has so many batches: more than it names where ``min_steps`` asks for
+    more steps than these have."""
+    if training.min_steps is None:
+        return training.epochs
+    # Questions that fit into few batches would be learned in few steps, however small.
+    return max(training.epochs, training.min_steps / math.ceil(batches / training.accumulate))
 
 
 def arguments_of(training: TrainingParameters, folder: Path, seed: int) -> TrainingArguments:

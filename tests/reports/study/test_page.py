@@ -160,6 +160,8 @@ def test_a_study_without_scores():
 def test_attention_pages_are_linked():
     findings = findings_of(study("attention"))
     section = attention_section(findings)
+    left, right = (findings["trials"]["exams"][name][0]["trial_id"] for name in ("plain", "poi_net"))
+    assert f" --params attention.left={left},attention.right={right}." in section.text[0]
     assert section.links == tuple(
         (f"{benchmark}: Baseline beside POI-Net", f"{benchmark}_attention.html") for benchmark in STUDY.benchmarks
     )

@@ -2,7 +2,7 @@
 
 import logging
 
-from coattend.config import BenchmarkParameters
+from coattend.config import BenchmarkParameters, entries
 from coattend.config.source import run_command
 from coattend.errors import CoattendError
 from coattend.pipelines.annotations import Dataset
@@ -34,9 +34,10 @@ def crown(questions: Dataset, mlflow_store: str, benchmark: BenchmarkParameters)
             champions[task] = record
             logger.info(_describe(record))
     if not champions:
-        run = f"Run {run_command(namespaces=f'{benchmark.name}.<reader>')}"
+        reader = f"{benchmark.name}.{entries.baseline_reader(benchmark.name)}"
+        run = f"Train and score one, with tracking.models on: {run_command(namespaces=reader)}"
         problem = "no reader of it was scored on dev and logged as a model, but for those that chose by dev"
-        raise CoattendError(problem, where=benchmark.name, cure=f"{run}, with tracking.models on")
+        raise CoattendError(problem, where=benchmark.name, cure=run)
     return champions
 
 

@@ -4,6 +4,7 @@ import logging
 from pathlib import Path
 
 from coattend.config import BenchmarkParameters, ShareParameters
+from coattend.config.source import run_command
 from coattend.errors import CoattendError
 from coattend.pipelines.annotations import StoredTables
 from coattend.serving.records import SharedReader
@@ -22,13 +23,14 @@ def write(
     """Write a trained reader as a folder that others can load."""
     from coattend.serving import hub as sharing
     from coattend.serving.mlflow_model import trial_commit
-    from coattend.serving.model_lookup import describe_choices, resolve_model
+    from coattend.serving.model_lookup import describe_choices, example_model, resolve_model
     from coattend.trials import run_spec
     from coattend.trials.store import find_trial
 
     if not share.model:
-        parameters = "--params share.model=<model>,share.to=<user>/<name>"
-        cure = f"Say which: {parameters}. {describe_choices(trials, mlflow_store)}"
+        command = run_command(pipelines="share", with_params=False)
+        example = f"{command} --params share.model={example_model(trials)} (share.to=<user>/<name> sends it)"
+        cure = f"Say which: {example}. {describe_choices(trials, mlflow_store)}"
         raise CoattendError("names no trained reader", where="share.model", cure=cure)
     folder = resolve_model(share.model, trials, mlflow_store, where="share.model")
     spec = run_spec.read_servable(folder)

@@ -199,13 +199,17 @@ def _printed_steps(findings: StudyFindings, benchmark: str, variant: str) -> dic
 
 def attention_section(findings: StudyFindings) -> Section:
     """Link to the attention pages of the benchmarks."""
-    links = []
-    for benchmark, trials in findings["trials"].items():
-        titles = [title_of(findings, name) for name in side_by_side(trials, findings["baseline"])]
-        if titles:
-            links.append((f"{benchmark}: {' beside '.join(titles)}", f"{benchmark}_attention.html"))
+    pairs = {name: side_by_side(trials, findings["baseline"]) for name, trials in findings["trials"].items()}
+    links = [
+        (f"{benchmark}: {' beside '.join(title_of(findings, name) for name in pair)}", f"{benchmark}_attention.html")
+        for benchmark, pair in pairs.items()
+        if pair
+    ]
+    # Two of the study's trials are an example of any others.
+    example = next((pair for pair in pairs.values() if len(pair) == 2), {})
+    left, right = [trial["trial_id"] for trial in example.values()] or ["<trial>", "<trial>"]
     command = run_command(pipelines="attention", with_params=False)
-    text = f"{_ATTENTION_TEXT}{command} --params attention.left=<trial>,attention.right=<trial>."
+    text = f"{_ATTENTION_TEXT}{command} --params attention.left={left},attention.right={right}."
     return Section("Attention", (text,), links=tuple(links))
 
 
