@@ -32,7 +32,7 @@ from coattend.schemas import PREDICTIONS, REJECTED
 from coattend.trials.build import build_collator, cached_features
 from coattend.trials.device import concurrent_trials, device_and_precision, inference_batch_tokens
 from coattend.trials.experiment import Experiment
-from coattend.trials.trial import PREDICTIONS_FILE, digest_of_files
+from coattend.trials.trial import PREDICTIONS_FILE, has_digest, still_has_digest
 
 logger = logging.getLogger(__name__)
 
@@ -119,16 +119,20 @@ def _rejected(experiment: Experiment, trials: Sequence[TrialRecord], questions: 
 def predict(experiment: Experiment, trial: TrialRecord, questions: QuestionSet, store: Path) -> pa.Table:
     """Load a trial's predictions from its folder in the store, or compute and cache them."""
     folder = store / trial["folder"]
-    if not folder.joinpath("model").is_dir() or digest_of_files(folder / "model") != trial["model_digest"]:
-        raise CoattendError(
-            "is missing or is not what was trained", where=str(folder / "model"), cure="Run the training pipeline again"
-        )
+    weights, digest_of_weights = folder / "model", trial["model_digest"]
+    damage = CoattendError(
+        "is missing or is not what was trained", where=str(weights), cure="Run the training pipeline again"
+    )
+    if not weights.is_dir() or not has_digest(weights, digest_of_weights):
+        raise damage
     cache_file = _cache_file(experiment, questions, folder)
     try:
         if matches_checksum(cache_file):
             return pq.read_table(cache_file, schema=PREDICTIONS)
     except (OSError, pa.ArrowInvalid):
         pass  # It is missing, or damaged and has no digest.
+    if not still_has_digest(weights, digest_of_weights):
+        raise damage
     table = compute_predictions(experiment, trial, questions, folder)
     with write_with_checksum(cache_file) as temporary:
         pq.write_table(table, temporary)

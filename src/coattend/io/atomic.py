@@ -36,10 +36,11 @@ def disk_errors(path: Path, *refusals: type[Exception]) -> Iterator[None]:
 
 
 @contextmanager
-def atomic_write(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path, *, sync: bool = True) -> Iterator[Path]:
     """Write a file whole or not at all: yield a temporary path beside it, then rename that over the file.
 
-    The folder is created if needed; the temporary file is removed if the block raises.
+    The folder is created if needed; the temporary file is removed if the block raises. Without ``sync`` a power cut may
+    leave an empty file.
 
     Raises:
         DataError: If the disk is full or refuses the write.
@@ -53,8 +54,9 @@ def atomic_write(path: Path) -> Iterator[Path]:
             _lock(open_files.enter_context(temporary.open("xb")))
             yield temporary
             # The content reaches the disk before the name does, so that a power cut leaves no empty file.
-            with temporary.open("rb") as part:
-                os.fsync(part.fileno())
+            if sync:
+                with temporary.open("rb") as part:
+                    os.fsync(part.fileno())
             temporary.replace(path)
     finally:
         with suppress(OSError):
