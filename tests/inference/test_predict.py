@@ -6,6 +6,7 @@ import pytest
 from torch.nn.modules.module import register_module_forward_hook
 
 from coattend.errors import CoattendError
+from coattend.inference import predict as prediction
 from coattend.inference.predict import answer_questions, predict_all, predict_each
 from coattend.readers.reader import Reader
 from coattend.training.launcher import train_seeds
@@ -52,6 +53,17 @@ def test_weights_that_a_disk_has_damaged_answer_nothing_more(experiment_for, tmp
     with pytest.raises(CoattendError, match="is missing or is not what was trained"):
         predict_all(experiment, [silent], tmp_path)
     assert runner.trial(4).outcome() is None, "it is trained again"
+
+
+def test_questions_are_hashed_once_for_all_trials(experiment_for, tmp_path, monkeypatch):
+    experiment = experiment_for()
+    trials = train_seeds(TrialRunner.of(experiment, tmp_path), processes=1)
+    expected, _ = predict_all(experiment, trials, tmp_path)
+    calls = []
+    digest = prediction.digest
+    monkeypatch.setattr(prediction, "digest", lambda *arguments: calls.append(1) or digest(*arguments))
+    assert predict_all(experiment, trials, tmp_path)[0].equals(expected)
+    assert len(trials) == 2 and len(calls) == 1
 
 
 @pytest.mark.parametrize(("device", "by_transformer", "budget"), [("cpu", True, 2048), ("cpu", False, 6144)])
