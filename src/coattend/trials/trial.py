@@ -8,12 +8,13 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import NotRequired, TypedDict, cast
 
 from coattend.errors import CoattendError
 from coattend.evaluation.records import Setting, TrainingRecord, TrialRecord
-from coattend.io.atomic import MTIME_RESOLUTION_S, atomic_write, exclusive_lock, matches_checksum, write_with_checksum
+from coattend.io.atomic import MTIME_RESOLUTION_S, atomic_write, exclusive_lock, matches_checksum, write_if_changed
 from coattend.masking import masked_text
 from coattend.text.hashing import file_digest, file_version
 
@@ -79,7 +80,7 @@ class Trial:
     content: TrialContent
     store: Path
 
-    @property
+    @cached_property
     def id(self) -> str:
         """First 16 digits of a SHA-256 hash of the content."""
         # Sorted keys make the hash independent of the order of fields.
@@ -128,8 +129,7 @@ class Trial:
             yield
 
     def _write(self, name: str, record: Mapping[str, object]) -> None:
-        with write_with_checksum(self.folder / f"{name}.json") as temporary:
-            temporary.write_text(json.dumps(record, indent=1, sort_keys=True))
+        write_if_changed(self.folder / f"{name}.json", json.dumps(record, indent=1, sort_keys=True))
 
 
 def read_content(folder: Path) -> TrialContent | None:
