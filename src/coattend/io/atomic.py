@@ -117,13 +117,14 @@ def write_with_checksum(path: Path) -> Iterator[Path]:
     """Write a file as `atomic_write` does, and its SHA-256 to ``.<name>.sha256`` beside it.
 
     The old checksum is removed before the new file appears: a run that is killed in between leaves a whole file without
-    a checksum.
+    a checksum, and a power cut perhaps with an empty one.
     """
     with atomic_write(path) as temporary:
         yield temporary
         digest = _file_digest(temporary)
         checksum_path(path).unlink(missing_ok=True)
-    with atomic_write(checksum_path(path)) as temporary:
+    # What it says is on the disk already; waiting for the disk once more would take as long as that did.
+    with atomic_write(checksum_path(path), sync=False) as temporary:
         temporary.write_text(f"{digest}\n")
 
 
@@ -166,7 +167,8 @@ def _file_digest(path: Path) -> str:
 
 
 def _read_checksum(path: Path) -> str | None:
+    """Return the checksum that was written; None if there is none, or it had not reached the disk at a power cut."""
     try:
-        return checksum_path(path).read_text(errors="replace").strip()
+        return checksum_path(path).read_text(errors="replace").strip("\0 \n") or None
     except FileNotFoundError:
         return None
