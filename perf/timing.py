@@ -6,7 +6,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import psutil
 
@@ -16,7 +16,12 @@ INTERVAL = 0.05
 """Least seconds between two samples of the memory; sampling takes a twentieth of the time at most."""
 
 
-def alternate(steps: Mapping[str, Step], rounds: int, *, warm_up: int = 0) -> dict[str, list[float]]:
+Measured = TypeVar("Measured")
+
+
+def alternate(
+    steps: Mapping[str, Callable[[], Measured]], rounds: int, *, warm_up: int = 0
+) -> dict[str, list[Measured]]:
     """Run all steps in each round, so that whatever disturbs the machine disturbs all of them.
 
     Every round has another order, as a step may leave caches cold for the next.
@@ -26,7 +31,7 @@ def alternate(steps: Mapping[str, Step], rounds: int, *, warm_up: int = 0) -> di
         rounds: Rounds that count.
         warm_up: Rounds before that, which do not.
     """
-    values: dict[str, list[float]] = {name: [] for name in steps}
+    values: dict[str, list[Measured]] = {name: [] for name in steps}
     for number in range(-warm_up, rounds):
         for name in random.Random(number).sample(list(steps), len(steps)):
             value = steps[name]()

@@ -1,5 +1,6 @@
 """The tiny sample's tables as training reads them."""
 
+import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +20,7 @@ from coattend.config import (
     TaggingParameters,
     TokenizerParameters,
 )
+from coattend.text.hashing import file_version
 from coattend.text.tokenizer import SpecialLayout, load_tokenizer, special_layout
 from coattend.training.run_trial import train_all
 from coattend.trials.experiment import BenchmarkTables, Experiment, ReaderSetup
@@ -116,6 +118,16 @@ class Sample:
 def train_reader(experiment: Experiment, store: Path) -> list[TrialOutcome]:
     """Train an experiment's trials on its questions."""
     return train_all(experiment.training_questions(), experiment, store)
+
+
+def lose_a_bit(trial: Path) -> None:
+    """Change the last byte of a trial's weights, and let it look as if nothing had happened to the file."""
+    weights, checked = trial / "model" / "model.safetensors", trial / ".model.checked"
+    content = weights.read_bytes()
+    weights.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    record = json.loads(checked.read_text())
+    record["versions"][weights.name] = file_version(weights)
+    checked.write_text(json.dumps(record))
 
 
 @pytest.fixture(scope="session")

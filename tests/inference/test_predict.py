@@ -6,12 +6,14 @@ import pytest
 from torch.nn.modules.module import register_module_forward_hook
 
 from coattend.errors import CoattendError
+from coattend.inference import predict as prediction
 from coattend.inference.predict import answer_questions, predict_all, predict_each
 from coattend.readers.reader import Reader
 from coattend.training.launcher import train_seeds
 from coattend.training.run_trial import TrialRunner
 from coattend.trials.build import build_reader
 from coattend.trials.device import inference_batch_tokens
+from experiments import lose_a_bit
 
 
 def test_a_trial_that_cannot_be_asked_fails_alone(experiment_for, tmp_path, caplog):
@@ -36,6 +38,32 @@ def test_a_trial_that_cannot_be_asked_fails_alone(experiment_for, tmp_path, capl
     answers, outcomes = predict_each(experiment, [lost, {"failure": "the loss became nan"}], tmp_path)
     assert not len(answers)
     assert [outcome["failure"].partition(":")[0] for outcome in outcomes] == ["cannot be asked", "the loss became nan"]
+
+
+def test_weights_that_a_disk_has_damaged_answer_nothing_more(experiment_for, tmp_path):
+    """The trial stays done, and what it has answered before stays an answer: that has a digest of its own."""
+    experiment = experiment_for()
+    runner = TrialRunner.of(experiment, tmp_path)
+    answering, silent = trials = train_seeds(runner, processes=1)
+    expected, _ = predict_all(experiment, [answering], tmp_path)
+    for trial in trials:
+        lose_a_bit(tmp_path / trial["folder"])
+    assert runner.trial(3).outcome() == answering
+    assert predict_all(experiment, [answering], tmp_path)[0].equals(expected)
+    with pytest.raises(CoattendError, match="is missing or is not what was trained"):
+        predict_all(experiment, [silent], tmp_path)
+    assert runner.trial(4).outcome() is None, "it is trained again"
+
+
+def test_questions_are_hashed_once_for_all_trials(experiment_for, tmp_path, monkeypatch):
+    experiment = experiment_for()
+    trials = train_seeds(TrialRunner.of(experiment, tmp_path), processes=1)
+    expected, _ = predict_all(experiment, trials, tmp_path)
+    calls = []
+    digest = prediction.digest
+    monkeypatch.setattr(prediction, "digest", lambda *arguments: calls.append(1) or digest(*arguments))
+    assert predict_all(experiment, trials, tmp_path)[0].equals(expected)
+    assert len(trials) == 2 and len(calls) == 1
 
 
 @pytest.mark.parametrize(("device", "by_transformer", "budget"), [("cpu", True, 2048), ("cpu", False, 6144)])

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from coattend.io.atomic import atomic_write
+from coattend.io.atomic import atomic_write, checksum_path, matches_checksum, write_with_checksum
 from coattend.io.local_dataset import DataError
 
 
@@ -57,3 +57,24 @@ def test_a_file_in_the_place_of_the_folder_is_told(tmp_path):
         atomic_write(tmp_path / "taken" / "file.txt") as temporary,
     ):
         temporary.write_text("x")
+
+
+def test_a_file_is_on_the_disk_before_its_checksum_and_the_disk_is_waited_for_once(tmp_path, monkeypatch):
+    path, synced = tmp_path / "file.txt", []
+    monkeypatch.setattr(os, "fsync", lambda file: synced.append((os.fstat(file).st_size, checksum_path(path).exists())))
+    with write_with_checksum(path) as temporary:
+        temporary.write_text("whole")
+    assert synced == [(len("whole"), False)]
+    assert matches_checksum(path)
+
+
+@pytest.mark.parametrize("lost", [b"", bytes(65)], ids=["empty", "zeros"])
+def test_a_checksum_that_a_power_cut_took_is_none(tmp_path, lost):
+    """A file system may keep the name, or the name and the size, of a file that it had not written yet."""
+    path = tmp_path / "file.txt"
+    with write_with_checksum(path) as temporary:
+        temporary.write_text("whole")
+    checksum_path(path).write_bytes(lost)
+    assert matches_checksum(path)
+    checksum_path(path).write_bytes(b"0" * 64)
+    assert not matches_checksum(path)

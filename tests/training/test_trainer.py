@@ -217,6 +217,7 @@ def test_after_an_end_in_the_middle_of_an_epoch_the_same_questions_follow(experi
     checkpoint = last_checkpoint(runner.trial(3).checkpoints)
     saved = int(Path(checkpoint).name.removeprefix("checkpoint-"))
     assert an_epoch < saved < 2 * an_epoch - 1, "in the middle of the second epoch"
+    assert not list(Path(checkpoint).glob("training_args*")), "a pickle that nothing reads"
 
     # The process that goes on has drawn other numbers.
     torch.manual_seed(99)

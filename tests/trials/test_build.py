@@ -6,8 +6,9 @@ import pytest
 from transformers import AutoConfig
 
 from coattend.config import EncoderParameters
+from coattend.errors import CoattendError
 from coattend.trials.build import build_reader, initial_reader
-from experiments import train_reader
+from experiments import lose_a_bit, train_reader
 
 
 @pytest.mark.parametrize("dropout", [None, 0.0, 0.3])
@@ -26,3 +27,14 @@ def test_a_trial_may_start_from_another_one_whose_encoder_has_its_own_dropout(ex
     first, _ = train_reader(experiment, tmp_path / "trials")
     later = replace(experiment, training=experiment.training.model_copy(update={"start_from": first["trial_id"]}))
     assert initial_reader(later, experiment.training_questions().train, tmp_path / "trials", seed=3)
+
+
+def test_a_parent_that_a_disk_has_damaged_is_not_started_from(experiment_for, tmp_path):
+    experiment = experiment_for()
+    parent, _ = train_reader(experiment, tmp_path)
+    later = replace(experiment, training=experiment.training.model_copy(update={"start_from": parent["trial_id"]}))
+    questions = experiment.training_questions().train
+    assert initial_reader(later, questions, tmp_path, seed=3)
+    lose_a_bit(tmp_path / parent["trial_id"])
+    with pytest.raises(CoattendError, match=r"model: is not what was trained\. Run the training pipeline again"):
+        initial_reader(later, questions, tmp_path, seed=3)

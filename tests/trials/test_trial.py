@@ -1,10 +1,14 @@
+import hashlib
 import json
+import os
 import select
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from coattend.trials import trial as trials
 from coattend.trials.trial import Trial, digest_of_files
 
 
@@ -39,6 +43,116 @@ def test_a_damaged_trial_is_not_done(trial, damage):
     else:
         (trial.folder / "outcome.json").write_text('{"trial_id"')
     assert trial.outcome() is None
+
+
+@pytest.fixture
+def read_files(monkeypatch):
+    """Names of the weights that are read from now on, by a process that remembers nothing."""
+    names = []
+
+    def file_digest(path):
+        names.append(path.name)
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+
+    monkeypatch.setattr(trials, "file_digest", file_digest)
+    return names
+
+
+WEIGHTS = Path("model", "model.safetensors")
+A_MINUTE = 60 * 10**9
+
+
+def age(file):
+    """Make a file a minute older than it is."""
+    state = file.stat()
+    os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns - A_MINUTE))
+
+
+def test_the_weights_of_a_finished_trial_are_not_read_again(trial, read_files):
+    outcome = finished(trial)
+    read_files.clear()
+    assert Trial(trial.content, trial.store).outcome() == outcome
+    assert read_files == []
+
+
+def test_weights_are_read_once_for_each_change(trial, read_files):
+    outcome = finished(trial)
+    weights = trial.folder / WEIGHTS
+    for _ in range(3):
+        age(weights)
+        read_files.clear()
+        assert [trial.outcome(), trial.outcome()] == [outcome, outcome]
+        assert read_files == [weights.name]
+
+
+def test_weights_that_may_still_change_unseen_are_read_every_time(trial, read_files):
+    """A file system may give two contents of one moment the same time."""
+    outcome = finished(trial)
+    (trial.folder / WEIGHTS).write_bytes(b"weights")
+    read_files.clear()
+    assert [trial.outcome(), trial.outcome()] == [outcome, outcome]
+    assert read_files == 2 * [WEIGHTS.name]
+
+
+def other_content(weights):
+    weights.write_bytes(b"weighty")
+
+
+def other_content_of_the_same_time(weights):
+    state = weights.stat()
+    weights.write_bytes(b"weighty")
+    os.utime(weights, ns=(state.st_atime_ns, state.st_mtime_ns))
+
+
+def other_file_of_the_same_time(weights):
+    state = weights.stat()
+    copy = weights.with_name("copy")
+    copy.write_bytes(b"weighty")
+    os.utime(copy, ns=(state.st_atime_ns, state.st_mtime_ns))
+    copy.replace(weights)
+
+
+def another_file(weights):
+    weights.with_name("reader.json").write_text("{}")
+
+
+CHANGES = (
+    other_content,
+    other_content_of_the_same_time,
+    other_file_of_the_same_time,
+    another_file,
+    Path.unlink,
+    lambda weights: weights.rename(weights.with_name("other")),
+)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("looked_before", [False, True])
+def test_weights_that_were_changed_are_not_done_however_often_they_were_checked(trial, change, looked_before):
+    finished(trial)
+    if looked_before:
+        age(trial.folder / WEIGHTS)
+        assert trial.outcome()
+    change(trial.folder / WEIGHTS)
+    assert trial.outcome() is None
+    assert trial.outcome() is None
+
+
+@pytest.mark.parametrize("record", ["", "{", "[]", '{"digest": "0", "versions": {}}'])
+def test_weights_are_read_where_it_is_not_known_that_they_were(trial, read_files, record):
+    outcome = finished(trial)
+    (trial.folder / ".model.checked").write_text(record)
+    read_files.clear()
+    assert trial.outcome() == outcome
+    assert read_files == [WEIGHTS.name]
+
+
+def test_weights_are_read_where_that_cannot_be_written_down(trial):
+    outcome = finished(trial)
+    (trial.folder / ".model.checked").unlink()
+    (trial.folder / ".model.checked").mkdir()
+    assert trial.outcome() == outcome
+    assert not list(trial.folder.glob(".*.part"))
 
 
 def test_a_failure_is_recorded_and_gone_after_success(trial):

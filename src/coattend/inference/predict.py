@@ -31,7 +31,7 @@ from coattend.schemas import PREDICTIONS, REJECTED
 from coattend.trials.build import build_collator, cached_features
 from coattend.trials.device import concurrent_trials, device_and_precision, inference_batch_tokens
 from coattend.trials.experiment import Experiment
-from coattend.trials.trial import PREDICTIONS_FILE, digest_of_files
+from coattend.trials.trial import PREDICTIONS_FILE, has_digest, still_has_digest
 
 logger = logging.getLogger(__name__)
 
@@ -52,23 +52,23 @@ def predict_all(
     questions = experiment.source.evaluation(experiment.training)
     # Trials that failed have no reader.
     finished = [trial for trial in trials if trial["failure"] is None]
+    # The name of a cache file is the same in all folders, and takes a look at every question.
+    cache_name = _cache_name(experiment, questions) if finished else ""
     # Workers write predictions into the trials' folders, from which they are read below.
     if engine.kind == "dask":
         uncached = [
-            (trial["trial_id"], trial)
-            for trial in finished
-            if not _cache_file(experiment, questions, store / trial["folder"]).is_file()
+            (trial["trial_id"], trial) for trial in finished if not (store / trial["folder"] / cache_name).is_file()
         ]
         shards = map_shards(
             engine,
-            partial(_predict_shard, experiment, questions, store),
+            partial(_predict_shard, experiment, questions, store, cache_name),
             uncached,
             workers=concurrent_trials(experiment.training),
             title=f"{experiment.benchmark}.{experiment.name}",
         )
         for _ in shards:
             pass
-    tables = [predict(experiment, trial, questions, store) for trial in finished]
+    tables = [predict(experiment, trial, questions, store, cache_name) for trial in finished]
     predictions = pa.concat_tables(tables) if tables else PREDICTIONS.empty_table()
     return predictions, _rejected(experiment, finished, questions)
 
@@ -98,9 +98,11 @@ def predict_each(
     return pa.concat_tables(tables), outcomes
 
 
-def _predict_shard(experiment: Experiment, questions: QuestionSet, store: Path, shard: tuple[str, TrialRecord]) -> None:
+def _predict_shard(
+    experiment: Experiment, questions: QuestionSet, store: Path, cache_name: str, shard: tuple[str, TrialRecord]
+) -> None:
     _, trial = shard
-    predict(experiment, trial, questions, store)
+    predict(experiment, trial, questions, store, cache_name)
 
 
 def _rejected(experiment: Experiment, trials: Sequence[TrialRecord], questions: QuestionSet) -> pa.Table:
@@ -115,19 +117,28 @@ def _rejected(experiment: Experiment, trials: Sequence[TrialRecord], questions: 
     return pa.table(columns, schema=REJECTED)
 
 
-def predict(experiment: Experiment, trial: TrialRecord, questions: QuestionSet, store: Path) -> pa.Table:
-    """Load a trial's predictions from its folder in the store, or compute and cache them."""
+def predict(
+    experiment: Experiment, trial: TrialRecord, questions: QuestionSet, store: Path, cache_name: str | None = None
+) -> pa.Table:
+    """Load a trial's predictions from its folder in the store, or compute and cache them.
+
+    The name of their file depends on the experiment and the questions, and is computed unless it is given.
+    """
     folder = store / trial["folder"]
-    if not folder.joinpath("model").is_dir() or digest_of_files(folder / "model") != trial["model_digest"]:
-        raise CoattendError(
-            "is missing or is not what was trained", where=str(folder / "model"), cure="Run the training pipeline again"
-        )
-    cache_file = _cache_file(experiment, questions, folder)
+    weights, digest_of_weights = folder / "model", trial["model_digest"]
+    damage = CoattendError(
+        "is missing or is not what was trained", where=str(weights), cure="Run the training pipeline again"
+    )
+    if not weights.is_dir() or not has_digest(weights, digest_of_weights):
+        raise damage
+    cache_file = folder / (cache_name or _cache_name(experiment, questions))
     try:
         if matches_checksum(cache_file):
             return pq.read_table(cache_file, schema=PREDICTIONS)
     except (OSError, pa.ArrowInvalid):
         pass  # It is missing, or damaged and has no digest.
+    if not still_has_digest(weights, digest_of_weights):
+        raise damage
     table = compute_predictions(experiment, trial, questions, folder)
     with write_with_checksum(cache_file) as temporary:
         pq.write_table(table, temporary)
@@ -153,13 +164,13 @@ def compute_predictions(experiment: Experiment, trial: TrialRecord, questions: Q
     )
 
 
-def _cache_file(experiment: Experiment, questions: QuestionSet, folder: Path) -> Path:
-    """Return the cache file of a trial's predictions, named by a hash of what they depend on beside the trial."""
+def _cache_name(experiment: Experiment, questions: QuestionSet) -> str:
+    """Return the name of a file of predictions: a hash of what they depend on beside the trial."""
     golds = questions.questions.select(["question_id", "label", "answers"]).to_pylist()
     examples, max_answer_length = digest(questions.examples, questions.tokens), experiment.training.max_answer_length
     content = [PREDICTIONS_VERSION, examples, golds, max_answer_length]
     key = hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
-    return folder / PREDICTIONS_FILE.format(key=key)
+    return PREDICTIONS_FILE.format(key=key)
 
 
 def answer_questions(

@@ -36,10 +36,11 @@ def disk_errors(path: Path, *refusals: type[Exception]) -> Iterator[None]:
 
 
 @contextmanager
-def atomic_write(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path, *, sync: bool = True) -> Iterator[Path]:
     """Write a file whole or not at all: yield a temporary path beside it, then rename that over the file.
 
-    The folder is created if needed; the temporary file is removed if the block raises.
+    The folder is created if needed; the temporary file is removed if the block raises. Without ``sync`` a power cut may
+    leave an empty file.
 
     Raises:
         DataError: If the disk is full or refuses the write.
@@ -53,8 +54,9 @@ def atomic_write(path: Path) -> Iterator[Path]:
             _lock(open_files.enter_context(temporary.open("xb")))
             yield temporary
             # The content reaches the disk before the name does, so that a power cut leaves no empty file.
-            with temporary.open("rb") as part:
-                os.fsync(part.fileno())
+            if sync:
+                with temporary.open("rb") as part:
+                    os.fsync(part.fileno())
             temporary.replace(path)
     finally:
         with suppress(OSError):
@@ -115,13 +117,14 @@ def write_with_checksum(path: Path) -> Iterator[Path]:
     """Write a file as `atomic_write` does, and its SHA-256 to ``.<name>.sha256`` beside it.
 
     The old checksum is removed before the new file appears: a run that is killed in between leaves a whole file without
-    a checksum.
+    a checksum, and a power cut perhaps with an empty one.
     """
     with atomic_write(path) as temporary:
         yield temporary
         digest = _file_digest(temporary)
         checksum_path(path).unlink(missing_ok=True)
-    with atomic_write(checksum_path(path)) as temporary:
+    # What it says is on the disk already; waiting for the disk once more would take as long as that did.
+    with atomic_write(checksum_path(path), sync=False) as temporary:
         temporary.write_text(f"{digest}\n")
 
 
@@ -164,7 +167,8 @@ def _file_digest(path: Path) -> str:
 
 
 def _read_checksum(path: Path) -> str | None:
+    """Return the checksum that was written; None if there is none, or it had not reached the disk at a power cut."""
     try:
-        return checksum_path(path).read_text(errors="replace").strip()
+        return checksum_path(path).read_text(errors="replace").strip("\0 \n") or None
     except FileNotFoundError:
         return None

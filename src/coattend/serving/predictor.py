@@ -26,7 +26,7 @@ from coattend.text.cloze import distinct_words, is_cloze
 from coattend.trials import run_spec
 from coattend.trials.experiment import Experiment, TextPreparation, question_multiple, reads_apart
 from coattend.trials.run_spec import RunSpec
-from coattend.trials.trial import digest_of_files
+from coattend.trials.trial import still_has_digest
 
 MAX_EVIDENCE_TOKENS = 10
 """Number of tokens in the evidence."""
@@ -235,7 +235,7 @@ class Predictor:
 
         folder = Path(folder)
         spec = run_spec.read_servable(folder)
-        if spec.model_digest not in (None, digest_of_files(folder / "model")):
+        if spec.model_digest is not None and not still_has_digest(folder / "model", spec.model_digest):
             cure = "Train it again, or fetch it again from where it was copied"
             raise CoattendError("is not the reader that was trained", where=str(folder / "model"), cure=cure)
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")

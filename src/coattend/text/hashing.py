@@ -22,10 +22,13 @@ def file_digest(path: Path) -> str:
     return _digest(path, file_version(path))
 
 
-def file_version(path: Path) -> tuple[int, int, int]:
-    """Return inode, size and time of a file, which change if it is written or replaced."""
+def file_version(path: Path) -> tuple[int, int, int, int]:
+    """Return inode, size and times of a file, which change if it is written or replaced.
+
+    The last one is that of its inode, which also changes where somebody restores the time of the content.
+    """
     state = path.stat()
-    return state.st_ino, state.st_size, state.st_mtime_ns
+    return state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
 
 
 def combined_digest(files: Iterable[Path]) -> str:
@@ -37,6 +40,6 @@ def combined_digest(files: Iterable[Path]) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _digest(path: Path, _: tuple[int, int, int]) -> str:
+def _digest(path: Path, _: tuple[int, int, int, int]) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

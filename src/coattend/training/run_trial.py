@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,7 +25,7 @@ from coattend.inference.predict import answer_questions
 from coattend.inference.scoring import held_out_loss, held_out_score, null_threshold, score_answers
 from coattend.io.atomic import disk_errors
 from coattend.readers.reader import Reader
-from coattend.text.hashing import file_digest
+from coattend.text.hashing import file_digest, file_version
 from coattend.training import events
 from coattend.training.callbacks import Measure
 from coattend.training.diagnostics import answer_diagnostics, training_diagnostics
@@ -283,8 +284,18 @@ def _content(experiment: Experiment, seed: int, data: str) -> TrialContent:
         "training": cast("TrainingRecord", training),
         "seed": seed,
         "data": data,
-        "source": readers.code_digest(experiment.reader, experiment.head),
+        "source": _code_digest(experiment.reader, experiment.head),
     }
+
+
+def _code_digest(reader: str, head: str) -> str:
+    """Hash a reader's code, which is parsed once for each change of its files."""
+    return _digest_of_versions(reader, head, tuple(map(file_version, readers.sources(reader, head))))
+
+
+@lru_cache(maxsize=256)
+def _digest_of_versions(reader: str, head: str, _: tuple[tuple[int, ...], ...]) -> str:
+    return readers.code_digest(reader, head)
 
 
 def _digest_or_none(file: Path) -> str | None:

@@ -13,10 +13,12 @@ import torch
 from accelerate import PartialState
 from accelerate.data_loader import prepare_data_loader
 from safetensors import SafetensorError
+from safetensors.torch import save_file
 from torch.utils.data import DataLoader, Dataset
 from transformers import PrinterCallback, ProgressCallback, Trainer, TrainerState, TrainingArguments
 from transformers.trainer import TRAINER_STATE_NAME
 from transformers.trainer_utils import get_last_checkpoint
+from transformers.utils import SAFE_WEIGHTS_NAME
 
 from coattend.batches.collator import CachedFeatures
 from coattend.batches.dataset import QuestionSet
@@ -139,11 +141,19 @@ class ReaderTrainer(Trainer):
         return metrics
 
     def _save(self, output_dir: str | None = None, state_dict: dict[str, torch.Tensor] | None = None) -> None:
-        """Save copies of the weights that are not frozen: safetensors refuses tied weights, which readers may have."""
+        """Save copies of the weights that are not frozen: safetensors refuses tied weights, which readers may have.
+
+        The arguments, which the trainer would pickle beside them, are those of the experiment.
+        """
+        if not self.args.should_save:
+            return
         weights = self._reader.state_dict() if state_dict is None else state_dict
         # Frozen weights are those that the reader started with.
         frozen = self._frozen()
-        super()._save(output_dir, {name: weight.clone() for name, weight in weights.items() if name not in frozen})
+        folder = Path(output_dir or str(self.args.output_dir))
+        folder.mkdir(parents=True, exist_ok=True)
+        copies = {name: weight.clone() for name, weight in weights.items() if name not in frozen}
+        save_file(copies, folder / SAFE_WEIGHTS_NAME)
 
     def _load_best_model(self) -> None:
         """Skip loading if the last step was the best."""

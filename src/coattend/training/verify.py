@@ -14,7 +14,7 @@ from coattend.inference.predict import compute_predictions
 from coattend.io.table_store import StoredTables
 from coattend.trials.run_spec import restore_experiment
 from coattend.trials.store import FinishedTrial, answers_of
-from coattend.trials.trial import digest_of_files
+from coattend.trials.trial import still_has_digest
 
 ANSWER_COLUMNS = ("prediction", "label", "start", "end", "correct", "f1")
 """Columns of predictions that have to be equal."""
@@ -44,7 +44,7 @@ def verify(
     return {
         "trial": trial.id,
         "about": str(trial),
-        "weights": digest_of_files(trial.folder / "model") == trial.outcome["model_digest"],
+        "weights": still_has_digest(trial.folder / "model", trial.outcome["model_digest"]),
         "data": experiment.training_questions().digest == trial.content["data"],
         "run": None if attached is None else _sorted(attached).equals(_sorted(stored)),
         "other_metrics": _changed_metrics(predictions, questions.questions, task, logged) if logged else [],

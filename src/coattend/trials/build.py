@@ -26,7 +26,7 @@ from coattend.readers.reader import Reader
 from coattend.text.tokenizer import load_tokenizer
 from coattend.trials.device import device_and_precision, inference_batch_tokens
 from coattend.trials.experiment import Experiment, reads_apart
-from coattend.trials.trial import encoder_digest
+from coattend.trials.trial import encoder_digest, read_outcome, still_has_digest
 
 
 def build_reader(experiment: Experiment, train: QuestionSet) -> Reader:
@@ -75,6 +75,9 @@ def initial_reader(experiment: Experiment, train: QuestionSet, store: Path, seed
             where="training.start_from",
             cure="Give the id of a finished trial: the name of its folder, and its tag trial_id in MLflow",
         )
+    outcome = read_outcome(store / parent)
+    if outcome is not None and not still_has_digest(folder, outcome["model_digest"]):
+        raise CoattendError("is not what was trained", where=str(folder), cure="Run the training pipeline again")
     # The parent may have been trained on other data, but must be the same model.
     reader = Reader.load(folder)
     expected = {"reader": experiment.reader, "head": experiment.head, "options": experiment.model_options}

@@ -3,17 +3,20 @@
 import hashlib
 import json
 import logging
+import os
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import NotRequired, TypedDict, cast
 
 from coattend.errors import CoattendError
 from coattend.evaluation.records import Setting, TrainingRecord, TrialRecord
-from coattend.io.atomic import exclusive_lock, matches_checksum, write_with_checksum
+from coattend.io.atomic import MTIME_RESOLUTION_S, atomic_write, exclusive_lock, matches_checksum, write_if_changed
 from coattend.masking import masked_text
-from coattend.text.hashing import file_digest
+from coattend.text.hashing import file_digest, file_version
 
 TRAINING_VERSION = 2
 """Raised when a change to the training code makes the same content train another reader."""
@@ -63,6 +66,13 @@ TrialOutcome = TrialRecord
 """The result of a trial, as in ``outcome.json``; one that failed has an id, a seed and a ``failure`` only."""
 
 
+class CheckedFiles(TypedDict):
+    """A folder whose files were read: the digest, and the version of each file by its path there."""
+
+    digest: str
+    versions: dict[str, list[int]]
+
+
 @dataclass(frozen=True)
 class Trial:
     """One training of one reader with one seed, in the store: the folder of all trials."""
@@ -70,7 +80,7 @@ class Trial:
     content: TrialContent
     store: Path
 
-    @property
+    @cached_property
     def id(self) -> str:
         """First 16 digits of a SHA-256 hash of the content."""
         # Sorted keys make the hash independent of the order of fields.
@@ -95,13 +105,13 @@ class Trial:
     def outcome(self) -> TrialOutcome | None:
         """Read the outcome; None if the trial is not finished or its reader is damaged."""
         outcome = read_outcome(self.folder)
-        return outcome if outcome and outcome["model_digest"] == digest_of_files(self.model) else None
+        return outcome if outcome and has_digest(self.model, outcome["model_digest"]) else None
 
     def finish(self, outcome: TrialOutcome) -> TrialOutcome:
         """Record the outcome; the trial does not count as done before this."""
         # An earlier attempt may have failed.
         (self.folder / "failure.json").unlink(missing_ok=True)
-        recorded: TrialOutcome = {**outcome, "model_digest": digest_of_files(self.model)}
+        recorded: TrialOutcome = {**outcome, "model_digest": _digest_of_new_files(self.model)}
         self._write("outcome", recorded)
         return recorded
 
@@ -119,8 +129,7 @@ class Trial:
             yield
 
     def _write(self, name: str, record: Mapping[str, object]) -> None:
-        with write_with_checksum(self.folder / f"{name}.json") as temporary:
-            temporary.write_text(json.dumps(record, indent=1, sort_keys=True))
+        write_if_changed(self.folder / f"{name}.json", json.dumps(record, indent=1, sort_keys=True))
 
 
 def read_content(folder: Path) -> TrialContent | None:
@@ -148,9 +157,73 @@ def _read_record(file: Path) -> object:
 def digest_of_files(folder: Path, *, exclude: str | None = None) -> str:
     """Hash the names and contents of a folder's files, but for one name."""
     digest = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.name != exclude):
+    for path in (path for path in _files(folder) if path.name != exclude):
         digest.update(f"{path.relative_to(folder)} {file_digest(path)}\n".encode())
     return digest.hexdigest()
+
+
+def has_digest(folder: Path, digest: str) -> bool:
+    """Return True if a folder's files have a digest, as `digest_of_files` computes it.
+
+    Files are read once for each change of them, by whichever process looks first: beside the folder,
+    ``.<name>.checked`` has the digest and the versions of the files that were read. See `still_has_digest`, too.
+    """
+    checked = CheckedFiles(digest=digest, versions=_versions(folder))
+    with suppress(OSError, ValueError):
+        if json.loads(_checked_file(folder).read_text()) == checked:
+            return True
+    if digest_of_files(folder) != digest:
+        return False
+    _remember(folder, checked)
+    return True
+
+
+def still_has_digest(folder: Path, digest: str) -> bool:
+    """Return True if a folder's files have a digest, by what is on the disk now: for weights that are about to be used.
+
+    A disk may lose a bit without a change of the file's version. If it did, `has_digest` will no longer miss it.
+    """
+    if digest_of_files(folder) == digest:
+        return True
+    with suppress(OSError):
+        _checked_file(folder).unlink(missing_ok=True)
+    return False
+
+
+def _digest_of_new_files(folder: Path) -> str:
+    """Hash the files of a folder that this process has just written, so that none has to read them again."""
+    # The time of a write from now on differs from theirs, even if the file system's clock has not moved since.
+    with suppress(OSError):
+        for path in _files(folder):
+            state = path.stat()
+            os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns - 2 * int(MTIME_RESOLUTION_S * 1e9)))
+    versions = _versions(folder)
+    digest = digest_of_files(folder)
+    _remember(folder, CheckedFiles(digest=digest, versions=versions))
+    return digest
+
+
+def _remember(folder: Path, checked: CheckedFiles) -> None:
+    """Write down that a folder was checked, unless a file is so young that a change of it might not be seen."""
+    # A file that is replaced twice within the resolution of the file system's clock looks unchanged.
+    newest = max((mtime for _, _, mtime, _ in checked["versions"].values()), default=0)
+    if time.time() - newest / 1e9 < MTIME_RESOLUTION_S:
+        return
+    # Where nothing can be written, the files are read again.
+    with suppress(CoattendError), atomic_write(_checked_file(folder), sync=False) as temporary:
+        temporary.write_text(json.dumps(checked))
+
+
+def _versions(folder: Path) -> dict[str, list[int]]:
+    return {str(path.relative_to(folder)): list(file_version(path)) for path in _files(folder)}
+
+
+def _checked_file(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.checked")
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
 def encoder_digest(source: str) -> str:

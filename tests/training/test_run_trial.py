@@ -1,0 +1,34 @@
+"""A trial's content, and what is done again for each trial of an experiment."""
+
+import pytest
+
+from coattend import readers
+from coattend.training.run_trial import TrialRunner
+
+
+@pytest.fixture
+def runner(experiment_for, tmp_path):
+    return TrialRunner.of(experiment_for(), tmp_path / "trials")
+
+
+def test_a_readers_code_is_parsed_once_for_each_change_of_its_files(runner, tmp_path, monkeypatch):
+    file, parsed = tmp_path / "reader.py", []
+
+    def code_digest(reader, head):
+        parsed.append(file.read_text())
+        return parsed[-1]
+
+    monkeypatch.setattr(readers, "sources", lambda reader, head: [file])
+    monkeypatch.setattr(readers, "code_digest", code_digest)
+    for code in ("first", "the second"):
+        file.write_text(code)
+        assert {runner.trial(seed).content["source"] for seed in range(3)} == {code}
+    assert parsed == ["first", "the second"]
+
+
+def test_going_through_a_finished_trial_writes_nothing(runner):
+    outcome, _ = runner.attempt(3)
+    folder = runner.trial(3).folder
+    before = {file: file.stat().st_mtime_ns for file in (folder, *folder.rglob("*"))}
+    assert runner.attempt(3) == (outcome, None)
+    assert {file: file.stat().st_mtime_ns for file in (folder, *folder.rglob("*"))} == before
