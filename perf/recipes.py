@@ -97,7 +97,7 @@ class Recipe:
 def buckets_of(experiment: Experiment, train: QuestionSet, collator: Collator) -> LengthBuckets:
     """Group questions of like length under the experiment's budget of tokens, as the training pipeline does."""
     budget = experiment.training.tokens_per_batch
-    return LengthBuckets.from_examples(train.examples, collator.sequence_length, tokens_per_batch=budget, shuffle=False)
+    return collator.buckets(train.examples, tokens_per_batch=budget, shuffle=False)
 
 
 def product_recipe(experiment: Experiment, train: QuestionSet, *, kept: CachedFeatures | None = None) -> Recipe:

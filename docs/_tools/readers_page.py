@@ -63,8 +63,8 @@ vectors of width 300."""
 
 def render() -> str:
     """Write the page in Markdown."""
-    matrix = readers.capabilities()
-    reasons = dict.fromkeys(cell.reason for cell in matrix if cell.reason is not None)
+    matrix, apart = readers.capabilities(), readers.capabilities(passage="apart")
+    reasons = dict.fromkeys(cell.reason for cell in (*matrix, *apart) if cell.reason is not None)
     footnotes = {reason: number for number, reason in enumerate(reasons, 1)}
     sections = [
         _INTRODUCTION,
@@ -75,6 +75,7 @@ def render() -> str:
         _UNNAMED,
         _MATRIX,
         *(part for encoder in registry.encoders() for part in _encoder_matrix(encoder, matrix, footnotes)),
+        *_encoder_matrix("transformer", apart, footnotes, passage="apart"),
         _PARAMETERS,
         table(("table", "row", "printed", "measured", "parameters", "why they differ"), _parameter_rows()),
         _DCN,
@@ -101,20 +102,30 @@ def _descriptions(folder: str) -> Iterator[tuple[str, ...]]:
         yield f"`{name}`", docstring.partition("\n")[0]
 
 
-def _encoder_matrix(encoder: str, matrix: Sequence[Capability], footnotes: Mapping[str, int]) -> Iterator[str]:
-    """Write the matrix of one encoder with every interaction and head."""
-    yield f"### Encoder `{encoder}`"
+def _encoder_matrix(
+    encoder: str, matrix: Sequence[Capability], footnotes: Mapping[str, int], **options: str
+) -> Iterator[str]:
+    """Write the matrix of one encoder, which has some options, with every interaction and head."""
+    yield f"### Encoder `{encoder}`{_settings(options, before=', ')}"
     heads = registry.heads()
-    cells = {(cell.interaction, cell.head): _fit(cell, footnotes) for cell in matrix if cell.encoder == encoder}
+    cells = {
+        (cell.interaction, cell.head): _fit(cell, footnotes, options) for cell in matrix if cell.encoder == encoder
+    }
     rows = ((f"`{name}`", *(cells[name, head] for head in heads)) for name in registry.interactions())
     yield table(("interaction", *(f"`{head}`" for head in heads)), rows)
 
 
-def _fit(cell: Capability, footnotes: Mapping[str, int]) -> str:
+def _fit(cell: Capability, footnotes: Mapping[str, int], known: Mapping[str, str]) -> str:
     if cell.reason is not None:
         return f"[^{footnotes[cell.reason]}]"
-    options = ", ".join(f"`{option}: {yaml_value(value)}`" for option, value in cell.options.items())
-    return f"with {options}" if options else "✓"
+    options = {option: value for option, value in cell.options.items() if option not in known}
+    return _settings(options, before="with ") or "✓"
+
+
+def _settings(options: Mapping[str, object], *, before: str) -> str:
+    """Write options behind some words; nothing if there are none."""
+    settings = ", ".join(f"`{option}: {yaml_value(value)}`" for option, value in options.items())
+    return f"{before}{settings}" if settings else ""
 
 
 def _parameter_rows() -> Iterator[tuple[str, ...]]:

@@ -259,3 +259,34 @@ def test_a_subset_that_is_not_there(tables, layout, train_on, message):
     )
     with pytest.raises(CoattendError, match=message):
         training_questions((source,), TrainingParameters(train_on=train_on))
+
+
+def test_questions_about_one_passage_share_it(tables, layout):
+    questions = rows(tables, "options")
+    examples, _ = build(questions, tables, layout, 256, question_multiple=64)
+    collator = Collator(tables["tokens"], layout, "options", apart=True)
+    for indices in collator.buckets(examples, tokens_per_batch=512, shuffle=False):
+        batch = collator([examples[index] for index in indices])
+        passages = {examples[index].passage for index in indices}
+        assert sorted(set(batch["passage_of"].tolist())) == list(range(len(passages)))
+        for number in range(len(passages)):
+            shared = batch["passage_of"] == number
+            domain = batch["input_ids"][shared, : batch["passage_mask"].shape[1]] * batch["passage_mask"][shared]
+            assert (domain == domain[0]).all()
+    assert "passage_of" not in Collator(tables["tokens"], layout, "options")(examples[:2])
+    renamed = Collator(tables["tokens"], layout, "options", permutation=lambda example: np.negative, apart=True)
+    assert len(set(renamed(examples[:3])["passage_of"].tolist())) == 3
+
+
+@given(st.integers(1, 700), st.integers(1, 300), st.integers(80, 400))
+def test_questions_of_like_length_leave_a_passage_the_same_window(passage, question, max_length):
+    rounded = Layout(max_length=max_length, special_tokens=3, question_multiple=64)
+    exact = Layout(max_length=max_length, special_tokens=3)
+    (first, size), *_ = rounded.windows(passage, question) or [(0, 0)]
+    assert first == 0
+    assert size + question + 3 <= max_length or not size
+    longest = -(-question // 64) * 64
+    if longest < max_length - 3:
+        assert rounded.windows(passage, question) == exact.windows(passage, longest)
+    else:
+        assert rounded.windows(passage, question) == exact.windows(passage, question)

@@ -139,3 +139,26 @@ def test_a_trial_that_was_not_frozen_is_not_asked_as_if_it_were(experiment_for, 
     assert_asked_with_own_weights(frozen, tuned, store)
     files = {path.name for path in (tmp_path / "encoder_outputs").glob("*.npy")}
     assert len(files) == 2, "of the frozen trial's training and held-out questions alone"
+
+
+def test_passages_that_are_read_once_are_kept_once(sample, examples, tmp_path):
+    torch.manual_seed(0)
+    reader = readers.build("duma_apart", encoder=TINY, dropout=0.0).train()
+    reader.encoder.freeze()
+    tokens, layout = sample.subwords, sample.special_tokens
+    live = Collator(tokens, layout, "options", apart=True)
+    features = FeatureCache(tmp_path, "tiny", tokens_per_batch=512, bf16=False).passage_states(
+        reader, examples, tokens, live
+    )
+    cached = replace(live, features=features)
+    for members in (examples, examples[3:5], examples[::-1]):
+        batch = Batch(**live(members))
+        with torch.no_grad():
+            encoded = reader.encoder.read(batch) * batch.attention_mask.unsqueeze(-1)
+        torch.testing.assert_close(cached(members)["hidden"], encoded, rtol=1e-5, atol=1e-5)
+    assert losses(reader, examples, cached) == pytest.approx(losses(reader, examples, live), rel=1e-5)
+    passages = {(example.passage, *example.windows[0]) for example in examples}
+    assert len(passages) < len(examples)
+    special = len(layout.prefix) + len(layout.middle)
+    segments = sum(length + len(layout.suffix) for example in examples for length in example.lengths)
+    assert len(features.vectors) == sum(special + size for _, _, size in passages) + segments

@@ -1,3 +1,5 @@
+from typing import NamedTuple
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -71,3 +73,59 @@ def test_an_epoch_cuts_the_shuffled_questions_into_parts_and_shuffles_these(shap
     batches = buckets(shape, budget, seed=seed)
     batches.set_epoch(epoch)
     assert list(batches) == [parts[index].tolist() for index in chance.permutation(len(parts))]
+
+
+class Asked(NamedTuple):
+    """A question: its passage, the windows that are read of it and their tokens, and those of its segments."""
+
+    passage: int
+    windows: int
+    tokens: int
+    segments: int
+
+
+asked = st.lists(
+    st.builds(Asked, st.integers(0, 20), st.integers(1, 2), st.sampled_from([40, 48, 200]), st.integers(1, 90)),
+    min_size=1,
+    max_size=80,
+)
+
+
+def by_passage(questions, budget, **options):
+    def room(question):
+        return question.windows, question.tokens, question.segments
+
+    return LengthBuckets.from_passages(questions, room, tokens_per_batch=budget, **options)
+
+
+@given(asked, st.integers(64, 4096), st.integers(0, 3), st.booleans())
+def test_questions_about_a_passage_share_a_batch_under_the_budget(questions, budget, epoch, shuffle):
+    batches = by_passage(questions, budget, shuffle=shuffle)
+    batches.set_epoch(epoch)
+    drawn = list(batches)
+    assert len(drawn) == len(batches)
+    assert sorted(row for batch in drawn for row in batch) == list(range(len(questions)))
+    batch_of = {}
+    for number, batch in enumerate(drawn):
+        rows = {}
+        for row in batch:
+            rows.setdefault(questions[row][:3], []).append(questions[row].segments)
+            assert batch_of.setdefault(questions[row][:3], number) == number
+        longest = max(tokens for _, _, tokens in rows)
+        most = max(-(-sum(segments) // 8) * 8 for segments in rows.values())
+        assert (longest + most) * sum(windows for _, windows, _ in rows) <= budget or len(rows) == 1
+
+
+def test_passages_of_like_length_meet():
+    chance = np.random.default_rng(0)
+    questions = [Asked(n // 3, 1, 50 + 8 * (n // 3 % 40), int(chance.integers(10, 60))) for n in range(3000)]
+    padded = real = 0
+    for batch in by_passage(questions, 6144):
+        rows = {}
+        for row in batch:
+            rows[questions[row].passage] = rows.get(questions[row].passage, 0) + questions[row].segments
+        longest = max(questions[row].tokens for row in batch)
+        padded += (longest + max(rows.values())) * len(rows)
+        real += sum(questions[3 * passage].tokens + segments for passage, segments in rows.items())
+    assert real / padded > 0.85
+    assert list(by_passage([], 64)) == []

@@ -40,14 +40,18 @@ def test_every_named_reader_has_a_row(page):
 def test_the_matrix_has_every_combination(page):
     footnotes = dict(re.findall(r"^\[\^(\d+)\]: (.*)\.$", page, re.MULTILINE))
     matrices = {encoder: matrix_cells(page, encoder) for encoder in ("recurrent", "transformer")}
+    matrices["apart"] = matrix_cells(page, "transformer`, `passage: apart")
     fits = Counter()
-    for capability in readers.capabilities():
-        cell = matrices[capability.encoder][capability.interaction, capability.head]
+    rows = [(capability, capability.encoder) for capability in readers.capabilities()]
+    for capability, matrix in [*rows, *((row, "apart") for row in readers.capabilities(passage="apart"))]:
+        cell = matrices[matrix][capability.interaction, capability.head]
         if capability.reason is not None:
             assert footnotes[cell.strip("[^]")].lower() == capability.reason.lower()
         else:
-            assert cell == ("with `pooling: summary" if capability.options else "✓")
-        fits["reason" if capability.reason else "with" if capability.options else "✓"] += 1
+            options = {name: value for name, value in capability.options.items() if name != "passage"}
+            settings = ", ".join(f"`{name}: {value}`" for name, value in options.items())
+            assert cell == (f"with {settings}".strip("`") if settings else "✓")
+        fits["reason" if capability.reason else "with" if "with" in cell else "✓"] += 1
     assert sum(len(matrix) for matrix in matrices.values()) == sum(fits.values())
     assert set(fits) == {"reason", "with", "✓"}
     assert set(re.findall(r"\| \[\^(\d+)\]", page)) == set(footnotes)

@@ -138,7 +138,7 @@ def test_the_matrix_contains_every_combination_with_its_reason_or_what_has_to_be
         (capability.encoder, capability.interaction, capability.head): capability
         for capability in readers.capabilities()
     }
-    assert len(matrix) == 2 * 16 * 5
+    assert len(matrix) == 2 * 16 * 6
     assert {capability.task for capability in matrix.values()} == {"options", "span", "word"}
     aoa = matrix["transformer", "attention_over_attention", "options"]
     assert (aoa.reason, aoa.options, aoa.reader) == (None, {}, "transformer+attention_over_attention")
@@ -146,3 +146,13 @@ def test_the_matrix_contains_every_combination_with_its_reason_or_what_has_to_be
     assert matrix["transformer", "none", "span"].reason is None
     assert "brought together with the question" in matrix["recurrent", "none", "span"].reason
     assert "needs summary" in matrix["recurrent", "coattention", "vocabulary"].reason
+
+
+def test_the_matrix_of_passages_apart_has_reasons_of_its_own():
+    matrix = {(row.interaction, row.head): row for row in readers.capabilities(passage="apart")}
+    assert len(matrix) == 16 * 6, "of the encoders with that option alone"
+    assert matrix["none", "options"].options == {"passage": "apart", "streams": "question"}
+    assert matrix["dual_multi_head", "span"].options == {"passage": "apart"}
+    assert matrix["none", "pointer"].reason is None
+    assert "brought together with the question" in matrix["none", "span"].reason
+    assert "does not know its question" in matrix["none", "vocabulary"].reason

@@ -38,6 +38,9 @@ VARIANTS = [
     ("cas_reader", "word", {"merge": "max", "character_width": 4}),
     ("cas_reader", "word", {"merge": "sum", "context": True}),
     ("ga_reader", "word", {"gate": "query"}),
+    ("plain_apart", "options", {"apart_layers": 1, "streams": "both"}),
+    ("duma_apart", "options", {"segments": "blind", "layers": 2}),
+    ("poi_net_apart", "span", {"segments": "blind"}),
     ("dcn", "dynamic_span", {"over_iterations": "mean", "iterations": 2, "directions": 2}),
     ("dcn_plus", "dynamic_span", {"objective": "policy", "decoder_hidden": 7, "answer": "proposal"}),
 ]
@@ -78,6 +81,7 @@ def params(cases, *marks):
 
 NAMED = [(name, head, {}) for name in readers.names() for head in readers.heads_of(name)]
 FITTING = [capability for capability in readers.capabilities() if capability.reason is None]
+FITTING += [row for row in readers.capabilities(passage="apart") if row.reason is None]
 MATRIX = [("bert", capability.reader, capability.head, capability.options) for capability in FITTING]
 OF_WORDS = [("words", *case[1:]) for case in MATRIX if case[1].startswith("recurrent")]
 

@@ -112,11 +112,14 @@ def batch(questions: list[Question], *, padding: int = 0, pad_id: int = 0, task:
         candidates=torch.full((len(questions), max(len(question.candidates) for question in questions)), -2),
         candidate_ids=torch.full((len(questions), max(len(question.candidates) for question in questions), 1), -1),
         blank_mask=torch.zeros(count, question_length, dtype=torch.bool),
+        passage_of=torch.zeros(count, dtype=torch.long),
     )
+    passages = list(dict.fromkeys(tuple(question.passage) for question in questions))
     padded.reward = overlap(padded.start, padded.end)
     for row, (question, option) in enumerate(rows):
         tokens = [(CLS, 1), *question.passage, (SEP, 1), *option, (SEP, 1)]
         split, end = 2 + len(question.passage), len(tokens)
+        padded.passage_of[row] = passages.index(tuple(question.passage))
         padded.input_ids[row, :end], padded.tag_ids[row, :end] = torch.tensor(tokens).unbind(1)
         padded.attention_mask[row, :end] = True
         padded.token_type_ids[row, split:end] = 1

@@ -1,5 +1,6 @@
 """Answers to raw texts are those of evaluation, one by one or many at once, wherever the reader lies."""
 
+import copy
 import json
 import shutil
 from dataclasses import replace
@@ -266,3 +267,23 @@ def test_a_folder_without_a_run_spec_is_refused(trained_sample, tmp_path):
     (tmp_path / "trial" / "run_spec.json").unlink()
     with pytest.raises(CoattendError, match=r"says nowhere how it is asked.*pipeline training"):
         Predictor.load(tmp_path / "trial")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("head", ["options", "pointer"])
+def test_a_passage_that_was_asked_about_before_is_not_read_again(sample_project, kedro_run, head):
+    entry = f"readers: {{ apart: {{ reader: plain_apart, head: {head} }} }}\n"
+    (sample_project / "conf/base/parameters_mine.yml").write_text(entry)
+    exact = {"benchmarks": {"sample": {"training": {"precision": "fp32"}}}}
+    kedro_run("training,evaluation", "sample.apart", **exact)
+    predictor, pairs = Predictor.load(trial_of(sample_project, "apart")), answered(sample_project, "apart")
+    answers = list(predictor.answers([query for query, _ in pairs]))
+    assert len(predictor.reader.encoder.passage_cache) == len({query.passage for query, _ in pairs}) < len(pairs)
+    for (_, row), answer in zip(pairs, answers, strict=True):
+        assert answer["answer"] == row["prediction"]
+        assert answer["probabilities"][0] <= 1
+        assert answer["evidence"][0]["weight"] > 0
+    anew = replace(predictor, reader=copy.deepcopy(predictor.reader))
+    anew.reader.encoder.passage_cache = None
+    for (query, _), answer in zip(pairs[:6], answers, strict=False):
+        assert anew.answer(query)["probabilities"] == pytest.approx(answer["probabilities"], abs=1e-5)

@@ -9,6 +9,7 @@ import numpy as np
 from coattend.batches.cloze import ClozeArrays
 from coattend.batches.examples import Example, labels_of, token_span
 from coattend.batches.memory_mapped import release_pages
+from coattend.batches.sampler import LengthBuckets
 from coattend.batches.subword_alignment import SubwordAlignment, pad_subwords, text_spans
 from coattend.batches.tokens import Tokens, pad_rows
 from coattend.evaluation import squad
@@ -39,6 +40,7 @@ class Collator:
         permutation: Returns the function that renames an example's entities.
         lookup: Maps token ids to a reader's own ids.
         features: Cached outputs of a frozen encoder, which is not run then.
+        apart: True for readers that read a passage once for all of its questions: these share a batch then.
     """
 
     tokens: Tokens
@@ -52,6 +54,7 @@ class Collator:
     alignment: SubwordAlignment | None = None
     reward: "Callable[[Sequence[Example]], Reward] | None" = None
     features: CachedFeatures | None = None
+    apart: bool = False
 
     def padded_to(self, multiple: int) -> "Collator":
         """Return a collator that pads sequences to a multiple of another number."""
@@ -71,6 +74,27 @@ class Collator:
         """Return the padded length of an example's longest sequence."""
         length = example.longest + self.layout.count
         return -(-length // self.multiple) * self.multiple
+
+    def buckets(
+        self, examples: Sequence[Example], *, tokens_per_batch: int, seed: int = 0, shuffle: bool = True
+    ) -> LengthBuckets:
+        """Cut examples into batches under a budget of padded tokens; the questions about a passage share one if the
+        reader reads it once."""
+        if self.apart:
+            return LengthBuckets.from_passages(
+                examples, self._room, tokens_per_batch=tokens_per_batch, seed=seed, shuffle=shuffle
+            )
+        return LengthBuckets.from_examples(
+            examples, self.sequence_length, tokens_per_batch=tokens_per_batch, seed=seed, shuffle=shuffle
+        )
+
+    def _room(self, example: Example) -> tuple[int, int, int]:
+        """Return the number of an example's windows, the padded tokens of the longest one, and those of the segments
+        that ask about each."""
+        layout, windows = self.layout, len(set(example.windows))
+        passage = len(layout.prefix) + example.passage_tokens + len(layout.middle)
+        segments = sum(example.lengths) + len(layout.suffix) * len(example.lengths)
+        return windows, -(-passage // self.multiple) * self.multiple, -(-segments // windows)
 
     def loss_terms(self, example: Example) -> int:
         """Return the number of an example's terms in a batch's mean loss: one for each window of a span, else one."""
@@ -113,7 +137,7 @@ class Collator:
         # The passage domain includes [CLS] and the first [SEP], the question domain the last [SEP].
         passage = len(layout.prefix) + len(layout.middle) + max(example.passage_tokens for example in examples)
         question = len(layout.suffix) + max(max(example.lengths) for example in examples)
-        arrays = {
+        arrays: dict[str, np.ndarray] = {
             "input_ids": np.full((count, length), layout.pad_id, np.int64),
             "attention_mask": np.zeros((count, length), bool),
             "token_type_ids": np.zeros((count, length), np.int64),
@@ -123,6 +147,9 @@ class Collator:
             "question_mask": np.zeros((count, question), bool),
             "option_mask": np.zeros((count, question), bool),
         }
+        if self.apart:
+            arrays["passage_of"] = np.zeros(count, np.int64)
+        passages: dict[tuple[object, ...], int] = {}
         row = 0
         for example in examples:
             # One renaming holds for all texts of an example.
@@ -130,6 +157,9 @@ class Collator:
             ids, tags = self._ids_and_tags(example.passage, rename)
             for texts, (first, size) in zip(example.sequences, example.windows, strict=True):
                 window = ids[first : first + size], tags[first : first + size]
+                if self.apart:  # A renamed passage is another one.
+                    key = example.passage, first, size, example.question_id if rename else None
+                    arrays["passage_of"][row] = passages.setdefault(key, len(passages))
                 sequence = {name: array[row] for name, array in arrays.items()}
                 self._write(sequence, window, [self._ids_and_tags(text, rename) for text in texts])
                 row += 1

@@ -97,6 +97,7 @@ class QuestionSource:
     special_tokens: int
     fill_blanks: bool = False
     words_as_options: bool = False
+    question_multiple: int = 1
     eval_tokens: Tokens | None = None
 
     def training(self, training: TrainingParameters) -> tuple[QuestionSet, QuestionSet]:
@@ -183,6 +184,7 @@ class QuestionSource:
             stride_counts=training.stride_counts,
             fill_blanks=self.fill_blanks,
             words_as_options=self.words_as_options,
+            question_multiple=self.question_multiple,
         )
 
     def _read(self, questions: pa.Table, training: TrainingParameters, tokens: Tokens) -> QuestionSet:

@@ -39,6 +39,8 @@ class Layout:
             the start of one to the start of the next.
         fill_blanks: True if an option fills the question's blank, False if it follows the question.
         words_as_options: True if candidates for a word are read like options.
+        question_multiple: A question takes the room of a multiple of so many tokens, so that questions about one
+            passage leave it the same window, and it can be read once for them.
     """
 
     max_length: int
@@ -47,6 +49,7 @@ class Layout:
     stride_counts: Literal["overlap", "advance"] = "overlap"
     fill_blanks: bool = False
     words_as_options: bool = False
+    question_multiple: int = 1
 
     def windows(self, passage: int, question: int) -> list[tuple[int, int]]:
         """Cut a passage into windows that fit beside a question, given the tokens of both.
@@ -54,7 +57,10 @@ class Layout:
         Returns:
             The first token of each window and its number of tokens; empty if the question leaves no room.
         """
-        room = self.max_length - self.special_tokens - question
+        longest = self.max_length - self.special_tokens
+        # A question that leaves no room when rounded up is as long as it is.
+        rounded = -(-question // self.question_multiple) * self.question_multiple
+        room = longest - (rounded if rounded < longest else question)
         if room < 1:
             return []
         # Windows advance by at least half their length, so that none is mostly a repetition.

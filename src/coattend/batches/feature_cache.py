@@ -59,6 +59,29 @@ class CachedHiddenStates(CachedVectors):
 
 
 @dataclass(frozen=True)
+class CachedPassageStates(CachedVectors):
+    """Hidden states of passages and of the segments that ask about them, for encoders that read passages once.
+
+    Attributes:
+        passages: The row of each window of a passage, by the passage's row of tokens, first token and length.
+        first_segment: The row of each question's first segment.
+    """
+
+    passages: Mapping[tuple[int, int, int], int]
+    first_segment: Mapping[str, int]
+
+    def __call__(self, examples: Sequence[Example], arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Return ``hidden`` [S, N, H] of a batch with S sequences, zero at padding."""
+        windows = [self.passages[example.passage, *window] for example in examples for window in example.windows]
+        hidden = self.pad(windows, arrays["input_ids"].shape[1])
+        for row, segment in enumerate(_rows_of(examples, self.first_segment)):
+            mask = arrays["question_mask"][row]
+            start, end = self.offsets[segment : segment + 2]
+            hidden[row, arrays["question_index"][row][mask]] = self.vectors[start:end]
+        return {"hidden": hidden}
+
+
+@dataclass(frozen=True)
 class CachedContextVectors(CachedVectors):
     """Contextual vectors of the words of passages and questions, a row for each."""
 
@@ -102,9 +125,7 @@ class FeatureCache:
 
         def encode() -> VectorsByRow:
             logger.info("the encoder reads %s sequences, once", f"{len(lengths):,}")
-            batches = LengthBuckets.from_examples(
-                examples, collator.sequence_length, tokens_per_batch=self.tokens_per_batch, shuffle=False
-            )
+            batches = collator.buckets(examples, tokens_per_batch=self.tokens_per_batch, shuffle=False)
             for indices in batches:
                 members = [examples[index] for index in indices]
                 batch = Batch(**collator(members)).to(next(reader.parameters()).device)
@@ -116,6 +137,42 @@ class FeatureCache:
 
         width = reader.encoder.shape.hidden_size
         return CachedHiddenStates(*self._load(key.hexdigest(), lengths, width, encode(), "Encoding"), first_sequence)
+
+    def passage_states(
+        self, reader: Reader, examples: Sequence[Example], tokens: Tokens, collator: Collator
+    ) -> CachedPassageStates:
+        """Return the hidden states of examples' passages, each once, and of the segments that ask about them."""
+        key = hashlib.sha256(json.dumps(["apart", self.encoder, digest(examples, tokens), self._dtype.name]).encode())
+        windows = ((example.passage, *window) for example in examples for window in example.windows)
+        passages = {window: row for row, window in enumerate(dict.fromkeys(windows))}
+        counts = np.cumsum([len(passages), *(len(example.sequences) for example in examples)]).tolist()
+        first_segment = {example.question_id: row for example, row in zip(examples, counts, strict=False)}
+        layout = collator.layout
+        passage_special = len(layout.prefix) + len(layout.middle)
+        lengths = [passage_special + count for _, _, count in passages]
+        lengths += [len(layout.suffix) + length for example in examples for length in example.lengths]
+
+        def encode() -> VectorsByRow:
+            logger.info("the encoder reads %s passages and their questions, once", f"{len(passages):,}")
+            for indices in collator.buckets(examples, tokens_per_batch=self.tokens_per_batch, shuffle=False):
+                members = [examples[index] for index in indices]
+                batch = Batch(**collator(members)).to(next(reader.parameters()).device)
+                with self._inference(batch.input_ids.device):
+                    hidden = cast(TransformerEncoder, reader.encoder).read(batch)
+                    states = hidden.to(torch.half if self.bf16 else torch.float).cpu().numpy()
+                positions, masks = batch.question_index.cpu().numpy(), batch.question_mask.cpu().numpy()
+                sequences = [(example.passage, *window) for example in members for window in example.windows]
+                written = set()
+                for number, segment in enumerate(_rows_of(members, first_segment)):
+                    row = passages[sequences[number]]
+                    if row not in written:
+                        yield row, states[number, : lengths[row]]
+                        written.add(row)
+                    yield segment, states[number, positions[number][masks[number]]]
+
+        width = reader.encoder.shape.hidden_size
+        loaded = self._load(key.hexdigest(), lengths, width, encode(), "Encoding")
+        return CachedPassageStates(*loaded, passages, first_segment)
 
     def context_vectors(
         self, context: ContextVectors, examples: Sequence[Example], alignment: SubwordAlignment, passage_start: int

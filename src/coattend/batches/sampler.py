@@ -1,4 +1,4 @@
-"""Batches of whole questions of similar length, under a budget of tokens."""
+"""Batches of whole questions, or of passages with their questions, of similar length, under a budget of tokens."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -9,6 +9,9 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from coattend.batches.examples import Example
+
+SEGMENT_MULTIPLE = 8
+"""The tokens of a passage's segments are counted in steps of this, so that few different shapes occur."""
 
 _CHUNK = 1 << 16
 """Questions that are grouped by shape at once."""
@@ -22,9 +25,14 @@ class LengthBuckets:
     is the same in every epoch, and an epoch's batches depend on the seed and the epoch alone, so that an interrupted
     training continues with the batch at which it stopped.
 
+    Where a passage is read once, passages with all of their questions take the place of questions: `from_passages`.
+
     Args:
         lengths: Tokens of each question's longest sequence, special tokens included.
         sequences: Number of sequences of each question.
+        segments: Tokens that stand beside each of these sequences and are padded by themselves; None: none.
+        members: The rows of ``lengths`` that a batch yields several indices for: all indices in order, and where those
+            of each row end; None: each row is an index.
         tokens_per_batch: Maximum of padded tokens in a batch. A larger question makes a batch alone.
         shuffle: False for the same batches in every epoch, longest first.
     """
@@ -35,15 +43,18 @@ class LengthBuckets:
         sequences: npt.ArrayLike,
         *,
         tokens_per_batch: int,
+        segments: npt.ArrayLike | None = None,
+        members: tuple[np.ndarray, np.ndarray] | None = None,
         seed: int = 0,
         shuffle: bool = True,
     ) -> None:
-        self._seed, self._shuffle = seed, shuffle
+        self._seed, self._shuffle, self._members = seed, shuffle, members
         self.epoch = 0
         # Only counts decide on the batches; the epochs then permute questions within a group.
-        shapes = _group_by_shape(np.asarray(lengths, np.int32), np.asarray(sequences, np.int32))
-        self._groups = [rows for _, _, rows in shapes]
-        counts = [(length, count, len(rows)) for length, count, rows in shapes]
+        beside = np.zeros(np.shape(lengths), np.int32) if segments is None else np.asarray(segments, np.int32)
+        shapes = _group_by_shape(np.asarray(lengths, np.int32), beside, np.asarray(sequences, np.int32))
+        self._groups = [rows for *_, rows in shapes]
+        counts = [(*shape, len(rows)) for *shape, rows in shapes]
         self._ends = np.cumsum([0, *_batch_sizes(counts, tokens_per_batch)])
 
     @classmethod
@@ -61,6 +72,39 @@ class LengthBuckets:
         array = np.fromiter(shapes, np.dtype((np.int32, 2)), count=len(examples))
         return cls(array[:, 0], array[:, 1], tokens_per_batch=tokens_per_batch, seed=seed, shuffle=shuffle)
 
+    @classmethod
+    def from_passages(
+        cls,
+        examples: Sequence["Example"],
+        room: Callable[["Example"], tuple[int, int, int]],
+        *,
+        tokens_per_batch: int,
+        seed: int = 0,
+        shuffle: bool = True,
+    ) -> "LengthBuckets":
+        """Cut passages with all of their questions into batches.
+
+        ``room`` returns the number of an example's windows, the tokens of the longest one, and those of the segments
+        that ask about each.
+        """
+        shapes = ((example.passage, *room(example)) for example in examples)
+        array = np.fromiter(shapes, np.dtype((np.int32, 4)), count=len(examples))
+        # Questions about the same windows stand together; a longer question may leave a shorter window.
+        order = np.lexsort(array[:, 2::-1].T).astype(np.uint32)
+        ordered = array[order]
+        new = np.any(ordered[1:, :3] != ordered[:-1, :3], axis=1)
+        starts = np.flatnonzero(np.concatenate([[True], new])) if len(order) else np.zeros(0, np.int64)
+        segments: np.ndarray = np.add.reduceat(ordered[:, 3], starts) if len(order) else ordered[:, 3]
+        return cls(
+            ordered[starts, 2],
+            ordered[starts, 1],
+            segments=-(-segments // SEGMENT_MULTIPLE) * SEGMENT_MULTIPLE,
+            members=(order, np.append(starts[1:], len(order))),
+            tokens_per_batch=tokens_per_batch,
+            seed=seed,
+            shuffle=shuffle,
+        )
+
     def set_epoch(self, epoch: int) -> None:
         """Choose the epoch whose batches the next iteration yields."""
         self.epoch = epoch
@@ -72,7 +116,13 @@ class LengthBuckets:
         generator = np.random.default_rng((self._seed, self.epoch))
         order = self._order(generator if self._shuffle else None)
         for batch in generator.permutation(len(self)) if self._shuffle else range(len(self)):
-            yield order[self._ends[batch] : self._ends[batch + 1]].tolist()
+            rows = order[self._ends[batch] : self._ends[batch + 1]]
+            yield rows.tolist() if self._members is None else list(self._questions_of(rows, *self._members))
+
+    @staticmethod
+    def _questions_of(rows: np.ndarray, order: np.ndarray, ends: np.ndarray) -> Iterator[int]:
+        for row in rows.tolist():
+            yield from order[ends[row - 1] if row else 0 : ends[row]].tolist()
 
     def _order(self, generator: np.random.Generator | None) -> np.ndarray:
         """Order questions by size, largest first; only those of one shape swap places, so that batches keep theirs."""
@@ -86,34 +136,37 @@ class LengthBuckets:
         return order
 
 
-def _group_by_shape(lengths: np.ndarray, sequences: np.ndarray) -> list[tuple[int, int, np.ndarray]]:
-    """Group questions by length and number of sequences, largest first, in four bytes a question."""
-    groups: dict[tuple[int, int], list[np.ndarray]] = defaultdict(list)
-    for start in range(0, len(lengths), _CHUNK):
-        shapes = np.stack([lengths[start : start + _CHUNK], sequences[start : start + _CHUNK]])
-        distinct, shape_of_row = np.unique(shapes, axis=1, return_inverse=True)
-        for number, (length, count) in enumerate(distinct.T.tolist()):
+def _group_by_shape(*shapes: np.ndarray) -> list[tuple[int, int, int, np.ndarray]]:
+    """Group questions by length, tokens beside it and number of sequences, largest first, in four bytes a question."""
+    groups: dict[tuple[int, int, int], list[np.ndarray]] = defaultdict(list)
+    for start in range(0, len(shapes[0]), _CHUNK):
+        chunk = np.stack([numbers[start : start + _CHUNK] for numbers in shapes])
+        distinct, shape_of_row = np.unique(chunk, axis=1, return_inverse=True)
+        for number, (length, beside, count) in enumerate(distinct.T.tolist()):
             rows = np.flatnonzero(shape_of_row == number).astype(np.uint32)
-            groups[length, count].append(rows + np.uint32(start))
+            groups[length, beside, count].append(rows + np.uint32(start))
     return [(*shape, np.concatenate(groups.pop(shape))) for shape in sorted(groups, reverse=True)]
 
 
-def _batch_sizes(shapes: Iterable[tuple[int, int, int]], budget: int) -> list[int]:
+def _batch_sizes(shapes: Iterable[Sequence[int]], budget: int) -> list[int]:
     """Fill batches greedily from the longest questions to the shortest, and count the questions in each.
 
-    The shapes are the length, the sequences and the number of questions of each kind, longest first.
+    The shapes are the length, the tokens beside it, the sequences and the number of questions of each kind, longest
+    first.
     """
     sizes: list[int] = []
-    size = rows = longest = 0
-    for length, count, questions in shapes:
+    size = rows = longest = most = 0
+    for length, beside, count, questions in shapes:
         remaining = questions
         while remaining:
-            room = (budget // max(longest, length) - rows) // count
+            room = (budget // (max(longest, length) + max(most, beside)) - rows) // count
             # An empty batch takes at least one question, whatever its size.
             added = min(remaining, max(room, 0 if size else 1))
-            size, rows, longest = size + added, rows + added * count, max(longest, length)
+            if added:
+                size, rows = size + added, rows + added * count
+                longest, most = max(longest, length), max(most, beside)
             remaining -= added
             if remaining:
                 sizes.append(size)
-                size = rows = longest = 0
+                size = rows = longest = most = 0
     return [*sizes, size] if size else sizes

@@ -18,6 +18,7 @@ from coattend.batches.word_tokens import WordTokens
 from coattend.config import TokenizerParameters
 from coattend.inference.decoding import Answer, decode, span_probabilities
 from coattend.readers.batch import Batch
+from coattend.readers.encoders.transformer import TransformerEncoder
 from coattend.readers.interfaces import require
 from coattend.readers.legend import MapSpec, legend_of
 from coattend.readers.reader import Reader, ReaderOutput
@@ -111,13 +112,16 @@ def self_attention(reader: Reader, batch: Batch) -> np.ndarray | None:
     """Compute the attention of questions to passages in the encoder's last layer, averaged over heads [S, P].
 
     The encoder runs once more, with an attention implementation that returns its weights and rounds differently; None
-    if it has no such layers.
+    if it has no such layers, or some of them read passages apart and others do not.
     """
     model = getattr(reader.encoder, "model", None)
     if model is None or not hasattr(model, "set_attn_implementation"):
         return None
-    with _last_layer_attention(model) as weights, torch.inference_mode():
-        reader.encoder(batch)
+    encoder = cast(TransformerEncoder, reader.encoder)
+    if not encoder.reads_under_one_mask:
+        return None
+    with _last_layer_attention(model) as weights, encoder.whole_sequences(), torch.inference_mode():
+        encoder(batch)
     if not weights:
         return None
     last_layer = weights[-1].float().mean(1)  # [S, N, N]: from, to

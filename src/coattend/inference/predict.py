@@ -15,7 +15,6 @@ import torch
 from coattend.batches.collator import CachedFeatures
 from coattend.batches.dataset import QuestionSet
 from coattend.batches.examples import digest
-from coattend.batches.sampler import LengthBuckets
 from coattend.batches.word_tokens import WordTokens
 from coattend.config import LOCAL, EngineParameters
 from coattend.errors import CoattendError
@@ -205,9 +204,7 @@ def _answer_batches(
     budget = batch_tokens or inference_batch_tokens(training, transformer=is_transformer)
     was_training = reader.training
     reader.eval()
-    for indices in LengthBuckets.from_examples(
-        examples, collator.sequence_length, tokens_per_batch=budget, shuffle=False
-    ):
+    for indices in collator.buckets(examples, tokens_per_batch=budget, shuffle=False):
         batch_examples = [examples[index] for index in indices]
         batch = Batch(**collator(batch_examples)).to(device)
         with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bf16):

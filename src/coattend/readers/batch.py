@@ -30,6 +30,8 @@ class Batch:
         option_mask: True at the tokens of the option [S, Q], bool, if it follows its question; all False if it fills
             the question's blank.
         option_index: Sequence of each option [B, C], long; -1 where a question has fewer options.
+        passage_of: Number of the passage that each sequence reads [S], long, from 0 without gaps, if encoders that read
+            a passage apart are to read it once; None: each has a passage of its own.
         label: The correct option or candidate [B], long.
         answer_mask: True at tokens that an answer may contain [S, P], bool: the passage, without CLS and SEP.
         start: First token of the answer [S], long, counted in P; 0 if there is no answer.
@@ -59,6 +61,7 @@ class Batch:
     question_index: Tensor
     question_mask: Tensor
     option_mask: Tensor | None = None
+    passage_of: Tensor | None = None
     # Options and the gold answer.
     option_index: Tensor | None = None
     label: Tensor | None = None

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from coattend.errors import CoattendError
 from coattend.readers import registry
 from coattend.readers.interfaces import (
+    STREAMS,
     Encoder,
     EncoderConfig,
     Head,
@@ -61,7 +62,7 @@ class Composition:
     @property
     def provided_fields(self) -> frozenset[str]:
         """Fields of `Attended` that encoder and interaction fill."""
-        return self.configs.interaction.fills(self.configs.encoder.output_fields)
+        return self.configs.interaction.fills(self.configs.encoder.provides())
 
     @property
     def required_fields(self) -> frozenset[str]:
@@ -71,7 +72,7 @@ class Composition:
     @property
     def encoder_summarises(self) -> bool:
         """True if the encoder has to provide the summary that the head reads."""
-        without_summary = self.configs.encoder.output_fields - {"summary"}
+        without_summary = self.configs.encoder.provides() - {"summary"}
         return "summary" in self.required_fields - self.configs.interaction.fills(without_summary)
 
     @property
@@ -83,14 +84,21 @@ class Composition:
     def misfit(self) -> str | None:
         """Reason why the parts do not fit together; None if they do."""
         missing = self.required_fields - self.provided_fields
+        encoder, interaction, head = self.configs
         if missing:
             required, provided = ", ".join(sorted(missing)), ", ".join(sorted(self.provided_fields))
-            return f"the head {self.head!r} needs {required}, and its interaction fills {provided or 'nothing'}"
-        # A head over the passage alone must not answer without the question.
-        together = self.configs.encoder.reads_together or self.configs.interaction.brings_together()
-        if together or "passage" not in self.required_fields or "question" in self.required_fields:
+            reason = f"the head {self.head!r} needs {required}, and its interaction fills {provided or 'nothing'}"
+            withheld = missing & encoder.output_fields - encoder.provides()
+            return f"{reason}: a passage that is read apart does not know its question" if withheld else reason
+        # What a head reads must have seen the other stream. A bag of both is allowed where they are always apart.
+        if interaction.brings_together() or head.brings_together():
             return None
-        return f"the head {self.head!r} reads the passage, which nothing has brought together with the question"
+        streams = self.required_fields & STREAMS
+        unaware = sorted(streams - encoder.aware())
+        if not unaware or (streams == STREAMS and encoder.provides() == encoder.output_fields):
+            return None
+        other = {"passage": "question", "question": "passage"}[unaware[0]]
+        return f"the head {self.head!r} reads the {unaware[0]}, which nothing has brought together with the {other}"
 
 
 def compose(name: str, head: str | None, overrides: Options) -> Composition:
@@ -215,7 +223,7 @@ class Capability:
     Attributes:
         task: The task that the head answers.
         reason: Reason why they do not fit together; None if they do.
-        options: Options that have to be set for them to fit; empty if the defaults do.
+        options: Options that have to be set for them to fit, with those that were asked for.
     """
 
     encoder: str
@@ -231,25 +239,31 @@ class Capability:
         return f"{self.encoder}{registry.JOIN}{self.interaction}"
 
 
-def capabilities() -> list[Capability]:
-    """Combine every encoder with every interaction and every head, from the fields that they fill and need."""
+def capabilities(**options: Any) -> list[Capability]:
+    """Combine every encoder with every interaction and every head, from the fields that they fill and need.
+
+    Args:
+        options: Options of an encoder, such as ``passage="apart"``; encoders without them are left out.
+    """
     return [
-        _capability(encoder, interaction, head)
+        _capability(encoder, interaction, head, options)
         for encoder in registry.encoders()
+        if options.keys() <= registry.part_config("encoder", encoder).model_fields.keys()
         for interaction in registry.interactions()
         for head in registry.heads()
     ]
 
 
-def _capability(encoder: str, interaction: str, head: str) -> Capability:
-    composition = compose(f"{encoder}{registry.JOIN}{interaction}", head, {})
+def _capability(encoder: str, interaction: str, head: str, encoder_options: Options) -> Capability:
+    composition = compose(f"{encoder}{registry.JOIN}{interaction}", head, encoder_options)
     task = registry.task_of(head)
     if composition.misfit is None:
-        return Capability(encoder, interaction, head, task, None)
+        return Capability(encoder, interaction, head, task, None, encoder_options)
     # Another head is another row of the matrix; an option that has to be set makes this row fit.
-    settings = [{option: value} for option, value in fitting_changes(composition) if option != "head"]
+    fixed = {"head", *encoder_options}
+    settings = [{option: value} for option, value in fitting_changes(composition) if option not in fixed]
     if settings:
-        return Capability(encoder, interaction, head, task, None, dict(settings[-1]))
+        return Capability(encoder, interaction, head, task, None, encoder_options | settings[-1])
     return Capability(encoder, interaction, head, task, composition.misfit)
 
 

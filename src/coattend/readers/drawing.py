@@ -27,7 +27,7 @@ def architecture(name: str, head: str | None = None, **overrides: Any) -> str:
 
 
 def _lines(composition: Composition) -> Iterator[str]:
-    encoder_fields = composition.configs.encoder.output_fields
+    encoder_fields = composition.configs.encoder.provides()
     task = registry.task_of(composition.head)
     # Nodes: tokens, the three parts with their options, and the answer.
     yield f'tokens(["{_input_label(composition)}"]) --> encoder'

@@ -157,11 +157,17 @@ class PartConfig(BaseModel):
 class EncoderConfig(PartConfig):
     """Options of an encoder."""
 
-    reads_together: ClassVar[bool]
-    """Whether passage and question attend to each other in the encoder already."""
-
     output_fields: ClassVar[frozenset[str]]
-    """Fields of `Attended` that the encoder can provide, for an interaction to pass on."""
+    """Fields of `Attended` that the encoder can provide, for an interaction to pass on, unless `provides` says
+    otherwise."""
+
+    def provides(self) -> frozenset[str]:
+        """Return the fields of `Attended` that the encoder can provide."""
+        return self.output_fields
+
+    def aware(self) -> frozenset[str]:
+        """Return the streams whose vectors have seen the other stream; by default none."""
+        return frozenset()
 
 
 class InteractionConfig(PartConfig):
@@ -195,6 +201,10 @@ class HeadConfig(PartConfig):
     def needs(self, provided: Set[str]) -> frozenset[str]:
         """Return the fields of `Attended` that the head reads, of an interaction that fills those fields."""
         return self.input_fields
+
+    def brings_together(self) -> bool:
+        """Tell whether passage and question meet in the head; by default they do not."""
+        return False
 
 
 # The parts themselves.

@@ -4,6 +4,8 @@ from coattend.readers.interfaces import NamedReader
 
 _DUMA = "Zhu, Zhao, Li: Dual Multi-head Co-attention for Multi-choice Reading Comprehension"
 
+_DEFORMER = "Cao, Trivedi, Balasubramanian, Balasubramanian: DeFormer, ACL 2020"
+
 _DCN_PLUS = NamedReader(
     title="DCN+",
     paper="Xiong, Zhong, Socher: DCN+: Mixed Objective and Deep Residual Coattention for Question Answering, ICLR 2018",
@@ -119,6 +121,27 @@ ZOO: dict[str, NamedReader] = {
         paper="Zhang, Zhao, Wu, Zhang, Zhou, Zhou: Dual Co-Matching Network, arXiv 1901.09381, as in DUMA, table 6",
         interaction="dcmn",
         defaults={"pooling": "summary"},
+    ),
+    # Readers whose encoder reads a passage once, for all of its questions and options: not what the papers did.
+    "plain_apart": NamedReader(
+        title="Plain encoder, passages apart",
+        paper=f"The baseline, with the passage read apart as in {_DEFORMER}, here in all layers",
+        heads=("options", "pointer"),
+        defaults={"passage": "apart", "pooling": "mean", "streams": "question"},
+    ),
+    "poi_net_apart": NamedReader(
+        title="POI-Net, passages apart",
+        paper=f"Zhao et al. 2022 (POI-Net), with the passage read apart as in {_DEFORMER}",
+        interaction="iterative_co_attention",
+        heads=("options", "span"),
+        defaults={"passage": "apart", "tag_embedding": True, "turns": 3, "strategy": "forgetting", "pooling": "max"},
+    ),
+    "duma_apart": NamedReader(
+        title="DUMA, passages apart",
+        paper=f"{_DUMA}, with the passage read apart as in {_DEFORMER}",
+        interaction="dual_multi_head",
+        heads=("options", "span"),
+        defaults={"passage": "apart", "pooling": "mean", "fuse": "concatenate"},
     ),
     # Readers of cloze questions: one recurrent layer over words, and attention to the passage.
     "as_reader": NamedReader(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypedDict
+from typing import TypedDict, cast
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,8 @@ from coattend.config import EncoderParameters, Limits
 from coattend.errors import CoattendError
 from coattend.inference.attention_maps import SPAN_MAPS, ForwardTrace, self_attention, trace_forward
 from coattend.inference.decoding import OptionAnswer, SpanAnswer, WordAnswer, option_probabilities, top_spans
+from coattend.readers.encoders.passage_apart import PassageCache
+from coattend.readers.encoders.transformer import TransformerEncoder
 from coattend.readers.interfaces import require
 from coattend.readers.reader import Reader
 from coattend.schemas import QUESTIONS
@@ -22,7 +24,7 @@ from coattend.serving.preprocessor import Preprocessor
 from coattend.serving.queries import InvalidQuery, Query, check_query
 from coattend.text.cloze import distinct_words, is_cloze
 from coattend.trials import run_spec
-from coattend.trials.experiment import Experiment, TextPreparation
+from coattend.trials.experiment import Experiment, TextPreparation, question_multiple, reads_apart
 from coattend.trials.run_spec import RunSpec
 from coattend.trials.trial import still_has_digest
 
@@ -31,6 +33,9 @@ MAX_EVIDENCE_TOKENS = 10
 
 MAX_WORDS = 5
 """Number of words of the passage that are listed with their probabilities."""
+
+PASSAGE_CACHE_BYTES = 1 << 28
+"""Memory for passages that were read before: about forty of 350 words each for the embedded encoder."""
 
 _COLUMNS = ("question_id", "passage_id", "task", "question", "options", "label", "answers")
 
@@ -83,8 +88,9 @@ class PreparedQueries:
         passages = pads.dataset(pa.table({"passage_id": list(texts), "text": list(texts.values())}))
         training, special = spec.inference_training, texts_read.layout.count
         rules = spec.fill_blanks, spec.words_as_options
+        multiple = question_multiple(spec.options)
         source = QuestionSource(
-            spec.benchmark, pads.dataset(questions), passages, texts_read.tokens, spec.task, special, *rules
+            spec.benchmark, pads.dataset(questions), passages, texts_read.tokens, spec.task, special, *rules, multiple
         )
         examples, unreadable = build_examples(questions, passages, texts_read.tokens, source.layout(training))
         experiment = Experiment(
@@ -234,6 +240,8 @@ class Predictor:
             raise CoattendError("is not the reader that was trained", where=str(folder / "model"), cure=cure)
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         reader = Reader.load(run_spec.weights_of(folder)).to(device)
+        if reads_apart(spec.options):
+            cast(TransformerEncoder, reader.encoder).passage_cache = PassageCache(PASSAGE_CACHE_BYTES)
         return cls(spec, reader, Preprocessor.of(spec, folder), limits or Limits(), folder)
 
     @property

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 import torch
 
 from coattend.batches.collator import Collator
-from coattend.batches.sampler import LengthBuckets
 from coattend.config import SearchParameters, StudyParameters
 from coattend.errors import CoattendError
 from coattend.evaluation.comparison import expected_resolution
@@ -26,7 +25,7 @@ from coattend.training.trainer import epochs_of
 from coattend.training.tuning import best_index, configurations
 from coattend.trials.build import build_collator, build_reader
 from coattend.trials.device import device_and_precision, device_name
-from coattend.trials.experiment import Experiment
+from coattend.trials.experiment import Experiment, reads_apart
 from coattend.trials.store import finished_trials
 from coattend.trials.trial import TrialContent
 
@@ -218,10 +217,10 @@ def _epochs(runner: TrialRunner) -> float:
     if training.min_steps is None:
         return training.epochs
     # Lengths follow from the texts alone: the reader need not be built.
-    collator = Collator(train.tokens, runner.experiment.layout, runner.experiment.task)
-    buckets = LengthBuckets.from_examples(
-        train.examples, collator.sequence_length, tokens_per_batch=training.tokens_per_batch
-    )
+    experiment = runner.experiment
+    apart = reads_apart(experiment.options)
+    collator = Collator(train.tokens, experiment.layout, experiment.task, apart=apart)
+    buckets = collator.buckets(train.examples, tokens_per_batch=training.tokens_per_batch)
     return epochs_of(training, len(buckets))
 
 
@@ -254,9 +253,7 @@ def _measured_rate(runner: TrialRunner) -> float:
     train = runner.questions.train
     examples, reader = train.examples, build_reader(experiment, train).to(device).train()
     collator = build_collator(experiment, reader, train)
-    buckets = LengthBuckets.from_examples(
-        examples, collator.sequence_length, tokens_per_batch=experiment.training.tokens_per_batch
-    )
+    buckets = collator.buckets(examples, tokens_per_batch=experiment.training.tokens_per_batch)
     optimiser = torch.optim.AdamW([weights for weights in reader.parameters() if weights.requires_grad], lr=1e-5)
     # Evenly spaced batches stand for all lengths.
     batches, limit = list(buckets), WARM_UP_BATCHES + TIMED_BATCHES

@@ -23,7 +23,6 @@ from transformers.utils import SAFE_WEIGHTS_NAME
 from coattend.batches.collator import CachedFeatures
 from coattend.batches.dataset import QuestionSet
 from coattend.batches.examples import Example
-from coattend.batches.sampler import LengthBuckets
 from coattend.config import TrainingParameters
 from coattend.io.atomic import disk_errors
 from coattend.readers.batch import Batch
@@ -70,9 +69,8 @@ class ReaderTrainer(Trainer):
         self._reader, self._score, self._measure = reader, score, measure
         permutation = entity_permutation(experiment, arguments.seed, lambda: self.buckets.epoch)
         self._collator = build_collator(experiment, reader, questions, permutation=permutation, features=features)
-        self.buckets = LengthBuckets.from_examples(
+        self.buckets = self._collator.buckets(
             questions.examples,
-            self._collator.sequence_length,
             tokens_per_batch=experiment.training.tokens_per_batch,
             seed=arguments.seed,
         )

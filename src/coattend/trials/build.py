@@ -25,7 +25,7 @@ from coattend.readers.encoders.word_features import ContextVectors
 from coattend.readers.reader import Reader
 from coattend.text.tokenizer import load_tokenizer
 from coattend.trials.device import device_and_precision, inference_batch_tokens
-from coattend.trials.experiment import Experiment
+from coattend.trials.experiment import Experiment, reads_apart
 from coattend.trials.trial import encoder_digest, read_outcome, still_has_digest
 
 
@@ -122,6 +122,7 @@ def build_collator(
         alignment=experiment.alignment,
         reward=reward,
         features=features,
+        apart=reads_apart(experiment.options),
     )
 
 
@@ -148,9 +149,10 @@ def cached_features(
         context = cast(ContextVectors, cast(RecurrentEncoder, reader.encoder).context)
         frozen_parts = (context.model,)
     encoder = f"{encoder_digest(experiment.encoder.source)} {weights_digest(frozen_parts)}"
-    # Co-attention inside the encoder makes other states of the same weights.
+    # Co-attention inside the encoder makes other states of the same weights, and so do passages that are read apart.
     if experiment.alignment is None:
-        encoder = f"{encoder} {experiment.options.get('co_attention')}"
+        names = ("co_attention", "passage", "apart_layers", "segments")
+        encoder = f"{encoder} {[experiment.options.get(name) for name in names]}"
     cache = FeatureCache(
         store.parent / "encoder_outputs",
         encoder,
@@ -159,6 +161,8 @@ def cached_features(
     )
     if experiment.alignment is None:
         collator = build_collator(experiment, reader, questions)
+        if cast(TransformerEncoder, reader.encoder).reads_passages_once:
+            return cache.passage_states(reader, questions.examples, questions.tokens, collator)
         return cache.hidden_states(reader, questions.examples, questions.tokens, collator)
     return cache.context_vectors(context, questions.examples, experiment.alignment, len(experiment.layout.prefix))
 

@@ -31,6 +31,10 @@ from coattend.text.tokenizer import SpecialLayout, load_tokenizer, special_layou
 
 logger = logging.getLogger(__name__)
 
+SHARED_WINDOW = 64
+"""Tokens to a multiple of which a question's length is rounded where a passage is read once for several questions: all
+but a few questions with their options are shorter, and leave it the same window."""
+
 
 class BenchmarkTables(NamedTuple):
     """The tables of a benchmark that a reader reads, with tagged words for readers of words, and its parameters."""
@@ -61,8 +65,19 @@ class BenchmarkTables(NamedTuple):
             special_tokens=reading.texts.layout.count,
             fill_blanks=self.benchmark.fill_blanks,
             words_as_options=self.benchmark.words_as_options and task == "options",
+            question_multiple=question_multiple(reading.options),
             eval_tokens=reading.eval_tokens,
         )
+
+
+def reads_apart(options: Mapping[str, Any]) -> bool:
+    """Tell from a reader's options whether it reads a passage once for all of its questions."""
+    return options.get("passage") == "apart"
+
+
+def question_multiple(options: Mapping[str, Any]) -> int:
+    """Return the `Layout.question_multiple` of a reader with such options."""
+    return SHARED_WINDOW if reads_apart(options) else 1
 
 
 class ReaderSetup(NamedTuple):

@@ -10,7 +10,6 @@ from coattend.readers.interfaces import STREAMS, EncoderConfig
 class TransformerConfig(EncoderConfig):
     """Options of the transformer encoder."""
 
-    reads_together: ClassVar = True
     output_fields: ClassVar = STREAMS | {"summary"}
 
     dropout: float | None = Field(
@@ -26,12 +25,41 @@ class TransformerConfig(EncoderConfig):
         " with a sliding window too at the whole other side.",
     )
     tag_count: int = Field(39, ge=2, description="Tags with PAD, SPE and ERR: 39, or 48 with punctuation's own.")
+    passage: Literal["joint", "apart"] = Field(
+        "joint",
+        description="joint: passage, question and option are one sequence; apart: a passage is read once, by itself,"
+        " for all of its questions.",
+    )
+    apart_layers: int | None = Field(
+        None,
+        ge=0,
+        description="With passage: apart, the first layers that read it so, as later ones read sequences; null: all.",
+    )
+    segments: Literal["reads", "blind"] = Field(
+        "reads",
+        description="With passage: apart, reads: question and option see the passage in those layers; blind: they see"
+        " themselves alone.",
+    )
+
+    @property
+    def apart_to_the_end(self) -> bool:
+        """True if no layer lets the passage see the question."""
+        return self.passage == "apart" and self.apart_layers is None
+
+    def provides(self) -> frozenset[str]:
+        """Both streams, and the summary where [CLS] has seen the question."""
+        return STREAMS if self.apart_to_the_end else self.output_fields
+
+    def aware(self) -> frozenset[str]:
+        """Both streams, unless the passage is read apart in all layers."""
+        if not self.apart_to_the_end:
+            return STREAMS
+        return frozenset({"question"} if self.segments == "reads" else ())
 
 
 class RecurrentConfig(EncoderConfig):
     """Options of the recurrent encoder."""
 
-    reads_together: ClassVar = False
     output_fields: ClassVar = STREAMS
 
     cell: Literal["gru", "lstm"] = Field("gru", description="gru or lstm.")

