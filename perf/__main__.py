@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from perf import commands, data_stages, inference, interactions, overhead, page, scale, training
+from perf import commands, data_stages, inference, interactions, overhead, page, passages, scale, training
 from perf.commands import ROOT
 from perf.prepared import SAMPLE, Prepared, available
 
@@ -26,8 +26,10 @@ READERS = {
     "frozen": training.frozen,
     "inference": inference.measure,
     "overhead": overhead.measure,
+    "passages": passages.measure,
 }
 """Measurements of readers on real questions."""
+BENCHMARKS = ("dream", "race", "squad_v1", "cbt")
 BY_DEFAULT = ("commands", "interactions", "data_stages", *READERS)
 NAMES = (*BY_DEFAULT, "scale")
 
@@ -53,7 +55,7 @@ def main() -> None:
     for name in (name for name in NAMES if name in names):
         print(f"measuring {name}", flush=True)
         if name in READERS:
-            prepared = prepared or Prepared.of([SAMPLE, *available(options.raw, ("dream", "squad_v1", "cbt"))])
+            prepared = prepared or Prepared.of([SAMPLE, *available(options.raw, BENCHMARKS)])
             figures = READERS[name](prepared, options.rounds, options.batches)
         else:
             figures = measure(name, options.raw, options.rounds)

@@ -9,7 +9,7 @@ from perf.recipes import one_by_one, product_recipe
 
 from coattend.trials.build import build_reader, cached_features
 from perf import __main__ as bench
-from perf import commands, data_stages, inference, overhead, page, scale, timing, training
+from perf import commands, data_stages, inference, overhead, page, passages, scale, timing, training
 
 
 @pytest.fixture(scope="module")
@@ -133,3 +133,13 @@ def test_the_commit_is_found_from_everywhere(tmp_path, monkeypatch):
     expected = page.machine()["code"]
     monkeypatch.chdir(tmp_path)
     assert page.machine()["code"] == expected
+
+
+@pytest.mark.slow
+def test_passages_that_are_read_once_are_timed_beside_the_joint_encoder(prepared, monkeypatch):
+    monkeypatch.setattr(passages, "PASSAGES", 2)
+    asked = passages.asked(prepared, "sample", rounds=1)
+    assert asked["questions"] > 2 and asked["faster"]["ratio"] > 0
+    served = passages.served(prepared, "sample", rounds=1)
+    assert set(served["milliseconds"]) == {"known", "new"} and served["passage_tokens"] > 0
+    assert set(passages.options(prepared, "sample", rounds=1, batches=1)["faster_than"]) == {"joint", "stock"}
