@@ -122,8 +122,9 @@ def slow_probabilities(reader, passage, question, options):
     return torch.tensor(scores).softmax(-1)
 
 
-def test_hiding_words_does_what_reading_masked_texts_one_by_one_does(sample):
-    reader, experiment, questions, _ = read_by(sample, "plain")
+@pytest.mark.parametrize("name", ["plain", "plain_apart"])
+def test_hiding_words_does_what_reading_masked_texts_one_by_one_does(sample, name):
+    reader, experiment, questions, _ = read_by(sample, name)
     example = next(example for example in questions.examples if len(example.sequences[0]) == 2)
     experiment = replace(experiment, training=experiment.training.model_copy(update={"tokens_per_batch": 2048}))
     trace = trace_forward(reader, experiment, questions, example)

@@ -105,6 +105,9 @@ class Occluder:
         """Batch copies of a question, each with one word masked or none; ``words`` are those of passage tokens [P]."""
         batch = Batch(**self.collator([example] * len(masked_words)))
         rows_per_copy = len(example.sequences)
+        # Copies with different words masked are different passages to an encoder that reads each once.
+        if batch.passage_of is not None:
+            batch.passage_of = torch.arange(len(masked_words)).repeat_interleave(rows_per_copy)
         for copy, word in enumerate(masked_words):
             if word is None:
                 continue
