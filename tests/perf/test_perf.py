@@ -137,9 +137,9 @@ def test_the_commit_is_found_from_everywhere(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_passages_that_are_read_once_are_timed_beside_the_joint_encoder(prepared, monkeypatch):
-    monkeypatch.setattr(passages, "PASSAGES", 2)
+    monkeypatch.setattr(passages, "PASSAGES", 6)
     asked = passages.asked(prepared, "sample", rounds=1)
-    assert asked["questions"] > 2 and asked["faster"]["ratio"] > 0
+    assert asked["questions"] >= 6 and asked["faster"]["ratio"] > 0
     served = passages.served(prepared, "sample", rounds=1)
     assert set(served["milliseconds"]) == {"known", "new"} and served["passage_tokens"] > 0
     assert set(passages.options(prepared, "sample", rounds=1, batches=1)["faster_than"]) == {"joint", "stock"}
