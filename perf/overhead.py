@@ -4,9 +4,8 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from itertools import count
 from multiprocessing import get_context
@@ -30,6 +29,7 @@ from coattend.inference.predict import answer_questions
 from coattend.readers.batch import Batch
 from coattend.training.run_trial import TrialRunner
 from coattend.trials.build import build_collator, build_reader
+from coattend.trials.device import single_thread
 from perf.prepared import SAMPLE, Prepared
 from perf.timing import alternate
 
@@ -119,6 +119,7 @@ def train_tiny_trials(prepared: Prepared, rounds: int) -> dict[str, dict[str, fl
     one step, a checkpoint is written, and the questions held out are answered. Records and weights are not written.
     """
     experiment = prepared.experiment(SAMPLE, "aoa_reader", training=ONE_STEP, **TINY)
+    # Seconds of the processor add up over threads.
     with tempfile.TemporaryDirectory() as folder, single_thread():
         work = TrialRunner.of(experiment, Path(folder, "trials"))
         seeds = count()
@@ -185,17 +186,6 @@ def train_plainly(work: TrialRunner, folder: Path) -> None:
     plain.remove_callback(PrinterCallback)
     plain.train()
     answer_questions(experiment, reader, work.questions.held_out)
-
-
-@contextmanager
-def single_thread() -> Iterator[None]:
-    """Compute in one thread, as seconds of the processor add up over threads."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def take_turns(ways: Mapping[str, Callable[[], Seconds]], rounds: int) -> dict[str, dict[str, float]]:

@@ -3,6 +3,7 @@
 import copy
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -287,3 +288,15 @@ def test_a_passage_that_was_asked_about_before_is_not_read_again(sample_project,
     anew.reader.encoder.passage_cache = None
     for (query, _), answer in zip(pairs[:6], answers, strict=False):
         assert anew.answer(query)["probabilities"] == pytest.approx(answer["probabilities"], abs=1e-5)
+
+
+def test_threads_that_ask_at_once_get_the_answers_of_one(answerers, trained_sample):
+    pairs = answered(trained_sample, "plain_span")[:8]
+    expected = [answerers["plain_span"].answer(query) for query, _ in pairs]
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(3):
+            answers = list(pool.map(answerers["plain_span"].answer, [query for query, _ in pairs]))
+            for answer, alone in zip(answers, expected, strict=True):
+                assert answer["answer"] == alone["answer"]
+                assert answer["probabilities"] == pytest.approx(alone["probabilities"], abs=1e-5)
+                assert [token["text"] for token in answer["evidence"]] == [token["text"] for token in alone["evidence"]]

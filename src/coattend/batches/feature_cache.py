@@ -125,13 +125,7 @@ class FeatureCache:
 
         def encode() -> VectorsByRow:
             logger.info("the encoder reads %s sequences, once", f"{len(lengths):,}")
-            batches = collator.buckets(examples, tokens_per_batch=self.tokens_per_batch, shuffle=False)
-            for indices in batches:
-                members = [examples[index] for index in indices]
-                batch = Batch(**collator(members)).to(next(reader.parameters()).device)
-                with self._inference(batch.input_ids.device):
-                    hidden = cast(TransformerEncoder, reader.encoder).read(batch)
-                    states = hidden.to(torch.half if self.bf16 else torch.float).cpu().numpy()
+            for members, _, states in self._read(reader, examples, collator):
                 for row, sequence in zip(_rows_of(members, first_sequence), states, strict=True):
                     yield row, sequence[: lengths[row]]
 
@@ -154,12 +148,7 @@ class FeatureCache:
 
         def encode() -> VectorsByRow:
             logger.info("the encoder reads %s passages and their questions, once", f"{len(passages):,}")
-            for indices in collator.buckets(examples, tokens_per_batch=self.tokens_per_batch, shuffle=False):
-                members = [examples[index] for index in indices]
-                batch = Batch(**collator(members)).to(next(reader.parameters()).device)
-                with self._inference(batch.input_ids.device):
-                    hidden = cast(TransformerEncoder, reader.encoder).read(batch)
-                    states = hidden.to(torch.half if self.bf16 else torch.float).cpu().numpy()
+            for members, batch, states in self._read(reader, examples, collator):
                 positions, masks = batch.question_index.cpu().numpy(), batch.question_mask.cpu().numpy()
                 sequences = [(example.passage, *window) for example in members for window in example.windows]
                 written = set()
@@ -173,6 +162,18 @@ class FeatureCache:
         width = reader.encoder.shape.hidden_size
         loaded = self._load(key.hexdigest(), lengths, width, encode(), "Encoding")
         return CachedPassageStates(*loaded, passages, first_segment)
+
+    def _read(
+        self, reader: Reader, examples: Sequence[Example], collator: Collator
+    ) -> Iterator[tuple[list[Example], Batch, np.ndarray]]:
+        """Run a frozen encoder over examples: yield those of each batch, the batch, and its hidden states [S, N, H]."""
+        for indices in collator.buckets(examples, tokens_per_batch=self.tokens_per_batch, shuffle=False):
+            members = [examples[index] for index in indices]
+            batch = Batch(**collator(members)).to(next(reader.parameters()).device)
+            with self._inference(batch.input_ids.device):
+                hidden = cast(TransformerEncoder, reader.encoder).read(batch)
+                states = hidden.to(torch.half if self.bf16 else torch.float).cpu().numpy()
+            yield members, batch, states
 
     def context_vectors(
         self, context: ContextVectors, examples: Sequence[Example], alignment: SubwordAlignment, passage_start: int

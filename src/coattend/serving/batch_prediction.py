@@ -4,7 +4,6 @@ import hashlib
 import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import islice, starmap
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -23,6 +22,7 @@ from coattend.serving.predictor import Predictor
 from coattend.serving.queries import InvalidQuery, Query, parse_query
 from coattend.text.hashing import file_digest, text_id
 from coattend.text.tokenizer import start_worker
+from coattend.trials.device import single_thread
 
 
 class Row(NamedTuple):
@@ -54,20 +54,8 @@ class ShardPredictor:
             # A copy without its reader was pickled, which needs a folder.
             self._answerer = Predictor.load(cast("Path", self._folder), limits=self._limits)
         name, rows = shard
-        with _one_thread():
+        with single_thread():
             return name, _answer_rows(rows, self._answerer)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _answer_rows(rows: Sequence[Row], answerer: Predictor) -> pa.Table:

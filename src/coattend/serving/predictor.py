@@ -1,8 +1,9 @@
 """A trained reader that answers questions: tokenizer, tagger and reader in one object."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import Lock
 from typing import TypedDict, cast
 
 import numpy as np
@@ -87,10 +88,16 @@ class PreparedQueries:
         questions = pa.Table.from_pylist(rows, schema=pa.schema([QUESTIONS.field(name) for name in _COLUMNS]))
         passages = pads.dataset(pa.table({"passage_id": list(texts), "text": list(texts.values())}))
         training, special = spec.inference_training, texts_read.layout.count
-        rules = spec.fill_blanks, spec.words_as_options
-        multiple = question_multiple(spec.options)
         source = QuestionSource(
-            spec.benchmark, pads.dataset(questions), passages, texts_read.tokens, spec.task, special, *rules, multiple
+            spec.benchmark,
+            pads.dataset(questions),
+            passages,
+            texts_read.tokens,
+            task=spec.task,
+            special_tokens=special,
+            fill_blanks=spec.fill_blanks,
+            words_as_options=spec.words_as_options,
+            question_multiple=question_multiple(spec.options),
         )
         examples, unreadable = build_examples(questions, passages, texts_read.tokens, source.layout(training))
         experiment = Experiment(
@@ -221,6 +228,8 @@ class Predictor:
     processing: Preprocessor
     limits: Limits
     folder: Path | None = None
+    _turn: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
+    """Held while a question is answered: the reader keeps maps and shows its attention for one at a time."""
 
     @classmethod
     def load(cls, folder: Path | str, *, limits: Limits | None = None, device: str | None = None) -> "Predictor":
@@ -266,7 +275,9 @@ class Predictor:
                 yield InvalidQuery(unreadable[name], cure="Ask it in fewer words")
             else:
                 has_options = question.options is not None
-                yield reading.answer(self.reader, name, threshold=threshold, has_options=has_options)
+                with self._turn:
+                    answer = reading.answer(self.reader, name, threshold=threshold, has_options=has_options)
+                yield answer
 
     def answer(self, question: Query) -> PredictedAnswer:
         """Answer one question, or raise an `InvalidQuery` that says why it cannot be answered."""

@@ -4,7 +4,8 @@ import ctypes
 import gc
 import platform
 import resource
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from multiprocessing import current_process
 from pathlib import Path
@@ -56,6 +57,19 @@ def inference_batch_tokens(training: TrainingParameters, *, transformer: bool) -
     """Return the budget of padded tokens of an inference batch for a transformer or a recurrent encoder."""
     budget = training.tokens_per_batch
     return min(budget, CPU_CACHE_TOKENS) if transformer and select_device(training) == "cpu" else budget
+
+
+@contextmanager
+def single_thread() -> Iterator[None]:
+    """Compute in one thread meanwhile."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def concurrent_trials(training: TrainingParameters) -> int:

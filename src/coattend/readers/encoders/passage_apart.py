@@ -153,11 +153,8 @@ class PassageRows:
 
 
 class LayerStack:
-    """The embeddings and layers of an encoder of transformers, to run some of them over rows and others over sequences.
-
-    Raises:
-        KeyError: If the encoder belongs to none of the families `FAST`.
-    """
+    """The embeddings and layers of an encoder of the families `FAST`, to run some of them over rows and others over
+    sequences."""
 
     def __init__(self, model: "PreTrainedModel") -> None:
         self.model: Any = model
