@@ -90,10 +90,11 @@ def reader_entry(name: str) -> Entry:
 
 def readers_of(benchmark_name: str) -> list[str]:
     """Names of the readers of a benchmark: those that have a head for one of its tasks, but for entries that leave the
-    benchmark out."""
-    tasks = benchmark(benchmark_name).answerable
+    benchmark out; if the benchmark names its readers, those of them."""
+    parameters = benchmark(benchmark_name)
+    tasks = parameters.answerable
     names = []
-    for name in reader_names():
+    for name in reader_names() if parameters.readers is None else sorted(set(parameters.readers)):
         entry = reader_entry(name)
         benchmarks = entry.get("benchmarks")
         if (benchmarks is None or benchmark_name in benchmarks) and readers.fits(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from coattend.config import BenchmarkParameters, SourceParameters
 from coattend.config.source import run_command
-from coattend.data.archives import members
+from coattend.data.archives import members, unzipped
 from coattend.data.formats.reading import REFETCH, Readable
 from coattend.errors import CoattendError
 from coattend.text.hashing import file_digest
@@ -33,9 +33,11 @@ class RawFile(NamedTuple):
 
 
 def readable_files(file: RawFile) -> Iterator[tuple[Readable, str]]:
-    """Yield a raw file with its split, or the members of an archive that belong to its source."""
+    """Yield a raw file with its split, unzipped if it ends in .gz, or the members of an archive that belong to its
+    source."""
     if file.split is not None:
-        yield file.path, file.split
+        for path in unzipped(file.path) if file.path.suffix == ".gz" else (file.path,):
+            yield path, file.split
         return
     for member in members(file.path):
         for split, patterns in file.source.files.items():
