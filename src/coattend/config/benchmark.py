@@ -27,7 +27,9 @@ class FieldParameters(Parameters):
     file: Literal["json", "jsonl", "csv", "tsv", "parquet"] | None = Field(
         None, description="Form of the files; null: as their names end, before .gz."
     )
-    header: bool = Field(True, description="Whether CSV and TSV begin with names; without them columns are [0], [1] ...")
+    header: bool = Field(
+        True, description="Whether CSV and TSV begin with names; without them columns are [0], [1] ..."
+    )
     questions: str = Field(
         "",
         pattern=f"^(?:{PATH})?$",
@@ -43,6 +45,7 @@ class FieldParameters(Parameters):
     id: FieldPath | None = Field(
         None, description="Its id; one of what is around it gets the question's number. null: a hash of its texts."
     )
+    id_prefix: str = Field("", description="Text before each id, where files number their questions alike.")
     subset: FieldPath | None = Field(None, description="Its subset.")
     blank: str | None = Field(None, min_length=1, description="Text in questions that stands for a blank.")
     options: FieldPath | tuple[FieldPath, ...] | None = Field(

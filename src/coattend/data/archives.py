@@ -80,7 +80,7 @@ def members(archive: Path) -> Iterator[Member]:
 
 
 def unzipped(file: Path) -> Iterator[Member]:
-    """Yield the content of a gzip file that is no archive, under its name without ``.gz``, at most `MAX_MEMBER_BYTES`."""
+    """Yield the content of a gzip file that is no archive, at most `MAX_MEMBER_BYTES`; its name lacks ``.gz``."""
     try:
         with gzip.open(file) as content:
             yield Member(file, PurePosixPath(file.stem), cast(IO[bytes], content))

@@ -66,6 +66,8 @@ def raw_files(benchmark: BenchmarkParameters, folder: Path) -> list[RawFile]:
         present = {split for file in files if file.source.subset == source.subset for split in file.splits}
         candidates = _source_files(source, folder / source.folder)
         files += [file for file in candidates if not (source.fallback and file.splits & present)]
+    if not files:
+        raise _missing(benchmark, folder, next(split for source in benchmark.sources for split in source.files))
     covered = {(split, file.source.subset) for file in files for split in file.splits}
     for source in benchmark.sources:
         for split in source.files:
@@ -73,7 +75,7 @@ def raw_files(benchmark: BenchmarkParameters, folder: Path) -> list[RawFile]:
                 continue
             # One subset of a split is enough.
             in_another_subset = split in {covered_split for covered_split, _ in covered}
-            if not in_another_subset and not source.optional and (split != WITHHELD_SPLIT or not files):
+            if not in_another_subset and not source.optional and split != WITHHELD_SPLIT:
                 raise _missing(benchmark, folder, split)
             description = f"{split} files of {source.subset}" if source.subset else f"{split} files"
             logger.info("%s: no %s in %s", benchmark.title, description, folder / source.folder)

@@ -1,7 +1,8 @@
-"""CMRC 2017, cloze: lines ``1 ||| words`` of a document, then ``<qid_0> ||| query with XXXXX``, in a ``.doc_query`` file.
+"""CMRC 2017, cloze: documents with a query in a ``.doc_query`` file, and words in the ``.answer`` file beside it.
 
-Lines ``<qid_0> ||| word`` of the ``.answer`` file beside it have the answers. Words are set apart by spaces. There are
-no candidates: every word of the document with a letter or a digit is one.
+A document is lines ``1 ||| words``, and its query the next line, ``<qid_0> ||| query with XXXXX``; a line of answers is
+``<qid_0> ||| word``. Words are set apart by spaces. There are no candidates: every word of the document with a letter
+or a digit is one.
 
 Source: Cui et al. 2018, "Dataset for the First Evaluation on Chinese Machine Reading Comprehension".
 """
@@ -24,7 +25,7 @@ def read(path: Readable, *, max_characters: int) -> Iterator[PassageRecord | Rej
     """Read a file of documents; see `coattend.data.formats.base.FormatReader`. A file of answers is read with its
     documents.
 
-    A question's id is that of the file, which begins with ``<qid_0>`` in every split, behind the file's name. The gap
+    A question's id is that of the file, behind the file's name, as every file begins with ``<qid_0>``. The gap
     ``XXXXX`` becomes ``_`` in the query; in the document, which has the query's sentence too, it stays.
     """
     if path.name.endswith(ANSWERS):

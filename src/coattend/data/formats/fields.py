@@ -306,12 +306,11 @@ def _label(answer: object, answer_is: str, options: tuple[str, ...], keys: objec
     return label
 
 
-def _span(
-    value: Callable[..., object], fields: FieldParameters, passage: str, max_characters: int
-) -> QuestionRecord:
+def _span(value: Callable[..., object], fields: FieldParameters, passage: str, max_characters: int) -> QuestionRecord:
     """Build a question about a span, with the checks of SQuAD; its id and text follow."""
     impossible = fields.impossible is not None and _is_true(value(fields.impossible, optional=True))
     starts = None if fields.start is None or impossible else _listed(value(fields.start))
+    pairs: list[tuple[object, int | None]]
     if impossible:
         pairs = []
     elif starts is not None and fields.end is not None:
@@ -334,8 +333,8 @@ def _span(
                 (answer, _whole_number(start, "a start"))
                 for answer, start in _paired(answers, present, "answers", "starts")
             ]
-    answers = [{"text": text, "answer_start": start} for text, start in pairs]
-    row: Mapping[str, object] = {"id": "", "question": "?", "answers": answers, "is_impossible": not answers}
+    located = [{"text": text, "answer_start": start} for text, start in pairs]
+    row: Mapping[str, object] = {"id": "", "question": "?", "answers": located, "is_impossible": not located}
     return squad.read_question(row, passage, max_characters)
 
 
@@ -346,7 +345,7 @@ def _question_id(levels: Levels, location: str, lookup: _Lookup) -> str | None:
     value, depth = lookup.value(lookup.fields.id, levels, location, optional=True)
     name = _name(value, "the id")
     numbers = [str(level.number) for level in reversed(levels[:depth])]
-    return name and "-".join([name, *numbers])
+    return name and lookup.fields.id_prefix + "-".join([name, *numbers])
 
 
 def _join_questions(records: Iterable[PassageRecord | Rejection]) -> Iterator[PassageRecord | Rejection]:

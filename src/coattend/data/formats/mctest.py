@@ -22,9 +22,10 @@ _CELLS = 3 + QUESTIONS * (1 + len(LETTERS))
 
 
 def read(path: Readable, *, max_characters: int) -> Iterator[PassageRecord | Rejection]:
-    """Read a file of stories; see `coattend.data.formats.base.FormatReader`. A file of answers is read with its stories.
+    """Read a file of stories; see `coattend.data.formats.base.FormatReader`.
 
-    A question's id is its story's with its number from 1. Its type is ``one`` or ``multiple``.
+    A file of answers yields nothing by itself: it is read with its stories. A question's id is its story's with its
+    number from 1, and its type is ``one`` or ``multiple``.
     """
     if path.name.endswith(ANSWERS):
         return
