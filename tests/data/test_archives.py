@@ -109,6 +109,22 @@ def test_what_no_benchmark_holds_is_refused(tmp_path, entry, problem):
     assert str(path) in str(caught.value)
 
 
+def test_a_zipped_file_is_read_as_it_is_and_not_beyond_the_limit(tmp_path, monkeypatch):
+    path = tmp_path / "lamps" / "train.json.gz"
+    path.parent.mkdir()
+    content = FILES["set/train-a.json"].encode()
+    path.write_bytes(gzip.compress(content))
+    entry = benchmark(source(files={"train": ["train.json.gz"]}))
+    assert rows(entry, tmp_path) == [("1-1", "train")]
+    path.write_bytes(gzip.compress(content)[:-9])
+    with pytest.raises(CoattendError, match="cannot be read to its end"):
+        rows(entry, tmp_path)
+    path.write_bytes(gzip.compress(content))
+    monkeypatch.setattr(archives, "MAX_MEMBER_BYTES", len(content) - 1)
+    with pytest.raises(CoattendError, match="more than any published file"):
+        rows(entry, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("limit", "problem"), [("MAX_TOTAL_BYTES", "holds more than"), ("MAX_IN_MEMORY_BYTES", "at once")]
 )

@@ -47,6 +47,15 @@ def test_a_test_split_and_an_optional_source_may_be_missing(tmp_path):
     assert files_and_splits(entry, tmp_path) == [("lamps/train.json", "train")]
 
 
+def test_all_sources_may_be_optional_but_not_all_missing(tmp_path):
+    trial = source(files={"trial": ["trial.json"]}, optional=True)
+    entry = benchmark(source(optional=True), trial)
+    with pytest.raises(CoattendError, match="no train files"):
+        raw_files(entry, tmp_path)
+    write(tmp_path, "trial.json")
+    assert files_and_splits(entry, tmp_path) == [("lamps/trial.json", "trial")]
+
+
 @pytest.mark.parametrize("pattern", ["", "/absolute/*.json"])
 def test_a_pattern_that_is_none(tmp_path, pattern):
     with pytest.raises(CoattendError, match="is not a file pattern"):

@@ -1,16 +1,19 @@
 """Files that pages show are in the formats that the text says."""
 
 import os
+import re
 import subprocess
 import sys
 
 import pytest
+import yaml
 from documented import DOCS, FENCED, ROOT, blocks
 
 from coattend import readers
-from coattend.config import ReaderParameters, entries
+from coattend.config import BenchmarkParameters, ReaderParameters, entries
 from coattend.data.formats import format_reader
 from coattend.data.formats.base import PassageRecord, Rejection
+from coattend.errors import CoattendError
 
 FILES = {
     "dream": "train.json",
@@ -43,6 +46,23 @@ def test_the_format_that_is_added_reads_its_lines(tmp_path):
     right, wrong = namespace["read"](tmp_path / "a.txt", max_characters=1000)
     assert right.questions[0].options[right.questions[0].label] == "In the hall."
     assert isinstance(wrong, Rejection) and wrong.record == "line 2"
+
+
+def test_the_benchmark_by_a_file_reads_the_file_that_is_shown(tmp_path):
+    page = DOCS / "tutorials/add_benchmark.md"
+    (content,) = blocks("json", page)
+    (block,) = [block for block in blocks("yaml", page) if block.path.endswith("lessons.yml")]
+    ((name, entry),) = yaml.safe_load(block.text)["benchmarks"].items()
+    (source,) = BenchmarkParameters.model_validate(entry | {"name": name}).sources
+    (tmp_path / "train.json").write_text(content.text)
+    read = format_reader(source.format, source.options, source.fields)
+    (record,) = read(tmp_path / "train.json", max_characters=1000)
+    (question,) = record.questions
+    assert record.text == "Anna sold her boat.\nShe bought a bicycle."
+    assert (question.question_id, question.options[question.label]) == ("l1-1", "A bicycle.")
+    misspelt = source.fields.model_copy(update={"passage": "txts"})
+    with pytest.raises(CoattendError, match=re.escape("has no 'txts'. Did you mean 'texts'?")):
+        list(format_reader(source.format, {}, misspelt)(tmp_path / "train.json", max_characters=1000))
 
 
 def test_the_new_reader_can_be_built_from_its_one_file(tmp_path):

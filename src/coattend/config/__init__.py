@@ -5,6 +5,7 @@ from coattend.config.base import Parameters
 from coattend.config.benchmark import (
     BenchmarkParameters,
     BookParameters,
+    FieldParameters,
     SourceParameters,
     TaggingParameters,
     TokenizerParameters,
@@ -35,6 +36,7 @@ __all__ = [
     "DemoParameters",
     "EncoderParameters",
     "EngineParameters",
+    "FieldParameters",
     "Limits",
     "Parameters",
     "PredictionParameters",

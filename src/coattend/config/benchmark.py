@@ -1,7 +1,7 @@
 """Parameters of a benchmark: its files, its text, its tags and tokens, and how readers train on it."""
 
 from pathlib import PurePosixPath
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -13,10 +13,88 @@ METRICS = {"options": ["accuracy"], "word": ["accuracy"], "span": ["exact", "f1"
 """The metrics of each task that readers are compared by, the one that leads last."""
 
 
+PATH = r"(?:[^.\[\]]+|\[\d*\])(?:\.[^.\[\]]+|\[\d*\])*"
+"""A path to values: keys behind dots, ``[]`` for each element of a list, ``[2]`` for one, counted from 0."""
+FieldPath = Annotated[str, Field(pattern=f"^{PATH}$")]
+
+
+class FieldParameters(Parameters):
+    """Where the files of the format ``fields`` have a question's parts.
+
+    A path is looked up in the question, and then in the objects and lists around it, from the innermost out.
+    """
+
+    file: Literal["json", "jsonl", "csv", "tsv", "parquet"] | None = Field(
+        None, description="Form of the files; null: as their names end, before .gz."
+    )
+    header: bool = Field(
+        True, description="Whether CSV and TSV begin with names; without them columns are [0], [1] ..."
+    )
+    questions: str = Field(
+        "",
+        pattern=f"^(?:{PATH})?$",
+        description="Path to each question of a JSON file, as data[].paragraphs[].qas[], or of a line or row; empty: "
+        "each element, line or row is one.",
+    )
+    skip: FieldPath | None = Field(None, description="Key of lines or elements that hold no question, such as header.")
+    passage: FieldPath | None = Field(
+        None, description="The passage; texts of a list are joined by line ends. null: the question is its own passage."
+    )
+    turns: bool = Field(False, description="Whether the texts of a passage are the turns of a dialogue.")
+    question: FieldPath = Field(description="The question.")
+    id: FieldPath | None = Field(
+        None, description="Its id; one of what is around it gets the question's number. null: a hash of its texts."
+    )
+    id_prefix: str = Field("", description="Text before each id, where files number their questions alike.")
+    subset: FieldPath | None = Field(None, description="Its subset.")
+    blank: str | None = Field(None, min_length=1, description="Text in questions that stands for a blank.")
+    options: FieldPath | tuple[FieldPath, ...] | None = Field(
+        None, description="A path to all options, or a list with a path to each, of which the last may be empty."
+    )
+    option_keys: FieldPath | None = Field(None, description="The keys of the options, such as A to D.")
+    answer: FieldPath | None = Field(
+        None, description="The right answer; several are the answers of a span, or must name one option."
+    )
+    answer_is: Literal["index", "number", "letter", "text", "key", "yes_no", "span"] = Field(
+        description="How it names an option: index counts from 0, number from 1; yes_no needs no options; or a span."
+    )
+    start: FieldPath | None = Field(
+        None, description="Where each answer starts, in characters; null: an answer must occur once in the passage."
+    )
+    end: FieldPath | None = Field(
+        None, description="Its last character: the passage's own characters are then the answer."
+    )
+    impossible: FieldPath | None = Field(
+        None, description="Whether the passage has no answer; null: where there are no answers."
+    )
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "FieldParameters":
+        is_span, ends = self.answer_is == "span", self.start is not None and self.end is not None
+        needs_options = not is_span and self.answer_is != "yes_no"
+        if needs_options != (self.options is not None):
+            needs = "needs options" if needs_options else "has no options"
+            raise ValueError(f"answer_is: {self.answer_is} {needs}")
+        if (self.answer_is == "key") != (self.option_keys is not None):
+            raise ValueError("answer_is: key and option_keys need each other")
+        if not is_span and (self.start or self.end or self.impossible):
+            raise ValueError("start, end and impossible belong to answer_is: span")
+        if self.end is not None and self.start is None:
+            raise ValueError("end needs start")
+        if self.answer is None and not ends:
+            raise ValueError("answer is missing; only spans with start and end need none")
+        if is_span and self.passage is None:
+            raise ValueError("answer_is: span needs a passage")
+        if self.turns and self.passage is None:
+            raise ValueError("turns needs a passage")
+        return self
+
+
 class SourceParameters(Parameters):
     """One kind of raw file of a benchmark."""
 
     format: str = Field(description="Native format, such as dream or squad_parquet: see coattend.data.formats.")
+    fields: FieldParameters | None = Field(None, description="Paths to the parts of questions, of the format fields.")
     folder: str = Field(description="Folder of the files, below the raw folder.")
     files: dict[str, list[str]] = Field(description="Split to file patterns inside the folder; one match is enough.")
     archives: list[str] = Field([], description="Archives whose members are matched where the folder has no files.")
@@ -25,6 +103,12 @@ class SourceParameters(Parameters):
     fallback: bool = Field(False, description="Whether it is used only for splits that no source before it has.")
     subset: str | None = Field(None, description="Subset name for questions whose format names none.")
     optional: bool = Field(False, description="Whether the source may be missing altogether.")
+
+    @model_validator(mode="after")
+    def _has_fields(self) -> "SourceParameters":
+        if (self.format == "fields") != (self.fields is not None):
+            raise ValueError("format: fields and the block `fields` need each other")
+        return self
 
 
 class DownloadParameters(Parameters):
@@ -69,6 +153,9 @@ class BenchmarkParameters(Parameters):
     )
     tasks: tuple[Task, ...] = Field(min_length=1, description="What its questions ask for.")
     sources: tuple[SourceParameters, ...] = Field(min_length=1, description="Its raw files.")
+    readers: tuple[str, ...] | None = Field(
+        None, description="Readers that have nodes on it; null: all that have a head for one of its tasks."
+    )
     trained_on: str | None = Field(
         None, description="Benchmark whose trained readers are scored on this one; null: its own."
     )

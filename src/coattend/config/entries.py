@@ -90,10 +90,11 @@ def reader_entry(name: str) -> Entry:
 
 def readers_of(benchmark_name: str) -> list[str]:
     """Names of the readers of a benchmark: those that have a head for one of its tasks, but for entries that leave the
-    benchmark out."""
-    tasks = benchmark(benchmark_name).answerable
+    benchmark out; if the benchmark names its readers, those of them."""
+    parameters = benchmark(benchmark_name)
+    tasks = parameters.answerable
     names = []
-    for name in reader_names():
+    for name in reader_names() if parameters.readers is None else sorted(set(parameters.readers)):
         entry = reader_entry(name)
         benchmarks = entry.get("benchmarks")
         if (benchmarks is None or benchmark_name in benchmarks) and readers.fits(
@@ -176,6 +177,7 @@ def _blocks(location: str) -> dict[str, _Block]:
     if not blocks["encoders"].entries:
         raise CoattendError("declares no encoders", where=f"{location}/{BASE}", cure="Name a folder with --conf-source")
     _check_readers(blocks)
+    _check_benchmarks(blocks["benchmarks"], blocks["readers"].entries)
     return blocks
 
 
@@ -198,6 +200,16 @@ def _check_readers(blocks: dict[str, _Block]) -> None:
                 where = _where(file, "readers", name, field)
                 cure = did_you_mean(str(entry[field]), list(known))
                 raise CoattendError(f"there is no {field} {entry[field]!r}", where=where, cure=cure)
+
+
+def _check_benchmarks(benchmarks: _Block, entries: dict[str, Entry]) -> None:
+    """Check the names of the readers that have nodes on a benchmark."""
+    for name, file in benchmarks.files.items():
+        for reader in (benchmarks.entries[name] or {}).get("readers") or ():
+            known = sorted({*readers.names(), *entries})
+            if reader not in known and JOIN not in str(reader):
+                where, cure = _where(file, "benchmarks", name, "readers"), did_you_mean(str(reader), known)
+                raise CoattendError(f"there is no reader {reader!r}", where=where, cure=cure)
 
 
 def check_block(file: TextFile, name: str, block: object) -> None:

@@ -79,6 +79,15 @@ def members(archive: Path) -> Iterator[Member]:
         raise CoattendError(f"is not a whole archive ({error})", where=str(archive), cure=REFETCH) from None
 
 
+def unzipped(file: Path) -> Iterator[Member]:
+    """Yield the content of a gzip file that is no archive, at most `MAX_MEMBER_BYTES`; its name lacks ``.gz``."""
+    try:
+        with gzip.open(file) as content:
+            yield Member(file, PurePosixPath(file.stem), cast(IO[bytes], content))
+    except _DAMAGE as error:
+        raise CoattendError(f"cannot be read ({error})", where=str(file), cure=REFETCH) from None
+
+
 def _tar_members(archive: Path) -> Iterator[tuple[int, Member | None]]:
     # tarfile takes the end of a truncated file for the end of the archive; gzip does not.
     with _open_tar(archive) as stream, tarfile.open(fileobj=stream, mode="r|", tarinfo=_TarHeader) as tar:
@@ -156,7 +165,7 @@ class _CheckedStream(io.RawIOBase):
     """The bytes of a member, with one clear error if the archive is truncated or damaged."""
 
     def __init__(self, content: IO[bytes], where: str) -> None:
-        self._content, self._where = content, where
+        self._content, self._where, self._bytes = content, where, 0
 
     def readable(self) -> bool:
         return True
@@ -166,5 +175,10 @@ class _CheckedStream(io.RawIOBase):
             data = self._content.read(len(buffer))
         except _DAMAGE as error:
             raise CoattendError(f"cannot be read to its end ({error})", where=self._where, cure=REFETCH) from None
+        # A gzip file does not say how much it holds.
+        self._bytes += len(data)
+        if self._bytes > MAX_MEMBER_BYTES:
+            problem = f"holds more than {MAX_MEMBER_BYTES:,} bytes, more than any published file"
+            raise CoattendError(problem, where=self._where, cure=REFETCH)
         buffer[: len(data)] = data
         return len(data)

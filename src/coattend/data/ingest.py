@@ -121,7 +121,7 @@ def read_tables(
     """
     tables, index = BenchmarkTables(), _RecordIndex(benchmark)
     for file in files:
-        read = format_reader(file.source.format, file.source.options)
+        read = format_reader(file.source.format, file.source.options, file.source.fields)
         for path, split in readable_files(file):
             index.begin_file(path.name, split)
             for record in read(path, max_characters=benchmark.max_characters):
@@ -177,7 +177,7 @@ def collect_problems(benchmark: BenchmarkParameters, files: Sequence[RawFile]) -
     for file in files:
         rejections: list[Rejection] = []
         try:
-            read = format_reader(file.source.format, file.source.options)
+            read = format_reader(file.source.format, file.source.options, file.source.fields)
             for path, _ in readable_files(file):
                 records = read(path, max_characters=benchmark.max_characters)
                 rejections += (record for record in records if isinstance(record, Rejection))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from coattend.config import BenchmarkParameters, SourceParameters
 from coattend.config.source import run_command
-from coattend.data.archives import members
+from coattend.data.archives import members, unzipped
 from coattend.data.formats.reading import REFETCH, Readable
 from coattend.errors import CoattendError
 from coattend.text.hashing import file_digest
@@ -33,9 +33,11 @@ class RawFile(NamedTuple):
 
 
 def readable_files(file: RawFile) -> Iterator[tuple[Readable, str]]:
-    """Yield a raw file with its split, or the members of an archive that belong to its source."""
+    """Yield a raw file with its split, unzipped if it ends in .gz, or the members of an archive that belong to its
+    source."""
     if file.split is not None:
-        yield file.path, file.split
+        for path in unzipped(file.path) if file.path.suffix == ".gz" else (file.path,):
+            yield path, file.split
         return
     for member in members(file.path):
         for split, patterns in file.source.files.items():
@@ -64,6 +66,8 @@ def raw_files(benchmark: BenchmarkParameters, folder: Path) -> list[RawFile]:
         present = {split for file in files if file.source.subset == source.subset for split in file.splits}
         candidates = _source_files(source, folder / source.folder)
         files += [file for file in candidates if not (source.fallback and file.splits & present)]
+    if not files:
+        raise _missing(benchmark, folder, next(split for source in benchmark.sources for split in source.files))
     covered = {(split, file.source.subset) for file in files for split in file.splits}
     for source in benchmark.sources:
         for split in source.files:
@@ -71,7 +75,7 @@ def raw_files(benchmark: BenchmarkParameters, folder: Path) -> list[RawFile]:
                 continue
             # One subset of a split is enough.
             in_another_subset = split in {covered_split for covered_split, _ in covered}
-            if not in_another_subset and not source.optional and (split != WITHHELD_SPLIT or not files):
+            if not in_another_subset and not source.optional and split != WITHHELD_SPLIT:
                 raise _missing(benchmark, folder, split)
             description = f"{split} files of {source.subset}" if source.subset else f"{split} files"
             logger.info("%s: no %s in %s", benchmark.title, description, folder / source.folder)

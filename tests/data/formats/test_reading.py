@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from coattend.config import FieldParameters
 from coattend.data.formats import format_reader, names
 from coattend.errors import CoattendError
 
@@ -21,8 +22,12 @@ CONTENTS = {
     "recam": json.dumps(RECAM),
     "cnn": "\n\n".join(CNN),
     "custom": json.dumps(CUSTOM),
+    "fields": json.dumps(CUSTOM),
 }
 BINARY = {"race_parquet", "squad_parquet"}
+IN_TWO_FILES = {"mctest", "cmrc2017"}
+"""Formats with answers in another file, which tests of their own try."""
+PATHS = FieldParameters(passage="passage", question="question", answer="answer", answer_is="span")
 NAME = "raw.jsonl"
 """A name that no format objects to."""
 
@@ -33,7 +38,8 @@ def form(request):
 
 
 def read(form, path):
-    return list(format_reader(form, {})(path, max_characters=1000))
+    read_file = format_reader(form, {}, PATHS if form == "fields" else None)
+    return list(read_file(path, max_characters=1000))
 
 
 def error_of(form, path):
@@ -45,7 +51,7 @@ def error_of(form, path):
 
 
 def test_every_format_is_tried_here():
-    assert names() == sorted({*CONTENTS, *BINARY})
+    assert names() == sorted({*CONTENTS, *BINARY, *IN_TWO_FILES})
 
 
 def test_a_missing_file(form, tmp_path):
@@ -88,7 +94,7 @@ def test_a_truncated_file_at_every_place(form, tmp_path):
         assert "is not whole JSON" in error_of(form, tmp_path / NAME)
 
 
-@pytest.mark.parametrize("form", ["recam", "custom"])
+@pytest.mark.parametrize("form", ["recam", "custom", "fields"])
 def test_a_broken_line_is_named(form, tmp_path):
     (tmp_path / NAME).write_text(f"{CONTENTS[form]}\n{CONTENTS[form][:20]}\n{CONTENTS[form]}\n")
     message = error_of(form, tmp_path / NAME)

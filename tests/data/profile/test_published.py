@@ -54,6 +54,33 @@ EXPECTED = {
         ("dev", "CN"): {"questions": 800},
         ("all", "all"): {"rejected records": 0},
     },
+    "c3": {
+        ("train", "mixed"): {"questions": 6013},
+        ("train", "dialogue"): {"questions": 5856},
+        ("dev", "mixed"): {"questions": 1991},
+        ("dev", "dialogue"): {"questions": 1825},
+        ("all", "all"): {"rejected records": 0},
+    },
+    "mctest": {
+        ("train", "mc160"): {"questions": 280, "passages": 70},
+        ("train", "mc500"): {"questions": 1200, "passages": 300},
+        ("dev", "mc160"): {"questions": 120, "passages": 30},
+        ("dev", "mc500"): {"questions": 200, "passages": 50},
+        ("all", "all"): {"rejected records": 0},
+    },
+    "cosmos_qa": {
+        ("dev", "all"): {"questions": 2985, "passages": 2445},
+        ("all", "all"): {"rejected records": 0},
+    },
+    "cmrc2017": {
+        ("dev", "all"): {"questions": 2000, "passages": 1999},
+        ("all", "all"): {"rejected records": 0},
+    },
+    # Two of the 1,002 questions are empty.
+    "cmrc2018": {
+        ("trial", "all"): {"questions": 1000, "passages": 256},
+        ("all", "all"): {"rejected records": 2},
+    },
 }
 
 

@@ -10,6 +10,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import get_args, get_type_hints
 
+from coattend.config import FieldParameters
 from coattend.data.formats.base import FormatReader, PassageRecord, Rejection
 from coattend.errors import CoattendError, did_you_mean
 
@@ -17,13 +18,16 @@ Reader = Callable[..., Iterator[PassageRecord | Rejection]]
 """A `FormatReader` with options of its own."""
 
 
-def format_reader(name: str, options: Mapping[str, object]) -> FormatReader:
-    """Return the reader of a format, such as ``squad_parquet``, with the format's own options checked and set."""
+def format_reader(name: str, options: Mapping[str, object], fields: FieldParameters | None = None) -> FormatReader:
+    """Return the reader of a format, such as ``squad_parquet``, with the format's own options checked and set; the
+    format ``fields`` takes its paths besides."""
     readers = _readers()
     if name not in readers:
         raise CoattendError(f"no format of raw files is called {name!r}", cure=did_you_mean(name, names()))
     _check_options(name, readers[name], options)
-    return partial(readers[name], **options)
+    # A source has paths if, and only if, its format takes them.
+    paths = {} if fields is None else {"fields": fields}
+    return partial(readers[name], **options, **paths)
 
 
 def names() -> list[str]:

@@ -18,8 +18,6 @@ column          required   content
 A row with options asks for one of them, a row without for a span. Other columns are refused.
 """
 
-import csv
-import io
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -42,6 +40,7 @@ from coattend.data.formats.reading import (
     TEXT_COLUMN,
     Readable,
     parse_json,
+    read_cells,
     read_lines,
     read_parquet_rows,
 )
@@ -52,8 +51,7 @@ REQUIRED_COLUMNS = ("passage", "question")
 COLUMNS = (*REQUIRED_COLUMNS, "id", "subset", "options", "label", "answer", "answers", "start")
 ANSWER_FIELDS = ("text", "start")
 MAX_ID_CHARACTERS = 1000
-MAX_CELL_CHARACTERS = 2**24
-"""Memory for one CSV cell, if a quotation mark is never closed."""
+OTHER_WIDTH = "has more or fewer cells than its header"
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 """Separators of cells other than the comma, by their names."""
 MAX_LISTED = 5
@@ -103,7 +101,8 @@ def _parquet_rows(path: Readable) -> Iterator[tuple[str, object]]:
     yield from ((f"row {number}", row) for number, row in enumerate(rows, 1))
 
 
-def _json_rows(path: Readable) -> Iterator[tuple[str, object]]:
+def json_rows(path: Readable) -> Iterator[tuple[str, object]]:
+    """Yield each line of a JSON Lines file as `read_rows` does."""
     # A line that is no JSON stops the reading only at the end, so that all problems can be listed.
     first_error: CoattendError | None = None
     for number, text in read_lines(path):
@@ -119,22 +118,14 @@ def _json_rows(path: Readable) -> Iterator[tuple[str, object]]:
 
 
 def _csv_rows(path: Readable) -> Iterator[tuple[str, Row | InvalidRecord]]:
-    csv.field_size_limit(MAX_CELL_CHARACTERS)
-    # Lines end with LF, CR LF or CR.
-    lines = csv.reader((line for _, text in read_lines(path) for line in io.StringIO(text, newline="")), strict=True)
-    first = 1
-    try:
-        header = [name.strip() for name in next(lines, [])]
-        _check_header(header, path)
-        first = lines.line_num + 1
-        for cells in lines:
-            if cells and len(cells) != len(header):
-                yield f"line {first}", InvalidRecord("has more or fewer cells than its header")
-            elif cells:
-                yield f"line {first}", _from_cells(dict(zip(header, cells, strict=True)))
-            first = lines.line_num + 1
-    except csv.Error as error:
-        raise CoattendError(f"is not CSV ({error})", where=f"{path}, line {first}", cure=REFETCH) from None
+    rows = read_cells(path)
+    header = [name.strip() for name in next(rows, (1, []))[1]]
+    _check_header(header, path)
+    for line, cells in rows:
+        if cells and len(cells) != len(header):
+            yield f"line {line}", InvalidRecord(OTHER_WIDTH)
+        elif cells:
+            yield f"line {line}", _from_cells(dict(zip(header, cells, strict=True)))
 
 
 def _check_header(header: list[str], path: Readable) -> None:
@@ -160,7 +151,7 @@ def _check_header(header: list[str], path: Readable) -> None:
 
 _ROWS: dict[str, tuple[Callable[[Readable], Iterator[tuple[str, object]]], str]] = {
     "csv": (_csv_rows, 'Close every quotation mark, and write one inside a quoted cell twice (""), as spreadsheets do'),
-    "jsonl": (_json_rows, "Write one question a line, each an object in braces, as json.dumps does"),
+    "jsonl": (json_rows, "Write one question a line, each an object in braces, as json.dumps does"),
     "parquet": (_parquet_rows, "Write the file again"),
 }
 """How files are read by their suffixes, and the cure of one that is not whole."""

@@ -4,10 +4,13 @@ Each function raises a `CoattendError` that names the file, and the line where t
 is empty, or is not whole.
 """
 
+import csv
+import io
 import json
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import IO, Any, Literal, Protocol
 
 import pyarrow as pa
@@ -20,6 +23,8 @@ REFETCH = "Fetch the file again: it may have been cut off or saved in another fo
 TEXT_COLUMN, LIST_COLUMN, STRUCT_COLUMN, ANY_COLUMN = "text", "a list of texts", "a struct", "anything"
 """Types of Parquet columns, in the words of messages."""
 ROWS_PER_BATCH = 1_000
+MAX_CELL_CHARACTERS = 2**24
+"""Memory for one CSV cell, if a quotation mark is never closed."""
 
 
 class Readable(Protocol):
@@ -106,19 +111,55 @@ def read_lines(path: Readable) -> Iterator[tuple[int, str]]:
         raise _empty(path)
 
 
+def read_cells(path: Readable, *, separator: str = ",", quoted: bool = True) -> Iterator[tuple[int, list[str]]]:
+    """Yield the cells of each row of a CSV file with the number of its first line; an empty line has none.
+
+    Args:
+        quoted: Cells may stand in quotation marks, which then hide separators and line ends.
+    """
+    csv.field_size_limit(MAX_CELL_CHARACTERS)
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+    # Lines end with LF, CR LF or CR.
+    lines = (line for _, text in read_lines(path) for line in io.StringIO(text, newline=""))
+    rows = csv.reader(lines, strict=True, delimiter=separator, quoting=quoting)
+    first = 1
+    try:
+        for cells in rows:
+            yield first, cells
+            first = rows.line_num + 1
+    except csv.Error as error:
+        raise CoattendError(f"is not CSV ({error})", where=f"{path}, line {first}", cure=REFETCH) from None
+
+
+def file_beside(path: Readable, suffix: str) -> Path:
+    """Return the path of the file that differs in its suffix only, as where answers have a file of their own."""
+    if not isinstance(path, Path):
+        problem = f"is in an archive, where the {suffix} file that belongs to it cannot be read beside it"
+        raise CoattendError(problem, where=str(path), cure="Unpack the archive")
+    file = path.with_suffix(suffix)
+    if not file.is_file():
+        raise CoattendError(f"has no {file.name} beside it", where=str(path), cure="Put both files into the folder")
+    return file
+
+
 def read_parquet_rows(
-    path: Readable, columns: Mapping[str, str], *, optional: frozenset[str] = frozenset(), strict: bool = False
+    path: Readable,
+    columns: Mapping[str, str] | None = None,
+    *,
+    optional: frozenset[str] = frozenset(),
+    strict: bool = False,
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of a Parquet file, with some in memory at a time; other columns are skipped, or refused if strict.
 
     Args:
-        columns: Column to its type: `TEXT_COLUMN`, `LIST_COLUMN` ...
+        columns: Column to its type: `TEXT_COLUMN`, `LIST_COLUMN` ... None: all columns, of any type.
         optional: Columns that may be missing.
     """
     try:
         with path.open("rb") as content:
             file = pq.ParquetFile(content)
             present = file.schema_arrow.names
+            columns = dict.fromkeys(present, ANY_COLUMN) if columns is None else columns
             for problem in _column_problems(file.schema_arrow, columns, optional, strict=strict):
                 cure = "It needs " + ", ".join(f"{name} ({expected})" for name, expected in columns.items())
                 raise CoattendError(problem, where=str(path), cure=cure)
