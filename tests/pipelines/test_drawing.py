@@ -94,7 +94,7 @@ def test_a_stage_is_drawn_on_one_benchmark(pictures):
     assert {node.name for node in pictures["training"].nodes} == {
         f"sample.{reader}.train" for reader in pipeline_registry.DEFAULT_READERS
     }
-    assert {node.name.partition(".")[0] for node in pictures["download"].nodes} == {"cbt"}
+    assert {node.name.partition(".")[0] for node in pictures["download"].nodes} == {"arc"}
 
 
 def test_what_is_looked_up_is_not_drawn(pictures):

@@ -14,6 +14,7 @@ READER_BOUNDARIES = (
 
 FILE_BOUNDARIES = (
     *("dream", "race", "race_parquet", "recam", "squad", "squad_parquet", "cbt", "cnn", "cnn_relabelled"),
+    *("fields", "fields_csv", "mctest", "cmrc2017"),
     *("custom_csv", "custom_jsonl", "custom_parquet", "annotations", "books", "tar_gz", "tar_inside_gz", "zip"),
     "study",
 )

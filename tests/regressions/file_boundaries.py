@@ -49,6 +49,24 @@ UNANSWERABLE_ROW: Row = {
 }
 
 
+FIELDS_SPANS: Row = {
+    "questions": "data[].qas[]",
+    "passage": "context",
+    "question": "question",
+    "id": "id",
+    "answer": "answers[].text",
+    "answer_is": "span",
+    "start": "answers[].start",
+}
+FIELDS_CHOICES: Row = {
+    "passage": "passage",
+    "question": "question",
+    "options": ["a", "b"],
+    "answer": "answer",
+    "answer_is": "letter",
+}
+
+
 def boundaries() -> Iterator[Boundary]:
     """All of them."""
     span_lines = "".join(json.dumps(row) + "\n" for row in (SPAN_ROW, UNANSWERABLE_ROW)).encode()
@@ -76,6 +94,10 @@ def boundaries() -> Iterator[Boundary]:
     for name, (format_name, options, suffix, samples) in formats.items():
         source = SourceParameters(format=format_name, folder="given", files={"train": ["*"]}, options=options)
         yield Boundary(name, samples, partial(_read_benchmark, source), suffix)
+    yield Boundary("fields", (_FIELDS.encode(),), partial(_read_benchmark, _fields_source(FIELDS_SPANS)), ".json")
+    choices = partial(_read_benchmark, _fields_source(FIELDS_CHOICES))
+    yield Boundary("fields_csv", (b"passage,question,a,b,answer\nAnna sang.,Who?,Anna,Ben,A\n",), choices, ".csv")
+    yield from _beside_answers()
     yield Boundary("annotations", (b"dialogueID\tquestionIndex\tm\n1-2\t1\tm,s\n1-2\t2\tl\n",), _read_types, "_dev.txt")
     yield Boundary("books", (_BOOK.encode(),), _read_book, ".txt")
     yield Boundary("tar_gz", (gzip.compress(_tar(), mtime=0), _tar()), _read_archive, ".tar.gz")
@@ -84,6 +106,33 @@ def boundaries() -> Iterator[Boundary]:
     methods = (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED, zipfile.ZIP_BZIP2)
     yield Boundary("zip", tuple(map(_zip, methods)), _read_archive, ".zip")
     yield Boundary("study", (_STUDIES.encode(),), _read_study, ".yml")
+
+
+def _fields_source(fields: Row) -> SourceParameters:
+    return SourceParameters(format="fields", folder="given", files={"train": ["*"]}, fields=fields)
+
+
+def _beside_answers() -> Iterator[Boundary]:
+    """Formats whose answers lie in a file beside the questions, which stays whole here."""
+    letters = "".join(f"one: Who is {number}?\tw\tx\ty\tz\t" for number in range(4)).rstrip("\t")
+    samples = {
+        "mctest": (f"story.0\tAuthor: 1\tAnna sang.\t{letters}\n", ".tsv", ".ans", "A\tB\tC\tD\n"),
+        "cmrc2017": (
+            "1 ||| 小猫 爱 鱼 。\n<qid_0> ||| 小猫 爱 XXXXX 。\n",
+            ".doc_query",
+            ".answer",
+            "<qid_0> ||| 鱼\n",
+        ),
+    }
+    for name, (sample, suffix, answers_suffix, answers) in samples.items():
+        source = SourceParameters(format=name, folder="given", files={"train": ["*"]})
+        read = partial(_read_beside_answers, source, answers_suffix, answers)
+        yield Boundary(name, (sample.encode(),), read, suffix)
+
+
+def _read_beside_answers(source: SourceParameters, suffix: str, answers: str, file: Path) -> None:
+    file.with_suffix(suffix).write_text(answers, encoding="utf-8")
+    _read_benchmark(source, file)
 
 
 def _read_benchmark(source: SourceParameters, file: Path) -> None:
@@ -243,6 +292,10 @@ def _zip(method: int) -> bytes:
             archive.writestr(zipfile.ZipInfo(name), text, method)
     return content.getvalue()
 
+
+_FIELDS = json.dumps(
+    {"data": [{"context": "The lamp 😀 is here.", "qas": [SPAN_ROW, {"id": "s3", "question": "?", "answers": []}]}]}
+)
 
 _BOOK = """\
 *** START OF THIS BOOK ***
