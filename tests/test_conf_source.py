@@ -86,6 +86,16 @@ def test_encoders_studies_and_environments_are_those_of_the_source(elsewhere, mo
         ProjectConfigLoader(str(elsewhere), env="mien", **CONFIG_LOADER_ARGS)
 
 
+def test_a_benchmark_names_its_readers_although_their_entries_leave_it_out(elsewhere):
+    assert "exams" not in entries.reader_entry("plain_word")["benchmarks"]
+    file = elsewhere / "base/parameters/benchmarks/exams.yml"
+    benchmark = yaml.safe_load(file.read_text())
+    benchmark["benchmarks"]["exams"]["readers"] = ["plain_word", "plain"]
+    file.write_text(yaml.safe_dump(benchmark))
+    source.enter(str(elsewhere), "test")
+    assert entries.readers_of("exams") == ["plain", "plain_word"]
+
+
 @pytest.mark.parametrize("form", ["zip", "gztar"])
 def test_an_archive_is_a_source_too(elsewhere, form):
     """As ``kedro package`` writes one."""

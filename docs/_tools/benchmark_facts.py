@@ -30,8 +30,8 @@ def _facts(benchmark: BenchmarkParameters) -> Iterator[tuple[str, str]]:
     yield "version", str(benchmark.version)
     as_options = ", or candidates as options" if benchmark.words_as_options else ""
     yield "answered by", " or ".join(benchmark.tasks) + as_options
-    formats = dict.fromkeys(source.format for source in benchmark.sources)
     yield "readers with nodes", ", ".join(f"`{name}`" for name in benchmark.readers or ())
+    formats = dict.fromkeys(source.format for source in benchmark.sources)
     yield "formats", ", ".join(f"`{name}`" for name in formats)
     yield "files", "<br>".join(_files(benchmark))
     yield "subsets", ", ".join(dict.fromkeys(source.subset for source in benchmark.sources if source.subset))

@@ -89,16 +89,16 @@ def reader_entry(name: str) -> Entry:
 
 
 def readers_of(benchmark_name: str) -> list[str]:
-    """Names of the readers of a benchmark: those that have a head for one of its tasks, but for entries that leave the
-    benchmark out; if the benchmark names its readers, those of them."""
+    """Names of the readers of a benchmark that have a head for one of its tasks: those that the benchmark names, or
+    else all but entries that leave it out."""
     parameters = benchmark(benchmark_name)
-    tasks = parameters.answerable
+    chosen = parameters.readers
     names = []
-    for name in reader_names() if parameters.readers is None else sorted(set(parameters.readers)):
+    for name in reader_names() if chosen is None else sorted(set(chosen)):
         entry = reader_entry(name)
         benchmarks = entry.get("benchmarks")
-        if (benchmarks is None or benchmark_name in benchmarks) and readers.fits(
-            entry["reader"], tasks, entry.get("head")
+        if (chosen is not None or benchmarks is None or benchmark_name in benchmarks) and readers.fits(
+            entry["reader"], parameters.answerable, entry.get("head")
         ):
             names.append(name)
     return names
@@ -204,9 +204,9 @@ def _check_readers(blocks: dict[str, _Block]) -> None:
 
 def _check_benchmarks(benchmarks: _Block, entries: dict[str, Entry]) -> None:
     """Check the names of the readers that have nodes on a benchmark."""
+    known = sorted({*readers.names(), *entries})
     for name, file in benchmarks.files.items():
         for reader in (benchmarks.entries[name] or {}).get("readers") or ():
-            known = sorted({*readers.names(), *entries})
             if reader not in known and JOIN not in str(reader):
                 where, cure = _where(file, "benchmarks", name, "readers"), did_you_mean(str(reader), known)
                 raise CoattendError(f"there is no reader {reader!r}", where=where, cure=cure)

@@ -5,11 +5,8 @@ question, and then in what is around it: its paragraph, its article, the file. `
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cache
-from typing import NamedTuple
 
 from coattend.config import FieldParameters
 from coattend.data.formats import squad
@@ -23,41 +20,15 @@ from coattend.data.formats.checks import (
     require_text,
 )
 from coattend.data.formats.custom import MAX_ID_CHARACTERS, OTHER_WIDTH, json_rows
+from coattend.data.formats.paths import AbsentKey, Level, Levels, Lookup, Step, follow, has_step, listed, path_steps
 from coattend.data.formats.reading import Readable, read_cells, read_json, read_parquet_rows
-from coattend.errors import CoattendError, did_you_mean
+from coattend.errors import CoattendError
 from coattend.text.hashing import text_id
 
 YES_NO = ("yes", "no")
 """The options of questions whose answer is true or false."""
-MAX_ABSENT = 100
-"""Questions that may lack a part before the file is refused, if none had it."""
-_STEP = re.compile(r"\[(\d*)\]|[^.\[\]]+")
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,9}")
 _YES, _NO = frozenset(("yes", "true", "1")), frozenset(("no", "false", "0"))
-
-Step = str | int | None
-"""A key, the index of an element, or None: each element."""
-
-
-class Level(NamedTuple):
-    """A question, or what is around it, with its number in the list that holds it, from 1; 0 outside of lists."""
-
-    value: object
-    number: int = 0
-
-
-Levels = tuple[Level, ...]
-"""From the question outwards."""
-
-
-class AbsentKey(InvalidRecord):
-    """A path leads to a key that an object lacks."""
-
-    def __init__(self, path: str, key: Step, known: Iterable[str]) -> None:
-        self.cure = did_you_mean(str(key), list(known))
-        name = repr(path) if path == key else f"{key!r} of the path {path!r}"
-        self.problem = f"has no {name}"
-        super().__init__(f"{self.problem}. {self.cure}")
 
 
 def read(path: Readable, *, max_characters: int, fields: FieldParameters) -> Iterator[PassageRecord | Rejection]:
@@ -65,10 +36,12 @@ def read(path: Readable, *, max_characters: int, fields: FieldParameters) -> Ite
 
     A passage's id is a hash of its text. A path that no question of the file has is an error of the whole file.
     """
-    lookup = _Lookup(fields)
+    lookup = Lookup()
     records = _RECORDS[_form(path, fields)](path, fields)
     questions = (
-        found for location, value in records for found in _read_record(location, value, lookup, path, max_characters)
+        found
+        for location, value in records
+        for found in _read_record(location, value, fields, lookup, path, max_characters)
     )
     yield from _join_questions(questions)
     lookup.check(path, at_end=True)
@@ -129,57 +102,10 @@ _RECORDS: dict[str, Callable[[Readable, FieldParameters], Iterator[tuple[str, ob
 """How files are read by their form: records with their locations; a JSON file is one record without a location."""
 
 
-class _Lookup:
-    """Values of a benchmark's paths, and which of the paths no question of a file has."""
-
-    def __init__(self, fields: FieldParameters) -> None:
-        self.fields = fields
-        self._found: set[str] = set()
-        self._absent: Counter[str] = Counter()
-        self._first: dict[str, tuple[str, AbsentKey]] = {}
-
-    def value(self, path: str, levels: Levels, location: str, *, optional: bool = False) -> tuple[object, int]:
-        """Return the value of a path, and the number of the level that has it, from the question's 0.
-
-        Raises:
-            InvalidRecord: If no level has it, unless it is optional.
-        """
-        steps = _steps(path)
-        try:
-            for depth, level in enumerate(levels):
-                if _has(level.value, steps[0]):
-                    value = _follow(level.value, steps, path)
-                    self._found.add(path)
-                    return value, depth
-            raise AbsentKey(path, steps[0], _keys(levels))
-        except AbsentKey as error:
-            self.note(path, location, error)
-            if optional:
-                return None, 0
-            raise
-
-    def note(self, path: str, location: str, error: AbsentKey) -> None:
-        """Count a question that lacks a path."""
-        self._absent[path] += 1
-        self._first.setdefault(path, (location, error))
-
-    def found(self, path: str) -> None:
-        """Note that a question has a path."""
-        self._found.add(path)
-
-    def check(self, file: Readable, *, at_end: bool = False) -> None:
-        """Raise CoattendError if none of the questions has one of the paths: not its data, but the path is wrong."""
-        for path, (location, error) in self._first.items():
-            if path not in self._found and (at_end or self._absent[path] >= MAX_ABSENT):
-                where = ", ".join(filter(None, (str(file), location)))
-                raise CoattendError(error.problem, where=where, cure=error.cure)
-
-
 def _read_record(
-    location: str, value: object, lookup: _Lookup, path: Readable, max_characters: int
+    location: str, value: object, fields: FieldParameters, lookup: Lookup, path: Readable, max_characters: int
 ) -> Iterator[PassageRecord | Rejection]:
     """Read the questions of a line or row, or of a whole JSON file."""
-    fields = lookup.fields
     if isinstance(value, InvalidRecord):
         yield Rejection(path.name, location, str(value))
         return
@@ -187,7 +113,7 @@ def _read_record(
     questions = fields.questions or ("" if location else "[]")
     # The elements of a list around all questions are no parts of one of them.
     outermost = () if not location and isinstance(value, list) else (Level(value),)
-    for levels, problem in _questions(value, _steps(questions), questions, outermost):
+    for levels, problem in _questions(value, path_steps(questions), questions, outermost):
         numbers = [str(level.number) for level in reversed(levels) if level.number]
         where = location or f"record {numbers[0] if numbers else 1}"
         inside = ".".join(numbers if location else numbers[1:])
@@ -199,7 +125,7 @@ def _read_record(
                 raise problem
             lookup.found(questions)
             if not _is_skipped(levels, fields):
-                yield replace(_passage(levels, name, lookup, path.name, max_characters), location=where)
+                yield replace(_passage(levels, name, fields, lookup, path.name, max_characters), location=where)
         except InvalidRecord as error:
             # Elements before the first question, such as a header, may lack its list.
             if not _is_skipped(levels, fields):
@@ -217,7 +143,7 @@ def _questions(
         return
     step, *rest = steps
     try:
-        inner = _follow(value, (step,), path)
+        inner = follow(value, (step,), path)
     except InvalidRecord as error:
         yield around, error
         return
@@ -228,9 +154,10 @@ def _questions(
         yield from _questions(inner, tuple(rest), path, around)
 
 
-def _passage(levels: Levels, location: str, lookup: _Lookup, file: str, max_characters: int) -> PassageRecord:
+def _passage(
+    levels: Levels, location: str, fields: FieldParameters, lookup: Lookup, file: str, max_characters: int
+) -> PassageRecord:
     """Build a passage with one question."""
-    fields = lookup.fields
 
     def value(path: str, *, optional: bool = False) -> object:
         return lookup.value(path, levels, location, optional=optional)[0]
@@ -246,7 +173,7 @@ def _passage(levels: Levels, location: str, lookup: _Lookup, file: str, max_char
     else:
         question = _choice(value, fields, max_characters)
     subset = None if fields.subset is None else _name(value(fields.subset, optional=True), "the subset")
-    question_id = _question_id(levels, location, lookup)
+    question_id = _question_id(levels, location, fields, lookup)
     if question_id is None:
         question_id = text_id("\n".join([passage, text, *(question.options or ())]))
     question = replace(question, question_id=question_id, subset=subset, question=text)
@@ -309,12 +236,12 @@ def _label(answer: object, answer_is: str, options: tuple[str, ...], keys: objec
 def _span(value: Callable[..., object], fields: FieldParameters, passage: str, max_characters: int) -> QuestionRecord:
     """Build a question about a span, with the checks of SQuAD; its id and text follow."""
     impossible = fields.impossible is not None and _is_true(value(fields.impossible, optional=True))
-    starts = None if fields.start is None or impossible else _listed(value(fields.start))
+    starts = None if fields.start is None or impossible else listed(value(fields.start))
     pairs: list[tuple[object, int | None]]
     if impossible:
         pairs = []
     elif starts is not None and fields.end is not None:
-        ends = _listed(value(fields.end))
+        ends = listed(value(fields.end))
         numbers = [
             (_whole_number(start, "a start"), _whole_number(end, "an end"))
             for start, end in _paired(starts, ends, "starts", "ends")
@@ -324,7 +251,7 @@ def _span(value: Callable[..., object], fields: FieldParameters, passage: str, m
                 raise InvalidRecord(f"an answer from {start} to {end} is not inside the passage")
         pairs = [(passage[start : end + 1], start) for start, end in dict.fromkeys(numbers)]
     else:
-        answers = [answer for answer in _listed(value(str(fields.answer))) if answer not in (None, "")]
+        answers = [answer for answer in listed(value(str(fields.answer))) if answer not in (None, "")]
         if starts is None:
             pairs = [(answer, None) for answer in answers]
         else:
@@ -338,14 +265,14 @@ def _span(value: Callable[..., object], fields: FieldParameters, passage: str, m
     return squad.read_question(row, passage, max_characters)
 
 
-def _question_id(levels: Levels, location: str, lookup: _Lookup) -> str | None:
+def _question_id(levels: Levels, location: str, fields: FieldParameters, lookup: Lookup) -> str | None:
     """Return a question's id: its own, or that of what is around it with the question's number."""
-    if lookup.fields.id is None:
+    if fields.id is None:
         return None
-    value, depth = lookup.value(lookup.fields.id, levels, location, optional=True)
+    value, depth = lookup.value(fields.id, levels, location, optional=True)
     name = _name(value, "the id")
     numbers = [str(level.number) for level in reversed(levels[:depth])]
-    return name and lookup.fields.id_prefix + "-".join([name, *numbers])
+    return name and fields.id_prefix + "-".join([name, *numbers])
 
 
 def _join_questions(records: Iterable[PassageRecord | Rejection]) -> Iterator[PassageRecord | Rejection]:
@@ -364,66 +291,19 @@ def _join_questions(records: Iterable[PassageRecord | Rejection]) -> Iterator[Pa
         yield pending
 
 
-@cache
-def _steps(path: str) -> tuple[Step, ...]:
-    return tuple(
-        match[0] if match[1] is None else int(match[1]) if match[1] else None for match in _STEP.finditer(path)
-    )
-
-
-def _follow(value: object, steps: tuple[Step, ...], path: str) -> object:
-    """Return what steps lead to from a value; the values of several elements are one list."""
-    for position, step in enumerate(steps):
-        if step is None:
-            if not isinstance(value, list):
-                raise _unlike_list(value, path)
-            rest = steps[position + 1 :]
-            values = [_follow(element, rest, path) for element in value]
-            return [inner for outer in values for inner in _listed(outer)] if None in rest else values
-        if isinstance(step, int) and not (isinstance(value, list) and step < len(value)):
-            size = f"{len(value)} elements" if isinstance(value, list) else json_type_name(value)
-            raise InvalidRecord(f"the path {path!r} has no element [{step}] (there is {size})")
-        if isinstance(step, str) and not isinstance(value, dict):
-            raise InvalidRecord(f"{step!r} of the path {path!r} is looked up in {json_type_name(value)}")
-        if isinstance(step, str) and step not in value:  # type: ignore[operator]
-            raise AbsentKey(path, step, map(str, value))  # type: ignore[call-overload]
-        value = value[step]  # type: ignore[index]
-    return value
-
-
-def _unlike_list(value: object, path: str) -> InvalidRecord:
-    keys = f" with the keys {', '.join(map(str, value))[:200]}" if isinstance(value, dict) else ""
-    return InvalidRecord(f"the path {path!r} leads to {json_type_name(value)}{keys} instead of a list")
-
-
-def _has(value: object, step: Step) -> bool:
-    if isinstance(step, str):
-        return isinstance(value, dict) and step in value
-    return isinstance(value, list) and (step is None or step < len(value))
-
-
-def _keys(levels: Levels) -> list[str]:
-    keys = [str(key) for level in levels if isinstance(level.value, dict) for key in level.value]
-    return list(dict.fromkeys(keys))
-
-
 def _is_skipped(levels: Levels, fields: FieldParameters) -> bool:
-    return fields.skip is not None and any(_has(level.value, _steps(fields.skip)[0]) for level in levels)
+    return fields.skip is not None and any(has_step(level.value, path_steps(fields.skip)[0]) for level in levels)
 
 
 def _texts(value: object, name: str) -> list[str]:
     """Return a text, or the texts of a list, which may be empty."""
     texts: list[str] = []
-    for text in _listed(value):
+    for text in listed(value):
         if not isinstance(text, str):
             kind = "missing" if text is None else json_type_name(text)
             raise InvalidRecord(f"{name} is missing" if text is None else f"{name} is {kind} instead of a text")
         texts.append(text)
     return texts
-
-
-def _listed(value: object) -> list[object]:
-    return value if isinstance(value, list) else [value]
 
 
 def _paired(first: list[object], second: list[object], *names: str) -> Iterator[tuple[object, object]]:
