@@ -283,6 +283,7 @@ def test_a_variant_is_trained_on_two_benchmarks_and_another_begins_with_it(study
         assert (spec["trial_id"], spec["tagging"]["tagset"]) == (variant_trial["trial_id"], "penn")
 
 
+@pytest.mark.slow
 def test_a_study_changes_training_and_an_environment_a_reader_that_is_called_by_its_parts(study, kedro_run, project):
     joined = "      gated: { title: Gated, change: { reader: transformer+gated, head: options } }\n"
     text = STUDY.replace("      poi_net: { title: POI-Net }\n", joined).replace("poi_net: { sample", "gated: { sample")
@@ -322,6 +323,7 @@ def test_variants_that_turn_out_to_answer_different_questions_are_refused_before
     assert not trial_files(folder)
 
 
+@pytest.mark.slow
 def test_a_benchmark_without_known_answers_makes_a_study_without_scores(study, kedro_run, project, monkeypatch):
     monkeypatch.setenv("COATTEND_RAW", str(project / "raw"))
     raw = project / "raw" / "recam"
