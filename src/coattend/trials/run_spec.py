@@ -100,8 +100,8 @@ class RunSpec(Parameters):
 
     @property
     def is_servable(self) -> bool:
-        """False for a reader that is given parts of its questions only, which is of no use outside a comparison, and for
-        a language model as it is."""
+        """False for a reader that is given parts of its questions only, which is of no use outside a comparison, and
+        for a language model as it is."""
         return self.training.reads == "all" and readers.is_trained(self.reader)
 
     @property

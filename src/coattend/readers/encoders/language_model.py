@@ -11,7 +11,8 @@ Shapes: R sequences, N tokens, K tokens that predict another one, V tokens of th
 
 import inspect
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -122,23 +123,31 @@ class LanguageModel:
         """
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
+        where = f"language model {source!r}"
         options: dict[str, Any] = {"trust_remote_code": False, "local_files_only": Path(source).is_dir()}
+        dtype = torch.bfloat16 if bf16 else torch.float32
+        loaded: Any
         try:
-            tokenizer = AutoTokenizer.from_pretrained(source, **options)
-            dtype = torch.bfloat16 if bf16 else torch.float32
-            model = AutoModelForCausalLM.from_pretrained(source, dtype=dtype, **options)
+            with _without_progress_bars():
+                tokenizer = AutoTokenizer.from_pretrained(source, **options)
+                loaded = AutoModelForCausalLM.from_pretrained(source, dtype=dtype, output_loading_info=True, **options)
         except (OSError, ValueError, KeyError, ImportError) as error:
             reason = " ".join(str(error).split())[:200]
-            problem = f"is no decoder-only language model of Hugging Face that is at hand or can be fetched ({reason})"
-            cure = "Name a folder with config.json, weights and tokenizer, or check the spelling and the network"
-            raise CoattendError(problem, where=f"language model {source!r}", cure=cure) from error
-        if getattr(model.config, "is_encoder_decoder", False) or not tokenizer.is_fast:
-            problem = "has an encoder" if tokenizer.is_fast else "has no fast tokenizer"
             raise CoattendError(
-                problem, where=f"language model {source!r}", cure="Name a decoder-only model, such as Llama"
-            )
-        model.to(torch.device(device))
-        return cls(model, tokenizer, source)
+                f"is no decoder-only language model of Hugging Face that is at hand or can be fetched ({reason})",
+                where=where,
+                cure="Name a folder with config.json, weights and tokenizer, or check the spelling and the network",
+            ) from error
+        model, report = loaded
+        problems = {
+            "has an encoder": getattr(model.config, "is_encoder_decoder", False),
+            "has no fast tokenizer": not tokenizer.is_fast,
+            f"lacks weights ({', '.join(sorted(report['missing_keys'])[:3])})": report["missing_keys"],
+        }
+        for problem, is_there in problems.items():
+            if is_there:
+                raise CoattendError(problem, where=where, cure="Name a whole decoder-only model, such as a Llama")
+        return cls(model.to(device), tokenizer, source)
 
     @property
     def parameter_count(self) -> int:
@@ -195,7 +204,7 @@ class LanguageModel:
 
     def log_probabilities(
         self, groups: Sequence[Sequence[EncodedPrompt]], *, tokens_per_batch: int
-    ) -> Iterator[tuple[int, list[float]]]:
+    ) -> Generator[tuple[int, list[float]], None, None]:
         """Compute the log probability of each continuation of each prompt.
 
         Args:
@@ -330,6 +339,19 @@ def shared_length(contexts: Sequence[tuple[int, ...]]) -> int:
         if left != right:
             return index
     return min(len(first), len(last))
+
+
+@contextmanager
+def _without_progress_bars() -> Iterator[None]:
+    from transformers.utils import logging as model_logging
+
+    shows_bars = model_logging.is_progress_bar_enabled()
+    model_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shows_bars:
+            model_logging.enable_progress_bar()
 
 
 def _window(config: Any) -> int | None:
