@@ -34,8 +34,8 @@ LENGTH_MULTIPLE = 32
 """Sequences are padded to a multiple, since computing kernels are kept for each length."""
 CUT_MULTIPLE = 64
 """Passages that are too long lose a multiple of so many tokens, so that questions about one of them share the rest."""
-TOLERANCE = {torch.float32: 1e-3, torch.bfloat16: 0.1}
-"""Largest difference of log probabilities between a tree and sequences of their own."""
+TOLERANCE, HALF_TOLERANCE = 1e-3, 0.1
+"""Largest difference of log probabilities between a tree and sequences of their own; in half precision."""
 
 logger = logging.getLogger(__name__)
 
@@ -301,7 +301,8 @@ class LanguageModel:
             indices = torch.from_numpy(column[[index for index, _, _ in tree.predictions]]).to(device)
             targets = torch.tensor([token for _, token, _ in tree.predictions], device=device)
             predicting, inverse = indices.unique(return_inverse=True)
-            log_p = logits[row, predicting].float().log_softmax(-1)
+            predicted = logits[row, predicting]
+            log_p = predicted.to(torch.promote_types(predicted.dtype, torch.float32)).log_softmax(-1)
             values.append(log_p[inverse, targets].cpu())
         return values
 
@@ -326,7 +327,7 @@ class LanguageModel:
         else:
             difference = float((values - expected).abs().max())
             reason = f"log probabilities differ by {difference:.2g}"
-        if difference < TOLERANCE[self.model.dtype]:
+        if difference < (HALF_TOLERANCE if self.model.dtype.itemsize == 2 else TOLERANCE):
             return True
         logger.warning("%s reads each option in a sequence of its own, which takes longer: %s", self.source, reason)
         return False
