@@ -37,6 +37,42 @@ def test_a_named_model_is_answered_scored_tracked_and_compared(kedro_run, sample
         kedro_run("attention", attention={"left": "sample.option_likelihood/0"})
 
 
+STUDY = """\
+paper: {{ title: Beside, authors: [A. Nobody], year: 2026, venue: none, key: nobody2026 }}
+studies:
+  turns:
+    title: Whether it is worth it
+    source: Beside, table 1
+    benchmarks: [sample]
+    protocol: frozen
+    seeds: [0, 1]
+    base: {{ reader: plain, head: options }}
+    baseline: plain
+    variants:
+      plain: {{ title: Baseline }}
+    options: {{ pooling: max }}
+    beside: ["option_likelihood:{model}"]
+    shows: [parameters, peak_memory]
+"""
+
+
+@pytest.mark.slow
+def test_a_study_has_a_row_for_each_model_beside_its_variants(study, kedro_run, language_model):
+    folder = study(STUDY.format(model=language_model))
+    for _ in range(2):  # Nothing is answered again.
+        kedro_run("study_mine_turns", study={"processes": 1})
+    findings = json.loads((folder / "findings.json").read_text())
+    row = f"option_likelihood_{language_model.name}"
+    assert findings["failures"] == []
+    assert [len(findings["trials"]["sample"][name]) for name in ("plain", row)] == [2, 1]
+    assert findings["trials"]["sample"][row][0]["encoder"] == str(language_model)
+    page = (folder / "table.md").read_text()
+    titled = [line for line in page.splitlines() if line.startswith(f"| {language_model}, option_likelihood")]
+    # Its score beside the baseline, and its cost.
+    assert len(titled) >= 2
+    assert any("answered, none trained" in line for line in titled)
+
+
 def test_without_a_model_it_has_no_nodes_and_the_error_says_how_to_name_one(kedro_run):
     nodes = {node.name for pipeline in register_pipelines().values() for node in pipeline.nodes}
     assert not [name for name in nodes if "option_likelihood" in name]

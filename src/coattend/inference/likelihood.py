@@ -134,8 +134,11 @@ class OptionLikelihood:
         device, bf16 = device_and_precision(self.training)
         return LanguageModel.load(self.source, device=device, bf16=bf16)
 
-    def answer_all(self) -> tuple[list[TrialOutcome], pa.Table, pa.Table]:
+    def answer_all(self, *, keep_failures: bool = False) -> tuple[list[TrialOutcome], pa.Table, pa.Table]:
         """Answer the questions of every split but train, or load the answers.
+
+        Args:
+            keep_failures: Whether a trial that fails has a ``failure``, and the others go on.
 
         Returns:
             The outcomes of its trials, their predictions, and the questions that it could not be given.
@@ -146,19 +149,32 @@ class OptionLikelihood:
             raise CoattendError(f"there are no questions of the task {self.task!r} to score", where="questions table")
         texts = read_passage_texts(self.tables.passages, pa.chunked_array([[row["passage_id"] for row in rows]]))
         seeds = self.training.seeds if self.options["shots"] else self.training.seeds[:1]
-        results = [self._answer(seed, rows, texts) for seed in seeds]
+        results = [self._attempt(seed, rows, texts, keep_failures=keep_failures) for seed in seeds]
         outcomes, predictions, rejected = zip(*results, strict=True)
         reasons = sorted({reason for by_id in rejected for reason in by_id.items()})
         scored = f"{self.tables.benchmark.name}, scored"
         columns = [[scored] * len(reasons), [name for name, _ in reasons], [reason for _, reason in reasons]]
         return list(outcomes), pa.concat_tables(predictions), pa.table(columns, schema=REJECTED)
 
-    def _answer(
-        self, seed: int, rows: Sequence[QuestionRow], texts: Mapping[str, str]
+    def _attempt(
+        self, seed: int, rows: Sequence[QuestionRow], texts: Mapping[str, str], *, keep_failures: bool
     ) -> tuple[TrialOutcome, pa.Table, dict[str, str]]:
-        """Answer with the examples of a seed, or load the answers of its finished trial, and the rejected ones."""
         examples = self._examples(seed, {row["group"] for row in rows})
         trial = self._trial(seed, examples)
+        try:
+            return self._answer(trial, examples, rows, texts)
+        except Exception as error:
+            outcome = trial.fail(f"{type(error).__name__}: {error}")
+            if not keep_failures:
+                raise
+            logger.error("trial %s (seed %d) failed: %s", trial.id, seed, error)
+            return outcome, PREDICTIONS.empty_table(), {}
+
+    def _answer(
+        self, trial: Trial, examples: Sequence[Example], rows: Sequence[QuestionRow], texts: Mapping[str, str]
+    ) -> tuple[TrialOutcome, pa.Table, dict[str, str]]:
+        """Answer, or load the answers of a finished trial; beside them, the reasons of questions that are not read."""
+        seed = trial.content["seed"]
         contents = [[*row.values(), text_id(texts[row["passage_id"]])] for row in rows]
         key = _digest(ANSWERS_VERSION, contents)[:16]
         answers = trial.folder / PREDICTIONS_FILE.format(key=key)
