@@ -38,13 +38,7 @@ from coattend.schemas import PREDICTIONS, REJECTED, QuestionRow, read_passage_te
 from coattend.text.cloze import BLANK
 from coattend.text.hashing import text_id
 from coattend.trials import run_spec
-from coattend.trials.device import (
-    PeakMemory,
-    device_and_precision,
-    device_name,
-    inference_batch_tokens,
-    processor_name,
-)
+from coattend.trials.device import PeakMemory, device_and_precision, device_name, inference_batch_tokens, processor_name
 from coattend.trials.run_spec import RunSpec
 from coattend.trials.trial import PREDICTIONS_FILE, EncoderContent, Trial, TrialOutcome, encoder_digest
 
@@ -71,8 +65,7 @@ class LikelihoodTables(NamedTuple):
     benchmark: BenchmarkParameters
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(NamedTuple):
     """A question with what is scored of it: its prompt's tokens, and those without the passage for a prior."""
 
     row: QuestionRow
@@ -95,8 +88,11 @@ class OptionLikelihood:
         """The parameters of which seeds, lengths, device and precision count."""
         training = training_of(self.tables.benchmark, self.reader, recurrent=False)
         if training.reads not in PARTS_READ:
-            where = f"training.reads: {training.reads}"
-            raise CoattendError("cannot be asked of a language model", where=where, cure=f"Set it to {PARTS_READ}")
+            problem, cure = (
+                f"{training.reads!r} cannot be asked of a language model",
+                f"Set it to {' or '.join(PARTS_READ)}",
+            )
+            raise CoattendError(problem, where="training.reads", cure=cure)
         return training
 
     @cached_property
@@ -117,22 +113,16 @@ class OptionLikelihood:
             raise missing_model(self.reader.name)
         return options
 
-    @property
-    def source(self) -> str:
-        """The folder or the name of its model."""
-        return str(self.options["model"])
-
     @cached_property
     def likelihood(self) -> Likelihood:
         """The head, which scores options."""
-        fields = LikelihoodConfig.model_fields
-        return Likelihood(LikelihoodConfig(**{name: self.options[name] for name in fields}))
+        return Likelihood(LikelihoodConfig(**{name: self.options[name] for name in LikelihoodConfig.model_fields}))
 
     @cached_property
     def model(self) -> LanguageModel:
         """The language model, loaded at the first use."""
         device, bf16 = device_and_precision(self.training)
-        return LanguageModel.load(self.source, device=device, bf16=bf16)
+        return LanguageModel.load(self.options["model"], device=device, bf16=bf16)
 
     def answer_all(self, *, keep_failures: bool = False) -> tuple[list[TrialOutcome], pa.Table, pa.Table]:
         """Answer the questions of every split but train, or load the answers.
@@ -205,8 +195,7 @@ class OptionLikelihood:
 
     def _rows(self, condition: pads.Expression) -> list[QuestionRow]:
         of_task = condition & (pc.field("task").cast(pa.string()) == self.task)
-        rows = self.tables.questions.to_table(filter=of_task).to_pylist()
-        return cast("list[QuestionRow]", rows)
+        return cast("list[QuestionRow]", self.tables.questions.to_table(filter=of_task).to_pylist())
 
     def _inquiry(self, row: QuestionRow, passage: str | None) -> Inquiry:
         """Write a row for a prompt; a blank is filled where the benchmark's other readers fill it."""
@@ -256,7 +245,7 @@ class OptionLikelihood:
                 "reader": self.reader.reader,
                 "head": self.head,
                 "options": options,
-                "encoder": EncoderContent(digest=encoder_digest(self.source), dropout=None),
+                "encoder": EncoderContent(digest=encoder_digest(self.options["model"]), dropout=None),
                 "training": cast("TrainingRecord", settings),
                 "seed": seed,
                 "data": _digest([[prompt.context, prompt.continuations, label] for prompt, label in examples]),
@@ -355,7 +344,7 @@ class OptionLikelihood:
                 "benchmark_version": self.tables.benchmark.version,
                 "options": {name: value for name, value in self.options.items() if name != "model"},
                 "training": trial.content["training"],
-                "encoder": self.source,
+                "encoder": self.options["model"],
                 "seconds": seconds,
                 "questions": questions,
                 "questions_per_second": questions / seconds,
@@ -385,15 +374,12 @@ class OptionLikelihood:
             model_digest=outcome["model_digest"],
             name=self.reader.name,
             benchmark=benchmark.name,
-            title=benchmark.title,
-            licence=benchmark.licence,
-            published_at=benchmark.published_at,
-            hub=benchmark.hub,
+            **benchmark.model_dump(include={"title", "licence", "published_at", "hub"}),
             task="options" if self.task == "options" else "word",
             reader=self.reader.reader,
             head=self.head,
             options=self.options,
-            encoder=self.source,
+            encoder=self.options["model"],
             tokenizer="",
             tokenizer_profile="",
             reads_words=False,

@@ -110,7 +110,7 @@ def _answered_outcome(variant: Variant, store: Path) -> tuple[VariantOutcome, pa
     )
     trials, predictions, _ = asked.answer_all(keep_failures=True)
     outcome = untrained_outcome(setup.reader, tables.benchmark.name)
-    return {**outcome, "encoder": asked.source, "task": asked.task, "trials": trials}, predictions
+    return {**outcome, "encoder": asked.options["model"], "task": asked.task, "trials": trials}, predictions
 
 
 def _with_training_score(experiment: Experiment, trial: TrialRecord, sample: QuestionSet, store: Path) -> TrialRecord:

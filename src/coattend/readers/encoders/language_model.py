@@ -176,8 +176,6 @@ class LanguageModel:
 
     def encode(self, prompts: Sequence[Prompt], *, chat: bool = False) -> list[EncodedPrompt]:
         """Tokenize prompts; contexts get the special tokens of the tokenizer, unless a chat template has set them."""
-        if not prompts:
-            return []
         contexts = self._tokenize([prompt.context for prompt in prompts], add_special_tokens=not chat)
         texts = [text for prompt in prompts for text in (prompt.tail, *(prompt.tail + c for c in prompt.continuations))]
         tokens = iter(self._tokenize(texts, add_special_tokens=False))
@@ -271,28 +269,19 @@ class LanguageModel:
         # The tokens that predict come first: the model then computes scores of the vocabulary for them alone.
         orders = [_predicting_first(tree) if branches else np.arange(len(tree.ids)) for tree in trees]
         columns = [np.argsort(order) for order in orders]
-        kept = length
-        if branches:
-            kept = _rounded(max(len({index for index, _, _ in tree.predictions}) for tree in trees))
-        rows = {
-            name: np.stack(
-                [
-                    _padded(np.array(getattr(tree, name))[order], length, pad)
-                    for tree, order in zip(trees, orders, strict=True)
-                ]
-            )
-            for name, pad in (("ids", 0), ("positions", 0), ("question", -1), ("option", -1))
-        }
-        order_in_tree = np.stack([_padded(order, length, length) for order in orders])
-        tensors = {name: torch.from_numpy(values).to(device) for name, values in rows.items()}
-        order_tensor = torch.from_numpy(order_in_tree).to(device)
-        if branches:
-            mask = _tree_mask(order_tensor, tensors["question"], tensors["option"], self.model.dtype)
-        else:
-            mask = (order_tensor < length).long()
+        tensors = {}
+        for name, pad in (("ids", 0), ("positions", 0), ("question", -1), ("option", -1)):
+            ordered = [np.array(getattr(tree, name))[order] for tree, order in zip(trees, orders, strict=True)]
+            tensors[name] = _stacked(ordered, length, pad).to(device)
+        order_in_tree = _stacked(orders, length, length).to(device)
         options: dict[str, Any] = {}
-        if self._keeps_logits and branches:
-            options["logits_to_keep"] = torch.arange(min(kept, length), device=device)
+        if branches:
+            mask = _tree_mask(order_in_tree, tensors["question"], tensors["option"], self.model.dtype)
+            kept = max(len({index for index, _, _ in tree.predictions}) for tree in trees)
+            if self._keeps_logits:
+                options["logits_to_keep"] = torch.arange(min(_rounded(kept), length), device=device)
+        else:
+            mask = (order_in_tree < length).long()
         logits = self.model(
             input_ids=tensors["ids"], attention_mask=mask, position_ids=tensors["positions"], use_cache=False, **options
         ).logits
@@ -398,8 +387,9 @@ def _tree_mask(order: Tensor, question: Tensor, option: Tensor, dtype: torch.dty
     return torch.zeros(visible.shape, dtype=dtype, device=visible.device).masked_fill(~visible, hidden)[:, None]
 
 
-def _padded(values: np.ndarray, length: int, pad: int) -> np.ndarray:
-    return np.pad(values, (0, length - len(values)), constant_values=pad)
+def _stacked(rows: Sequence[np.ndarray], length: int, pad: int) -> Tensor:
+    """Pad rows and stack them [R, length]."""
+    return torch.from_numpy(np.stack([np.pad(row, (0, length - len(row)), constant_values=pad) for row in rows]))
 
 
 def _rounded(length: int) -> int:
