@@ -19,12 +19,14 @@ ROLES: dict[str, registry.Role] = {"encoders": "encoder", "interactions": "inter
 
 
 def reader_tables(*names: str) -> str:
-    """Write two tables: the parts of readers, and their numbers of trained parameters.
+    """Write two tables: the parts of readers, and their numbers of trained parameters if they have any.
 
     Args:
         names: Names of readers.
     """
     parts = table(("reader", "encoder", "interaction", "heads", "options that differ"), map(_parts, names))
+    if not any(map(registry.is_trained, names)):
+        return parts
     counts = table(
         ("reader", "head", "encoder", "interaction", "head alone", "together"),
         (row for name in names for row in _parameter_counts(name)),

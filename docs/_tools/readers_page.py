@@ -23,7 +23,8 @@ _INTRODUCTION = """\
 
 A reader is an [encoder, an interaction and a head](concepts.md#a-reader-is-three-parts). The papers' readers are named
 combinations, and every other combination is named after its parts. [The readers' pages](README.md#readers) have
-equations, options and scores."""
+equations, options and scores. [`option_likelihood`](readers/option_likelihood.md) is a language model as it is: its
+parts fit only each other, and the matrix below has those that are trained."""
 
 _UNNAMED = """\
 ## Readers without a name

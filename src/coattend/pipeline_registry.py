@@ -154,7 +154,9 @@ def _run_with(pipeline: str) -> list[str]:
 def nodes_of(benchmark: str) -> StageNodes:
     """A benchmark's nodes of every stage that it has, but for the comparison, which depends on the pipeline."""
     entry = entries.benchmark_entry(benchmark)
-    profiles = {name: entries.text_profiles(entries.reader_entry(name)) for name in entries.readers_of(benchmark)}
+    names = entries.readers_of(benchmark)
+    untrained = [name for name in names if not entries.is_trained(entries.reader_entry(name))]
+    profiles = {name: entries.text_profiles(entries.reader_entry(name)) for name in names if name not in untrained}
     texts = _text_tables(profiles.values())
     trained_on = entry.get("trained_on") or benchmark
     stages = _data_nodes(benchmark, texts)
@@ -172,10 +174,15 @@ def nodes_of(benchmark: str) -> StageNodes:
             stages.setdefault("training", []).extend(training.create_nodes(benchmark, reader, wiring))
         answers = evaluation.create_nodes(benchmark, reader, wiring, trained_on=trained_on)
         stages.setdefault("evaluation", []).extend(answers)
+    for reader in untrained:
+        stages.setdefault("evaluation", []).extend(evaluation.create_untrained_nodes(benchmark, reader))
+    for reader in names:
         if entry.get("submission"):
             stages.setdefault("submission", []).extend(submission.create_nodes(benchmark, reader))
         if _answers_words_as_options(reader, benchmark):
-            ranking = reranking.create_nodes(benchmark, reader, trained_on=trained_on)
+            ranking = reranking.create_nodes(
+                benchmark, reader, trained_on=benchmark if reader in untrained else trained_on
+            )
             stages.setdefault("reranking", []).extend(ranking)
     if trained_on == benchmark:
         stages["champion"] = champion.create_nodes(benchmark)

@@ -10,6 +10,7 @@ from kedro.pipeline.node import Node
 
 from coattend import studies
 from coattend.config import entries
+from coattend.config.source import MODEL
 from coattend.errors import CoattendError, did_you_mean
 from coattend.pipelines.keys import DEFAULT, STUDY
 
@@ -203,6 +204,10 @@ def _namespaces(pipeline: Pipeline) -> set[str]:
 def _unknown_namespace(namespace: str, pipeline_names: Sequence[str], registered: set[str]) -> CoattendError:
     benchmark, _, reader = namespace.partition(".")
     siblings = sorted(name for name in registered if reader and name.startswith(f"{benchmark}."))
+    if reader in entries.reader_names():
+        entry = entries.reader_entry(reader)
+        if not (entries.is_trained(entry) or entry.get(MODEL)):
+            return entries.missing_model(reader)
     if siblings and reader in entries.reader_names():
         tasks = " or ".join(entries.benchmark(benchmark).answerable)
         return CoattendError(

@@ -27,9 +27,15 @@ class TrialCounts(NamedTuple):
     trained: int
     done_before: int
     failed: int
+    answered: int = 0  # Of language models as they are, which are not trained.
 
     def __str__(self) -> str:
-        counts = {"trained": self.trained, "done before": self.done_before, "failed": self.failed}
+        counts = {
+            "trained": self.trained,
+            "answered": self.answered,
+            "done before": self.done_before,
+            "failed": self.failed,
+        }
         return ", ".join(f"{_trials(count)} {fate}" for fate, count in counts.items() if count)
 
 
@@ -114,9 +120,10 @@ def _reader_lines(
 def _count_trials(trials: Iterable[TrialRecord], store: Path, start: float) -> TrialCounts:
     trials = list(trials)
     # An outcome that is older than the run belongs to a trial that was done before.
-    written = [(store / trial["folder"] / "outcome.json").stat().st_mtime for trial in finished(trials)]
-    trained = sum(moment >= start for moment in written)
-    return TrialCounts(trained, len(written) - trained, len(trials) - len(written))
+    succeeded = finished(trials)
+    new = [trial for trial in succeeded if (store / trial["folder"] / "outcome.json").stat().st_mtime >= start]
+    trained = sum(trial.get("trained", True) for trial in new)
+    return TrialCounts(trained, len(succeeded) - len(new), len(trials) - len(succeeded), len(new) - trained)
 
 
 def _trial_ids(trials: Iterable[TrialRecord]) -> str:

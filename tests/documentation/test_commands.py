@@ -31,8 +31,8 @@ from coattend.config import (
 from coattend.settings import CONFIG_LOADER_ARGS
 from coattend.settings import ProjectConfigLoader as ConfigLoader
 
-OF_PACKAGES = ("look_once", "midpoint")
-"""Readers that a page explains how to add; tests of their own install them."""
+OF_PACKAGES = ("look_once", "midpoint", "qwen")
+"""Readers that pages explain how to add; tests of their own install them, or name a model."""
 
 ENTRIES = {"benchmarks": BenchmarkParameters, "encoders": EncoderParameters, "readers": ReaderParameters}
 BLOCKS = {

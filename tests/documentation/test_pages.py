@@ -14,6 +14,8 @@ from documented import DOCS, FENCED, PAGES, ROOT, name_of
 
 from coattend import pipeline_registry, studies
 from coattend.readers import registry
+from coattend.readers.encoders.configs import UNTRAINED as ENCODERS
+from coattend.readers.heads.configs import UNTRAINED as HEADS
 from coattend.readers.zoo import ZOO
 from coattend.schemas import SCHEMAS
 
@@ -94,6 +96,7 @@ def test_every_reader_is_on_one_page():
 
 def test_every_option_is_on_one_page():
     parts = {f"{part}/{name}" for part in ("encoders", "interactions", "heads") for name in getattr(registry, part)()}
+    parts |= {*(f"encoders/{name}" for name in ENCODERS), *(f"heads/{name}" for name in HEADS)}
     documented = [name for page in PAGES for name in generated_names(page, "options")]
     assert sorted(documented) == sorted(parts - {"interactions/none"})
 

@@ -79,7 +79,8 @@ def params(cases, *marks):
     return [pytest.param(case, id="-".join([*case[:3], *map(str, case[3].values())]), marks=marks) for case in cases]
 
 
-NAMED = [(name, head, {}) for name in readers.names() for head in readers.heads_of(name)]
+TRAINED = [name for name in readers.names() if readers.is_trained(name)]
+NAMED = [(name, head, {}) for name in TRAINED for head in readers.heads_of(name)]
 FITTING = [capability for capability in readers.capabilities() if capability.reason is None]
 FITTING += [row for row in readers.capabilities(passage="apart") if row.reason is None]
 MATRIX = [("bert", capability.reader, capability.head, capability.options) for capability in FITTING]

@@ -18,7 +18,7 @@ NAMES = """
     plain poi_net poi_net_no_pos poi_net_no_co_attention duma tb_duma duma_p_to_q duma_q_to_p duma_inside_encoder
     soft_attention bidaf dcmn multi_head_block recam_duma aoa_reader as_reader cas_reader attentive_reader
     stanford_reader ga_reader dcn dcn_context dcn_plus dcn_plus_shallow_encoder dcn_plus_no_mixed_objective
-    dcn_plus_no_experts aoa_span plain_apart poi_net_apart duma_apart
+    dcn_plus_no_experts aoa_span plain_apart poi_net_apart duma_apart option_likelihood
 """
 
 

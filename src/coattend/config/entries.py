@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from coattend import readers
 from coattend.config.benchmark import BenchmarkParameters
 from coattend.config.reader import EncoderParameters, ReaderParameters
-from coattend.config.source import BASE, current, parameter_files
+from coattend.config.source import BASE, MODEL, current, parameter_files
 from coattend.config.yaml import Lines, TextFile, load_yaml
 from coattend.errors import CoattendError, did_you_mean
 from coattend.readers.registry import JOIN
@@ -100,8 +100,25 @@ def readers_of(benchmark_name: str) -> list[str]:
         if (chosen is not None or benchmarks is None or benchmark_name in benchmarks) and readers.fits(
             entry["reader"], parameters.answerable, entry.get("head")
         ):
-            names.append(name)
+            # A language model is not at hand unless its name is.
+            names += [name] if is_trained(entry) or entry.get(MODEL) else []
     return names
+
+
+def is_trained(entry: Entry) -> bool:
+    """Tell from a reader's entry whether it is trained; one that is not is a language model as it is."""
+    return readers.is_trained(entry["reader"])
+
+
+def missing_model(name: str) -> CoattendError:
+    """The error of a reader's entry that is a language model and does not say which."""
+    example = f"readers: {{ {name}: {{ {MODEL}: Qwen/Qwen3-0.6B }} }}"
+    return CoattendError(
+        "names no language model, and none comes with this package",
+        where=f"readers.{name}.{MODEL}",
+        cure=f"Name a folder or a decoder-only model of Hugging Face in a parameter file, such as `{example}`, "
+        f"or with --params readers.{name}.{MODEL}=<folder>",
+    )
 
 
 def baseline_reader(benchmark_name: str) -> str:

@@ -13,7 +13,7 @@ import mimetypes
 import os
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -30,6 +30,8 @@ LOCAL = "local"
 SUFFIXES = (".yml", ".yaml", ".json")
 WIRING_FIELDS = ("encoder", "tagging")
 """Fields of a reader that decide which tables it reads."""
+MODEL = "model"
+"""Option of a reader that is a language model, without which it has no nodes."""
 
 Entries = dict[str, dict[str, Any]]
 
@@ -68,12 +70,22 @@ class ConfigSource:
         """Read the wiring of an environment; None: ``local``."""
         readers, studies = _changes(location, environment or LOCAL)
         wiring = {
-            name: {field: entry[field] for field in WIRING_FIELDS if field in entry}
+            name: {field: entry[field] for field in (*WIRING_FIELDS, MODEL) if field in entry}
             for name, entry in readers.items()
-            if any(field in entry for field in WIRING_FIELDS)
+            if any(field in entry for field in (*WIRING_FIELDS, MODEL))
         }
         bases = {name: {"base": entry["base"]} for name, entry in studies.items() if entry.get("base")}
         return cls(location, wiring, bases)
+
+    def with_models(self, runtime_params: Mapping[str, Any]) -> "ConfigSource":
+        """The same with the language models that a command names by ``--params readers.<name>.model=<model>``."""
+        named = runtime_params.get("readers")
+        changes = {
+            name: self.readers.get(name, {}) | {MODEL: entry[MODEL]}
+            for name, entry in (named.items() if isinstance(named, Mapping) else ())
+            if isinstance(entry, Mapping) and MODEL in entry
+        }
+        return replace(self, readers=self.readers | changes)
 
 
 @dataclass
@@ -95,7 +107,8 @@ def enter(location: str | None, environment: str | None, runtime_params: Mapping
     from kedro.framework import project  # Sets up logging, which importing a part of the package should not.
 
     default = _default_location()
-    source, previous = ConfigSource.of(_absolute(location or default), environment or _chosen_environment()), current()
+    source = ConfigSource.of(_absolute(location or default), environment or _chosen_environment())
+    source, previous = source.with_models(runtime_params or {}), current()
     _newest.folder, _newest.source = project_folder(), source
     params = ",".join(_dotted(runtime_params or {}))
     options = {"env": environment, "conf-source": location if source.location != default else None, "params": params}

@@ -1,6 +1,8 @@
 """Parameters of a study, a paper's table or figure: variants of a reader, benchmarks, seeds, the search for
 hyper-parameters, and the numbers that the paper printed."""
 
+import re
+from collections.abc import Mapping
 from math import inf, prod
 from typing import Annotated, Any, Literal
 
@@ -184,6 +186,11 @@ class StudyParameters(Parameters):
     base: Entry = Field(description="A reader's entry that variants differ from.")
     baseline: str = Field(description="The variant that the others are compared with.")
     variants: dict[Name, VariantParameters] = Field(min_length=1, description="The rows.")
+    beside: tuple[str, ...] = Field(
+        (),
+        description="Language models as they are that become rows, each as `<entry>:<folder or Hugging Face name>`, "
+        "such as option_likelihood:Qwen/Qwen3-0.6B.",
+    )
     metric: Literal["accuracy", "exact", "f1"] | None = Field(
         None, description="What variants are judged by where a benchmark is scored by it; null: the task's own."
     )
@@ -199,6 +206,23 @@ class StudyParameters(Parameters):
     cited: tuple[CitedParameters, ...] = Field((), description="Systems that the paper only quotes.")
     notes: tuple[str, ...] = Field((), description="What a reader of the table should know.")
     budget_hours: float | None = Field(None, gt=0, description="Drop variants, named, until it costs no more.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _add_language_models(cls, values: Any) -> Any:
+        """Make a variant of each model of ``beside``, unless it is one already."""
+        if not isinstance(values, Mapping) or not isinstance(values.get("variants"), Mapping):
+            return values
+        rows: dict[str, object] = {}
+        for row in values.get("beside") or ():
+            entry, colon, model = str(row).partition(":")
+            if not (entry and colon and model):
+                raise ValueError(f"beside: {row!r} is not <entry>:<model>, such as option_likelihood:Qwen/Qwen3-0.6B")
+            # A name of files cannot have the characters of a path; its end tells models apart.
+            name = re.sub(r"[^A-Za-z0-9_+-]", "_", f"{entry}_{model.rstrip('/').rpartition('/')[2]}")
+            rows[name] = {"title": f"{model}, {entry}", "change": {"reader": entry, "model": model}}
+        added = {name: row for name, row in rows.items() if name not in values["variants"]}
+        return {**values, "variants": {**values["variants"], **added}}
 
     @field_validator("base")
     @classmethod

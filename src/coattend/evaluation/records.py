@@ -136,6 +136,7 @@ class TrialRecord(TypedDict, total=False):
     signs: dict[str, float | None]
     model_digest: str
     variant: str  # Name of the reader in the registry.
+    trained: bool  # False for a language model as it is: seconds and speed are those of its answers.
 
 
 class TrialDescription(TrialRecord):

@@ -57,12 +57,12 @@ def asked_groups(requested: Sequence[str], trained_on: Sequence[str]) -> tuple[s
 def side_by_side(trials: Mapping[str, Sequence[TrialRecord]], baseline: str) -> dict[str, TrialRecord]:
     """The trials whose attention is shown: the first of a study's baseline and the first of its last variant.
 
-    There are fewer than two where others have none that read whole questions.
+    There are fewer than two where others have none that are trained and read whole questions.
     """
     first: dict[str, TrialRecord] = {}
     for name, trials_of_variant in trials.items():
         for trial in finished(trials_of_variant):
-            if trial["training"].get("reads", "all") == "all":
+            if trial["training"].get("reads", "all") == "all" and trial.get("trained", True):
                 first.setdefault(name, trial)
     others = [name for name in first if name != baseline]
     return {name: first[name] for name in (baseline, *others[-1:]) if name in first}

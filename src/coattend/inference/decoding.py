@@ -46,7 +46,7 @@ class OptionAnswer(BaseAnswer):
     @property
     def choice(self) -> int:
         """Index of the option or candidate with the best score."""
-        return _argmax(self.scores)
+        return best_option(self.scores)
 
     def probability(self, output: ReaderOutput, *, softmaxed: bool) -> Tensor:
         """Return its probability in an output for the same question, or for occluded copies of it [B]."""
@@ -191,14 +191,15 @@ def decode(
         row += len(example.windows)
 
 
-def _argmax(scores: Sequence[float]) -> int:
+def best_option(scores: Sequence[float]) -> int:
+    """Return the index of the first of the best scores."""
     return max(range(len(scores)), key=scores.__getitem__)
 
 
 def _decode_option(example: Example, padded_scores: Sequence[float]) -> OptionAnswer:
     scores = tuple(padded_scores[: len(example.candidates) or len(example.sequences)])
     # Candidates for a word share one sequence.
-    return OptionAnswer(example, _argmax(scores) if len(example.sequences) > 1 else 0, scores)
+    return OptionAnswer(example, best_option(scores) if len(example.sequences) > 1 else 0, scores)
 
 
 def _decode_word(example: Example, words: Sequence[str], mass: Tensor) -> WordAnswer:

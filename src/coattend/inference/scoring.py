@@ -1,7 +1,7 @@
 """Score answers against the gold answers of their questions."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NotRequired, TypedDict
 
 import numpy as np
@@ -11,7 +11,7 @@ from coattend.batches.dataset import QuestionSet
 from coattend.evaluation import squad
 from coattend.evaluation.calibration import MASSES, log_probabilities
 from coattend.evaluation.no_answer import choose
-from coattend.inference.decoding import Answer, OptionAnswer, SpanAnswer, WordAnswer
+from coattend.inference.decoding import Answer, OptionAnswer, SpanAnswer, WordAnswer, best_option
 from coattend.schemas import PREDICTIONS, QuestionRow
 
 
@@ -53,6 +53,18 @@ def score_answers(
         else:
             scored = _score_choice(question, answer)
         rows.append({"question_id": question["question_id"], "trial_id": trial_id, "seed": seed, **scored})
+    return pa.Table.from_pylist(rows, schema=PREDICTIONS)
+
+
+def score_choices(
+    questions: Iterable[QuestionRow], scores: Mapping[str, tuple[float, ...]], *, trial_id: str, seed: int
+) -> pa.Table:
+    """Compare the options with the best scores, by question id, with the right ones; as `score_answers` does."""
+    rows = [
+        {"question_id": name, "trial_id": trial_id, "seed": seed, **_score_option(question, scores[name])}
+        for question in questions
+        if (name := question["question_id"]) in scores
+    ]
     return pa.Table.from_pylist(rows, schema=PREDICTIONS)
 
 
@@ -109,24 +121,28 @@ def null_threshold(answers: Sequence[Answer], questions: QuestionSet, train: Que
 def _score_choice(question: QuestionRow, answer: OptionAnswer | WordAnswer) -> ScoredAnswer:
     """Score a chosen option, candidate or word; a tie for a word is wrong."""
     options, label = question["options"] or [], question["label"]
-    if isinstance(answer, WordAnswer):
-        correct = label is not None and answer.word == options[label] and not answer.tied
-        return {"prediction": answer.word, "correct": correct, "f1": float(correct)}
-    correct = answer.choice == label and not (question["task"] == "word" and _is_tied(options, answer))
+    if isinstance(answer, OptionAnswer):
+        return _score_option(question, answer.scores)
+    correct = label is not None and answer.word == options[label] and not answer.tied
+    return {"prediction": answer.word, "correct": correct, "f1": float(correct)}
+
+
+def _score_option(question: QuestionRow, scores: tuple[float, ...]) -> ScoredAnswer:
+    options, choice = question["options"] or [], best_option(scores)
+    correct = choice == question["label"] and not (question["task"] == "word" and _is_tied(options, scores, choice))
     return {
-        "prediction": options[answer.choice],
-        "label": answer.choice,
-        "scores": answer.scores,
+        "prediction": options[choice],
+        "label": choice,
+        "scores": scores,
         "correct": correct,
         "f1": float(correct),
     }
 
 
-def _is_tied(options: Sequence[str], answer: OptionAnswer) -> bool:
+def _is_tied(options: Sequence[str], scores: Sequence[float], best: int) -> bool:
     """Return True if another word scores as high as the chosen one: cloze accuracy counts a tie as wrong."""
-    pairs = zip(options, answer.scores, strict=True)
-    best = answer.choice
-    return any(score >= answer.scores[best] for word, score in pairs if word != options[best])
+    pairs = zip(options, scores, strict=True)
+    return any(score >= scores[best] for word, score in pairs if word != options[best])
 
 
 def _score_span(

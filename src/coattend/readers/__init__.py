@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from coattend.errors import CoattendError
 from coattend.readers.composition import (
     Capability,
     capabilities,
@@ -15,7 +16,7 @@ from coattend.readers.composition import (
 )
 from coattend.readers.drawing import architecture
 from coattend.readers.interfaces import NamedReader
-from coattend.readers.registry import encoder_of, fits, head_for, heads_of, names, task_of
+from coattend.readers.registry import encoder_of, fits, head_for, heads_of, is_trained, names, task_of
 from coattend.readers.source_code import code_digest, sources
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ __all__ = [
     "fits",
     "head_for",
     "heads_of",
+    "is_trained",
     "names",
     "option_names",
     "resolve",
@@ -68,4 +70,7 @@ def build(
     """
     from coattend.readers.reader import Reader
 
+    if not is_trained(name):
+        cure = "Load it with coattend.readers.encoders.language_model.LanguageModel.load"
+        raise CoattendError(f"the reader {name!r} is a language model as it is, and cannot be built", cure=cure)
     return Reader.build(name, encoder=encoder, head=head, **overrides)

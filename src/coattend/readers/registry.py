@@ -17,7 +17,9 @@ from typing import Any, Literal
 
 from coattend.errors import CoattendError, did_you_mean
 from coattend.readers.encoders.configs import CONFIGS as ENCODERS
+from coattend.readers.encoders.configs import UNTRAINED as UNTRAINED_ENCODERS
 from coattend.readers.heads.configs import CONFIGS as HEADS
+from coattend.readers.heads.configs import UNTRAINED as UNTRAINED_HEADS
 from coattend.readers.interactions.configs import CONFIGS as INTERACTIONS
 from coattend.readers.interfaces import HeadConfig, NamedReader, PartConfig
 from coattend.readers.zoo import ZOO
@@ -33,9 +35,9 @@ JOIN = "+"
 Role = Literal["encoder", "interaction", "head"]
 
 _CONFIGS: Mapping[Role, Mapping[str, type[PartConfig]]] = {
-    "encoder": ENCODERS,
+    "encoder": ENCODERS | UNTRAINED_ENCODERS,
     "interaction": INTERACTIONS,
-    "head": HEADS,
+    "head": HEADS | UNTRAINED_HEADS,
 }
 _FOLDER = Path(__file__).parent
 
@@ -76,7 +78,7 @@ def module_of(name: str) -> str:
 
 
 def encoders() -> list[str]:
-    """Return the names of all encoders, sorted."""
+    """Return the names of all encoders that are trained, sorted."""
     return sorted(ENCODERS)
 
 
@@ -86,7 +88,7 @@ def interactions() -> list[str]:
 
 
 def heads() -> list[str]:
-    """Return the names of all heads, sorted."""
+    """Return the names of all heads that are trained, sorted."""
     return sorted(HEADS)
 
 
@@ -98,6 +100,11 @@ def heads_of(name: str) -> tuple[str, ...]:
 def encoder_of(name: str) -> str:
     """Return the encoder of a reader: a module of ``readers/encoders``."""
     return find(name).encoder
+
+
+def is_trained(name: str) -> bool:
+    """Tell whether a reader is trained; one that is not is a language model, used as it is."""
+    return encoder_of(name) not in UNTRAINED_ENCODERS
 
 
 def task_of(head: str) -> str:
@@ -158,7 +165,7 @@ def part_class(role: Role, part: str | type) -> Any:
     module, _, class_name = part.partition(":") if role == "interaction" else (part, "", "")
     if not class_name:
         choices = {"encoder": encoders(), "interaction": interactions(), "head": heads()}[role]
-        if part not in choices:
+        if part not in choices and part not in _CONFIGS[role]:
             raise CoattendError(f"there is no {role} {part!r}", cure=suggest(part, choices))
         module = f"{__package__}.{role}s.{part}"
         if role == "interaction" and part not in INTERACTIONS:

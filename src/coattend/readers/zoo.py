@@ -252,5 +252,11 @@ ZOO: dict[str, NamedReader] = {
         heads=("dynamic_span",),
         defaults={**_DCN_PLUS.defaults, "experts": False},
     ),
+    # A language model, which is not trained.
+    "option_likelihood": NamedReader(
+        title="Option likelihood",
+        paper="Brown et al.: Language Models are Few-Shot Learners, NeurIPS 2020 (section 2.4)",
+        encoder="language_model",
+        heads=("likelihood",),
+    ),
 }
-"""Readers by name."""

@@ -295,6 +295,11 @@ def _cost_row(name: str, metrics: ReaderMetrics) -> TableRow:
     trials = finished(all_trials)
     failed = len(all_trials) - len(trials)
     seeds = f"seed {', '.join(str(trial['seed']) for trial in trials)}" if trials else ""
+    # A language model as it is has learned nothing here; its time is that of its answers.
+    trained = all(trial.get("trained", True) for trial in trials)
+    duration = tables.format_duration(_mean(trial.get("seconds") for trial in trials))
+    parameters = _format(_mean(trial.get("parameters") for trial in trials), "{:,.0f}")
+    speed = _format(_mean(trial.get("questions_per_second") for trial in trials), "{:,.1f}")
     memory = _mean(trial.get("peak_memory_mib") for trial in trials)
     device = _distinct(trial.get("device") for trial in trials)
     precision = _distinct(trial.get("precision") for trial in trials)
@@ -303,9 +308,9 @@ def _cost_row(name: str, metrics: ReaderMetrics) -> TableRow:
     return {
         "Reader": name,
         "Seeds": tables.noted_cell(str(len(trials)), seeds, f"{failed} failed" if failed else ""),
-        "Parameters": _format(_mean(trial.get("parameters") for trial in trials), "{:,.0f}"),
-        "Training": tables.format_duration(_mean(trial.get("seconds") for trial in trials)),
-        "Questions per second": _format(_mean(trial.get("questions_per_second") for trial in trials), "{:,.1f}"),
+        "Parameters": parameters if trained else tables.noted_cell("0", f"of {parameters}"),
+        "Training": duration if trained else tables.noted_cell("none", f"{duration} for all answers"),
+        "Questions per second": speed if trained else tables.noted_cell(speed, "answered"),
         "Peak memory": _format(memory and memory / MIB_PER_GIB, "{:.1f} GiB"),
         "Device": tables.noted_cell(device, hosts, precision),
         "Tagger": _distinct(trial.get("tagger") for trial in trials),

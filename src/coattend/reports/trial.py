@@ -74,11 +74,14 @@ def _score_row(questions: str, name: str, score: Score, seed: int) -> TableRow:
 
 
 def _costs(trial: TrialRecord) -> TableRow:
-    speed, parameters = trial.get("questions_per_second"), trial.get("parameters")
+    duration, parameters = tables.format_duration(trial.get("seconds")), trial.get("parameters")
+    speed = trial.get("questions_per_second")
+    counted = tables.NO_VALUE if parameters is None else f"{parameters:,}"
+    trained = trial.get("trained", True)
     return {
-        "Training": tables.format_duration(trial.get("seconds")),
+        "Training": duration if trained else noted_cell("none", f"{duration} for all answers"),
         "Questions per second": tables.NO_VALUE if speed is None else f"{speed:,.1f}",
-        "Parameters trained": tables.NO_VALUE if parameters is None else f"{parameters:,}",
+        "Parameters trained": counted if trained else noted_cell("0", f"of {counted}"),
         "Device": provenance.machine(trial) or tables.NO_VALUE,
         "Tagger": trial.get("tagger", tables.NO_VALUE),
     }

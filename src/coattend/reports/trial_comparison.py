@@ -168,13 +168,14 @@ def _difference_table(contests: Sequence[Contest]) -> Table:
 
 
 def _describe(trial: TrialDescription) -> dict[str, str]:
+    trained = trial.get("trained", True)
     return {
         "Trial": trial["trial_id"],
         "Reader": trial["reader"],
         "Seed": str(trial["seed"]),
-        "Trained on": f"{trial['questions']:,} questions of {trial['benchmark']}",
-        "Training": tables.format_duration(trial["seconds"]),
-        "Parameters trained": f"{trial['parameters']:,}",
+        "Trained on": f"{trial['questions']:,} questions of {trial['benchmark']}" if trained else "nothing",
+        "Training": tables.format_duration(trial["seconds"]) if trained else "none",
+        "Parameters trained": f"{trial['parameters']:,}" if trained else f"0 of {trial['parameters']:,}",
         "Device": provenance.machine(trial),
         "Tagger": trial["tagger"],
     }

@@ -56,7 +56,7 @@ def list_trials(trials: Iterable[FinishedTrial], tables: StoredTables) -> list[L
             "finished": f"{trial.finished_at:%Y-%m-%d %H:%M}",
             "metric": f"{DEV}.{METRICS[task][-1]}",
             "score": _score(trial, METRICS[task][-1], dev_questions(trial.benchmark, task)) if known else None,
-            "seconds": trial.outcome.get("seconds"),
+            "seconds": trial.outcome.get("seconds") if trial.outcome.get("trained", True) else None,
             "set_differently": ", ".join(
                 f"{name}={format_setting(value)}" for name, value in differing[trial.id].items()
             ),

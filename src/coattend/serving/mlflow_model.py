@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from coattend.evaluation.records import ScoredTrials, TrialRecord
 from coattend.io.mlflow_store import NOTE, client_of, local_folder, portable_uri
+from coattend.readers import is_trained
 from coattend.serving import model_card
 from coattend.serving.model_lookup import MODEL_NAME, READER_ARTIFACT
 from coattend.serving.preprocessor import pack
@@ -38,6 +39,8 @@ def log_reader(client: "MlflowClient", run: str, folder: Path, metrics: ScoredTr
     """Log a trial's reader as the model of its run; if it is logged already, update only its card. Return the model's
     id; None if it is no model to ask, or one of another benchmark."""
     spec = run_spec.read(folder).without_credentials()
+    if not is_trained(spec.reader):
+        return None
     if not spec.is_servable:
         logger.warning("trial %s reads its questions in part only: it is no model to ask", folder.name)
         return None

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from coattend.config.entries import reader_entry
+from coattend.config.entries import is_trained, reader_entry
 from coattend.config.reader import Layer, ReaderParameters, merge
 from coattend.config.source import WIRING_FIELDS
 from coattend.config.study import PaperParameters, StudyParameters
@@ -120,7 +120,8 @@ class Study:
             Layer(f"studies.{self.name}.variants.{variant}.change", change),
             # An entry of the parameters may have another name than its reader.
             Layer(f"readers.{start['name']}", {"reader": start["reader"]}),
-            Layer(f"studies.{self.name}.options", self.parameters.options),
+            # They are those of readers that are trained.
+            Layer(f"studies.{self.name}.options", self.parameters.options if is_trained(start) else {}),
         ]
 
     def training_layers(self, variant: str, readers: Mapping[str, Any] | None = None) -> list[Layer]:

@@ -100,7 +100,8 @@ def check_frozen(study: Study) -> Iterator[Problem]:
 def _is_frozen(study: Study, variant: str) -> bool:
     # A study may freeze encoders in its training on a benchmark instead of in a variant.
     elsewhere = any(training.get("frozen") for training in study.parameters.training.values())
-    return bool(study.entry(variant)["training"].get("frozen", elsewhere))
+    entry = study.entry(variant)
+    return entries.is_trained(entry) and bool(entry["training"].get("frozen", elsewhere))
 
 
 def _tags(study: Study, variant: str) -> tuple[bool, tuple[str, dict[str, object]] | None]:

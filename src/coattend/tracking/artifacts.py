@@ -94,7 +94,8 @@ def _gold(question: dict[str, object]) -> Iterator[str]:
 def note(metrics: ReaderMetrics, trial: TrialRecord, model: str | None, store: str) -> str:
     """Describe the run of a trial in Markdown: its score, and the lines that load its model from its store."""
     duration = tables.format_duration(trial.get("seconds"))
-    text = f"**{trial_title(metrics, trial)}.** {score_sentence(trial_scores(metrics, trial))} Trained in {duration}."
+    cost = f"Trained in {duration}." if trial.get("trained", True) else f"Not trained; all answers took {duration}."
+    text = f"**{trial_title(metrics, trial)}.** {score_sentence(trial_scores(metrics, trial))} {cost}"
     files = f"Its page is `{PAGE_FILE}`, its predictions are `{TABLE_FILE}`, below “Artifacts”."
     if model is None:
         return f"{text}\n\n{files}"

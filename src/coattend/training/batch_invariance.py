@@ -14,6 +14,7 @@ from coattend.evaluation.records import BatchInvariance, Differences
 from coattend.inference.predict import answer_questions
 from coattend.inference.scoring import score_answers
 from coattend.io.table_store import StoredTables
+from coattend.readers import is_trained
 from coattend.readers.reader import Reader
 from coattend.training.verify import differences
 from coattend.trials import run_spec
@@ -42,7 +43,7 @@ def select_trials(store: Path, parameters: BatchInvarianceParameters) -> list[Fi
     by_entry: dict[str, FinishedTrial] = {}
     # Of trials with one name the last to be entered remains.
     for trial in sorted(trials, key=_rank, reverse=True):
-        if trial.benchmark == parameters.benchmark:
+        if trial.benchmark == parameters.benchmark and is_trained(trial.content["reader"]):
             by_entry[trial.entry] = trial
     if not by_entry:
         benchmarks = sorted({trial.benchmark for trial in trials})

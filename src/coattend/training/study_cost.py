@@ -18,6 +18,7 @@ from coattend.evaluation.groups import COLUMNS, scored_questions, subsets
 from coattend.evaluation.records import StudyCosts, VariantCost
 from coattend.evaluation.runs import asked_groups, included_costs, shared_subsets
 from coattend.masking import masked_text
+from coattend.readers import is_trained
 from coattend.readers.batch import Batch
 from coattend.training.launcher import Job
 from coattend.training.run_trial import TrialRunner
@@ -167,6 +168,8 @@ def cost_of(
         awaits_parents: True if its trials start from others that are not trained yet, so that their ids are unknown.
         counted: True if the cost of its training is counted elsewhere, and only evaluation is to be added.
     """
+    if not is_trained(experiment.reader):
+        return {"trials": 0, "seconds": 0.0, "known_from": "nothing is trained"}
     runner = TrialRunner.of(experiment, store)
     missing = _missing_jobs(runner, search, awaits_parents=awaits_parents)
     if not missing:

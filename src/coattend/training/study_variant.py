@@ -11,8 +11,9 @@ from coattend.batches.dataset import QuestionSet
 from coattend.config import LOCAL, EngineParameters, ReaderParameters, SearchParameters
 from coattend.errors import CoattendError
 from coattend.evaluation.records import TrialRecord, VariantOutcome
+from coattend.inference.likelihood import LikelihoodTables, OptionLikelihood
 from coattend.inference.predict import predict, predict_each
-from coattend.readers import encoder_of
+from coattend.readers import encoder_of, is_trained
 from coattend.training.launcher import train_seeds
 from coattend.training.run_trial import TrialRunner
 from coattend.training.tuning import tune
@@ -83,6 +84,8 @@ def train_variant(
             where=f"{reader.name} on {benchmark}",
             cure="Run that variant on this benchmark too, or raise the budget",
         )
+    if not is_trained(reader.reader):
+        return _answered_outcome(variant, store)
     trained, evaluated = variant.experiments(parents or ())
     outcome = untrained_outcome(reader, benchmark)
     outcome["task"] = evaluated.source.task
@@ -97,6 +100,17 @@ def train_variant(
         predicted = [_with_training_score(trained, trial, sample, store) for trial in predicted]
     outcome["trials"] = predicted
     return outcome, predictions
+
+
+def _answered_outcome(variant: Variant, store: Path) -> tuple[VariantOutcome, pa.Table]:
+    """Answer with a language model as it is; trials that fail have a failure, as those that are trained."""
+    setup, tables = variant.setup, variant.tables
+    asked = OptionLikelihood(
+        LikelihoodTables(tables.questions, tables.passages, tables.benchmark), setup.reader, setup.tagging, store
+    )
+    trials, predictions, _ = asked.answer_all(keep_failures=True)
+    outcome = untrained_outcome(setup.reader, tables.benchmark.name)
+    return {**outcome, "encoder": asked.options["model"], "task": asked.task, "trials": trials}, predictions
 
 
 def _with_training_score(experiment: Experiment, trial: TrialRecord, sample: QuestionSet, store: Path) -> TrialRecord:

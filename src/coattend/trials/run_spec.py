@@ -101,8 +101,9 @@ class RunSpec(Parameters):
 
     @property
     def is_servable(self) -> bool:
-        """False for a reader that is given parts of its questions only; it is of no use outside a comparison."""
-        return self.training.reads == "all"
+        """False for a reader that is given parts of its questions only, which is of no use outside a comparison, and
+        for a language model as it is."""
+        return self.training.reads == "all" and readers.is_trained(self.reader)
 
     @property
     def needs_options(self) -> bool:
@@ -220,6 +221,9 @@ def read(folder: Path) -> RunSpec:
 def read_servable(folder: Path) -> RunSpec:
     """Read the spec of a reader that is to answer questions, and so must read all of them."""
     spec = read(folder)
+    if not readers.is_trained(spec.reader):
+        problem = "is a language model as it is, whose trials have no weights: there is nothing to serve or to share"
+        raise CoattendError(problem, where=str(folder), cure="Name a trial of a reader that is trained")
     if not spec.is_servable:
         cure = "Name a trial of a reader that reads all of its questions"
         raise CoattendError("reads its questions in part only: it is no model to ask", where=str(folder), cure=cure)
@@ -236,6 +240,9 @@ def restore_experiment(
 ) -> Experiment:
     """Configure a trial's experiment again, over the tables as they are now, or those of another tagging profile."""
     spec = read(trial.folder)
+    if not readers.is_trained(spec.reader):
+        problem = "is of a language model as it is, which has no attention to show and no weights to verify"
+        raise CoattendError(problem, where=f"trial {trial}", cure="Name a trial of a reader that is trained")
     # Variants that are compared may be shown over the tags of one profile.
     tagging = tagging or spec.tagging_profile
     _check_tables(spec, tables, tagging)

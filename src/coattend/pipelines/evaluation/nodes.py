@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from coattend.config import BenchmarkParameters, EngineParameters, ReaderParameters
+from coattend.config import BenchmarkParameters, EngineParameters, ReaderParameters, TaggingParameters
 from coattend.evaluation.records import GroupScores, ReaderMetrics, TrainedReader, TrialRecord
 from coattend.pipelines.annotations import Dataset, Table
 
@@ -30,6 +30,31 @@ def predict(
     experiment = Experiment.from_config(tables, ReaderSetup.resolve(reader, profiles))
     engine = EngineParameters.model_validate(profiles["engine"])
     return predict_all(experiment, model["trials"], trials, engine=engine)
+
+
+def answer(
+    questions: Dataset,
+    passages: Dataset,
+    trials: Path,
+    benchmark: BenchmarkParameters,
+    reader: ReaderParameters,
+    profiles: Mapping[str, Mapping[str, object]],
+) -> tuple[TrainedReader, Table, Table]:
+    """Answer the questions of every split but train with a language model as it is: return its trials, which are not
+    trained, the predictions, and the questions that it could not be given."""
+    from coattend.inference.likelihood import LikelihoodTables, OptionLikelihood
+
+    tagging = TaggingParameters.model_validate(profiles["taggings"][reader.tagging])
+    tables = LikelihoodTables(questions, passages, benchmark)
+    asked = OptionLikelihood(tables, reader, tagging, trials)
+    outcomes, predictions, rejected = asked.answer_all()
+    model: TrainedReader = {
+        "benchmark": benchmark.name,
+        "reader": reader.name,
+        "task": asked.task,
+        "trials": outcomes,
+    }
+    return model, predictions, rejected
 
 
 def score(

@@ -90,5 +90,24 @@ class RecurrentConfig(EncoderConfig):
     dropout: float = Field(0.0, ge=0, lt=1, description="Dropout of what the layer reads.")
 
 
+class LanguageModelConfig(EncoderConfig):
+    """Options of a language model that is used as it is."""
+
+    output_fields: ClassVar = frozenset({"likelihood"})
+
+    model: str | None = Field(
+        None, description="Folder or Hugging Face name of a decoder-only language model; none comes with this package."
+    )
+    shots: int = Field(
+        0, ge=0, le=100, description="Training questions with their answers that stand before each question."
+    )
+    chat_template: bool = Field(
+        False, description="Whether questions are put as messages of a user, as instruction models were trained."
+    )
+
+
 CONFIGS: dict[str, type[EncoderConfig]] = {"transformer": TransformerConfig, "recurrent": RecurrentConfig}
 """Options of each encoder, by the name of its module."""
+
+UNTRAINED: dict[str, type[EncoderConfig]] = {"language_model": LanguageModelConfig}
+"""Likewise of those that are not trained: they are no torch module and fit no interaction."""

@@ -115,6 +115,26 @@ class VocabularyConfig(HeadConfig):
     summary_dropout: float = Field(0.0, ge=0, lt=1, description="Dropout of the summary.")
 
 
+class LikelihoodConfig(HeadConfig):
+    """Options of the head that scores options by their likelihood."""
+
+    task: ClassVar[Task] = "options"
+    input_fields: ClassVar = frozenset({"likelihood"})
+
+    normalise: Literal["none", "characters", "tokens", "prior"] = Field(
+        "characters",
+        description="What an option's log probability is divided by: nothing, its characters or its tokens; prior: its"
+        " log probability without the passage is subtracted.",
+    )
+    answer_by: Literal["text", "letter"] = Field(
+        "text", description="text: an option is scored by its words; letter: options are listed, and letters scored."
+    )
+
+    def brings_together(self) -> bool:
+        """The language model reads passage, question and option as one text."""
+        return True
+
+
 CONFIGS: dict[str, type[HeadConfig]] = {
     "options": OptionsConfig,
     "span": SpanConfig,
@@ -124,3 +144,6 @@ CONFIGS: dict[str, type[HeadConfig]] = {
     "vocabulary": VocabularyConfig,
 }
 """Options of each head, by the name of its module."""
+
+UNTRAINED: dict[str, type[HeadConfig]] = {"likelihood": LikelihoodConfig}
+"""Likewise of those that no encoder is trained with: they only fit a language model."""

@@ -52,7 +52,7 @@ def _cost_tables(findings: StudyFindings) -> Iterator[Table]:
                 cells(
                     title_of(findings, name),
                     _format_mean(parameters, "{:.2f}"),
-                    Cell(f"{minutes:.1f}", (f"{trials[0]['questions']:,} questions",)),
+                    noted_cell(f"{minutes:.1f}", f"{trials[0]['questions']:,} questions", _untrained_note(trials)),
                     *(measure(trials) for measure in optional.values()),
                     *(_printed_costs(paper_numbers.printed_numbers(block, name), benchmark) for block in blocks),
                 )
@@ -91,6 +91,11 @@ def _summed_increase(times: Mapping[str, float], pairs: Mapping[str, str]) -> fl
     timed = [(times[name], times[against]) for name, against in pairs.items() if name in times and against in times]
     variants, baselines = (sum(column) for column in zip(*timed, strict=True)) if timed else (0.0, 0.0)
     return 100 * (variants / baselines - 1) if baselines else None
+
+
+def _untrained_note(trials: Sequence[TrialRecord]) -> str:
+    """Say of a language model as it is what its time is that of; empty for trained variants."""
+    return "" if all(trial.get("trained", True) for trial in trials) else "answered, none trained"
 
 
 def _seconds_per_epoch(trial: TrialRecord) -> float:

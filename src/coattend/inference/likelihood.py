@@ -1,0 +1,403 @@
+"""Answer questions with options by their likelihood under a language model, which is not trained.
+
+A trial of such a reader has no weights of its own: its content are the model's files, the reader's options and the
+examples that it is shown, its folder holds a description and predictions. Trials of several seeds differ in their
+examples; without any there is one.
+"""
+
+import hashlib
+import json
+import logging
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
+import pyarrow.parquet as pq
+import torch
+
+from coattend import readers
+from coattend.config import BenchmarkParameters, ReaderParameters, TaggingParameters, TrainingParameters, training_of
+from coattend.config.entries import missing_model
+from coattend.errors import CoattendError
+from coattend.evaluation.records import TrainingRecord
+from coattend.inference.scoring import score_choices
+from coattend.io.atomic import matches_checksum, write_with_checksum
+from coattend.parallel.progress import track_progress
+from coattend.readers.encoders.language_model import EncodedPrompt, LanguageModel
+from coattend.readers.heads.configs import LikelihoodConfig
+from coattend.readers.heads.likelihood import Likelihood
+from coattend.readers.prompts import Inquiry, Prompt, write_examples, write_prompt
+from coattend.schemas import PREDICTIONS, REJECTED, QuestionRow, read_passage_texts
+from coattend.text.cloze import BLANK
+from coattend.text.hashing import text_id
+from coattend.trials import run_spec
+from coattend.trials.device import PeakMemory, device_and_precision, device_name, inference_batch_tokens, processor_name
+from coattend.trials.run_spec import RunSpec
+from coattend.trials.trial import PREDICTIONS_FILE, EncoderContent, Trial, TrialOutcome, encoder_digest
+
+ANSWERS_VERSION = 1
+"""Raised whenever the same trial would give other answers to the same questions."""
+READER_FILE = "reader.json"
+"""Description of the reader in a trial's folder ``model``, as of trained readers, but without weights beside it."""
+IN_TRIAL_ID = ("max_length", "reads")
+"""Training parameters that change an answer; the precision is a field of its own."""
+PARTS_READ = ("all", "no_passage")
+"""The parts of a question that a prompt can be written of."""
+
+logger = logging.getLogger(__name__)
+
+Example = tuple[Prompt, int]
+"""The prompt of a training question, and the number of its right option."""
+
+
+class LikelihoodTables(NamedTuple):
+    """What such a reader reads of a benchmark: neither tokens nor tags."""
+
+    questions: pads.Dataset
+    passages: pads.Dataset
+    benchmark: BenchmarkParameters
+
+
+class Question(NamedTuple):
+    """A question with what is scored of it: its prompt's tokens, and those without the passage for a prior."""
+
+    row: QuestionRow
+    characters: tuple[int, ...]
+    encoded: EncodedPrompt
+    prior: EncodedPrompt | None
+
+
+@dataclass(frozen=True)
+class OptionLikelihood:
+    """A reader that is a language model, on a benchmark."""
+
+    tables: LikelihoodTables
+    reader: ReaderParameters
+    tagging: TaggingParameters
+    store: Path
+
+    @cached_property
+    def training(self) -> TrainingParameters:
+        """The parameters of which seeds, lengths, device and precision count."""
+        training = training_of(self.tables.benchmark, self.reader, recurrent=False)
+        if training.reads not in PARTS_READ:
+            problem, cure = (
+                f"{training.reads!r} cannot be asked of a language model",
+                f"Set it to {' or '.join(PARTS_READ)}",
+            )
+            raise CoattendError(problem, where="training.reads", cure=cure)
+        return training
+
+    @cached_property
+    def head(self) -> str:
+        """Its head, if there are questions with options."""
+        return readers.head_for(self.reader.reader, self.tables.benchmark.answerable, self.reader.head)
+
+    @cached_property
+    def task(self) -> str:
+        """The task of the questions that are read: ``word`` where candidates are read like options."""
+        return "options" if "options" in self.tables.benchmark.tasks else "word"
+
+    @cached_property
+    def options(self) -> dict[str, Any]:
+        """Its options, complete; CoattendError if it names no model."""
+        options = readers.resolve(self.reader.reader, head=self.head, **self.reader.options)
+        if options.get("model") is None:
+            raise missing_model(self.reader.name)
+        return options
+
+    @cached_property
+    def likelihood(self) -> Likelihood:
+        """The head, which scores options."""
+        return Likelihood(LikelihoodConfig(**{name: self.options[name] for name in LikelihoodConfig.model_fields}))
+
+    @cached_property
+    def model(self) -> LanguageModel:
+        """The language model, loaded at the first use."""
+        device, bf16 = device_and_precision(self.training)
+        return LanguageModel.load(self.options["model"], device=device, bf16=bf16)
+
+    def answer_all(self, *, keep_failures: bool = False) -> tuple[list[TrialOutcome], pa.Table, pa.Table]:
+        """Answer the questions of every split but train, or load the answers.
+
+        Args:
+            keep_failures: Whether a trial that fails has a ``failure``, and the others go on.
+
+        Returns:
+            The outcomes of its trials, their predictions, and the questions that it could not be given.
+        """
+        self.options  # noqa: B018  # A reader without a model is refused before questions are read.
+        rows = self._rows(~pc.field("split").cast(pa.string()).isin(["train"]))
+        if not rows:
+            raise CoattendError(f"there are no questions of the task {self.task!r} to score", where="questions table")
+        texts = read_passage_texts(self.tables.passages, pa.chunked_array([[row["passage_id"] for row in rows]]))
+        seeds = self.training.seeds if self.options["shots"] else self.training.seeds[:1]
+        results = [self._attempt(seed, rows, texts, keep_failures=keep_failures) for seed in seeds]
+        outcomes, predictions, rejected = zip(*results, strict=True)
+        reasons = sorted({reason for by_id in rejected for reason in by_id.items()})
+        scored = f"{self.tables.benchmark.name}, scored"
+        columns = [[scored] * len(reasons), [name for name, _ in reasons], [reason for _, reason in reasons]]
+        return list(outcomes), pa.concat_tables(predictions), pa.table(columns, schema=REJECTED)
+
+    def _attempt(
+        self, seed: int, rows: Sequence[QuestionRow], texts: Mapping[str, str], *, keep_failures: bool
+    ) -> tuple[TrialOutcome, pa.Table, dict[str, str]]:
+        examples = self._examples(seed, {row["group"] for row in rows})
+        trial = self._trial(seed, examples)
+        try:
+            return self._answer(trial, examples, rows, texts)
+        except Exception as error:
+            outcome = trial.fail(f"{type(error).__name__}: {error}")
+            if not keep_failures:
+                raise
+            logger.error("trial %s (seed %d) failed: %s", trial.id, seed, error)
+            return outcome, PREDICTIONS.empty_table(), {}
+
+    def _answer(
+        self, trial: Trial, examples: Sequence[Example], rows: Sequence[QuestionRow], texts: Mapping[str, str]
+    ) -> tuple[TrialOutcome, pa.Table, dict[str, str]]:
+        """Answer, or load the answers of a finished trial; beside them, the reasons of questions that are not read."""
+        seed = trial.content["seed"]
+        contents = [[*row.values(), text_id(texts[row["passage_id"]])] for row in rows]
+        key = _digest(ANSWERS_VERSION, contents)[:16]
+        answers = trial.folder / PREDICTIONS_FILE.format(key=key)
+        rejected_file = trial.folder / f"rejected-{key}.json"
+        with trial.locked():
+            outcome = trial.outcome()
+            if outcome is None or not (_is_intact(answers) and _is_intact(rejected_file)):
+                logger.info("%s: trial %s scores %d questions", self._title(seed), trial.id, len(rows))
+                memory = PeakMemory(device_and_precision(self.training)[0])
+                self.model  # noqa: B018  # Loading it is no part of the time that answers take.
+                start = time.perf_counter()
+                scores, rejected = self._score(rows, texts, examples, seed)
+                seconds = time.perf_counter() - start
+                table = score_choices(rows, scores, trial_id=trial.id, seed=seed)
+                with write_with_checksum(answers) as temporary:
+                    pq.write_table(table, temporary)
+                with write_with_checksum(rejected_file) as temporary:
+                    temporary.write_text(json.dumps(rejected))
+                if outcome is None:
+                    outcome = self._finish(trial, seconds=seconds, memory=memory.mib, questions=len(rows))
+            else:
+                logger.info("%s: trial %s has scored them already", self._title(seed), trial.id)
+            run_spec.write(self._run_spec(trial, outcome), trial.folder)
+        return outcome, pq.read_table(answers, schema=PREDICTIONS), json.loads(rejected_file.read_text())
+
+    def _title(self, seed: int) -> str:
+        return f"{self.tables.benchmark.name}.{self.reader.name} seed {seed}"
+
+    def _rows(self, condition: pads.Expression) -> list[QuestionRow]:
+        of_task = condition & (pc.field("task").cast(pa.string()) == self.task)
+        return cast("list[QuestionRow]", self.tables.questions.to_table(filter=of_task).to_pylist())
+
+    def _inquiry(self, row: QuestionRow, passage: str | None) -> Inquiry:
+        """Write a row for a prompt; a blank is filled where the benchmark's other readers fill it."""
+        fills = self.tables.benchmark.fill_blanks or self.task == "word"
+        blank = BLANK.search(row["question"]) if fills else None
+        passage = None if self.training.reads == "no_passage" else passage
+        return Inquiry(passage, row["question"], tuple(row["options"] or ()), None if blank is None else blank.span())
+
+    def _examples(self, seed: int, scored_groups: set[str]) -> list[Example]:
+        """Draw training questions by a hash of their ids and the seed, of passages that overlap neither with each other
+        nor with those that are scored, and write them with their right answers."""
+        count = self.options["shots"]
+        if not count:
+            return []
+        train = [
+            row
+            for row in self._rows(pc.field("split").cast(pa.string()) == "train")
+            if row["label"] is not None and row["group"] not in scored_groups
+        ]
+        drawn: dict[str, QuestionRow] = {}
+        for row in sorted(train, key=lambda row: text_id(f"{seed} {row['question_id']}")):
+            if len(drawn) < count:
+                drawn.setdefault(row["group"], row)
+        if len(drawn) < count:
+            raise CoattendError(
+                f"is {count}, and train has {len(drawn)} passages with questions that overlap with none that is scored",
+                where=f"readers.{self.reader.name}.shots",
+                cure="Set it to as many or fewer",
+            )
+        passages = pa.chunked_array([[row["passage_id"] for row in drawn.values()]])
+        texts = read_passage_texts(self.tables.passages, passages)
+        return [
+            (self._write(self._inquiry(row, texts[row["passage_id"]])), cast(int, row["label"]))
+            for row in drawn.values()
+        ]
+
+    def _write(self, inquiry: Inquiry) -> Prompt:
+        return write_prompt(inquiry, self.options["answer_by"])
+
+    def _trial(self, seed: int, examples: Sequence[Example]) -> Trial:
+        training, (_, bf16) = self.training.model_dump(mode="json"), device_and_precision(self.training)
+        options = {name: value for name, value in self.options.items() if name != "model"}
+        settings = {name: training[name] for name in IN_TRIAL_ID} | {"precision": "bf16" if bf16 else "fp32"}
+        return Trial(
+            {
+                "benchmark": self.tables.benchmark.name,
+                "reader": self.reader.reader,
+                "head": self.head,
+                "options": options,
+                "encoder": EncoderContent(digest=encoder_digest(self.options["model"]), dropout=None),
+                "training": cast("TrainingRecord", settings),
+                "seed": seed,
+                "data": _digest([[prompt.context, prompt.continuations, label] for prompt, label in examples]),
+                "source": readers.code_digest(self.reader.reader, self.head),
+            },
+            self.store,
+        )
+
+    def _score(
+        self, rows: Sequence[QuestionRow], texts: Mapping[str, str], examples: Sequence[Example], seed: int
+    ) -> tuple[dict[str, tuple[float, ...]], dict[str, str]]:
+        """Score the options of each question, by its id; beside them, the reasons why some cannot be read."""
+        by_passage: dict[str, list[QuestionRow]] = {}
+        for row in rows:
+            by_passage.setdefault(row["passage_id"], []).append(row)
+        rejected: dict[str, str] = {}
+        groups = [
+            [
+                question
+                for row in about
+                if (question := self._question(row, texts[passage], examples, rejected)) is not None
+            ]
+            for passage, about in by_passage.items()
+        ]
+        questions = [question for group in groups for question in group]
+        prompts = [[question.encoded for question in group] for group in groups if group]
+        values = self._log_probabilities(prompts, f"{self._title(seed)}, questions asked")
+        priors: list[list[float]] = [[]] * len(questions)
+        if self.likelihood.config.normalise == "prior":
+            without = [[question.prior for question in group if question.prior] for group in groups if group]
+            priors = self._log_probabilities(without, f"{self._title(seed)}, without passages")
+        scores = {
+            question.row["question_id"]: self.likelihood.scores(
+                value,
+                characters=question.characters,
+                tokens=[len(tokens) for tokens in question.encoded.continuations],
+                prior=prior,
+            )
+            for question, value, prior in zip(questions, values, priors, strict=True)
+        }
+        return scores, rejected
+
+    def _log_probabilities(self, groups: Sequence[Sequence[EncodedPrompt]], title: str) -> list[list[float]]:
+        budget = inference_batch_tokens(self.training, transformer=True)
+        count = sum(map(len, groups))
+        computed = self.model.log_probabilities(groups, tokens_per_batch=budget)
+        by_number = dict(track_progress(computed, count, title))
+        return [by_number[number] for number in range(count)]
+
+    def _question(
+        self, row: QuestionRow, passage: str, examples: Sequence[Example], rejected: dict[str, str]
+    ) -> Question | None:
+        """Encode a question, cutting its passage where it is too long; None, and a reason, if it cannot be read."""
+        limit = min(self.training.max_length, self.model.max_length or self.training.max_length)
+        try:
+            prompt, encoded = self._encode(self._inquiry(row, passage), examples)
+            # A word that is cut in two may have more tokens than before.
+            while encoded.length > limit:
+                remaining = self.model.cut(passage, encoded.length - limit) if self.training.reads == "all" else None
+                if remaining is None:
+                    raise ValueError(f"leaves no room for a passage in {limit} tokens")
+                passage = remaining
+                prompt, encoded = self._encode(self._inquiry(row, passage), examples)
+            if not all(encoded.continuations):
+                raise ValueError("has an option without tokens")
+            prior = None
+            if self.likelihood.config.normalise == "prior":
+                _, prior = self._encode(self._inquiry(row, None), examples)
+        except ValueError as error:
+            rejected[row["question_id"]] = f"its prompt {error}"
+            return None
+        return Question(row, prompt.characters, encoded, prior)
+
+    def _encode(self, inquiry: Inquiry, examples: Sequence[Example]) -> tuple[Prompt, EncodedPrompt]:
+        prompt, chat = self._write(inquiry), bool(self.options["chat_template"])
+        prompt = self.model.as_chat(examples, prompt) if chat else prompt.behind(write_examples(examples))
+        (encoded,) = self.model.encode([prompt], chat=chat)
+        return prompt, encoded
+
+    def _finish(self, trial: Trial, *, seconds: float, memory: float, questions: int) -> TrialOutcome:
+        """Record a trial: its configuration and its cost, which is that of its first answers."""
+        shutil.rmtree(trial.model, ignore_errors=True)
+        trial.model.mkdir(parents=True)
+        description = {"reader": self.reader.reader, "head": self.head, **self.options}
+        (trial.model / READER_FILE).write_text(json.dumps(description, indent=1, sort_keys=True))
+        device, bf16 = device_and_precision(self.training)
+        return trial.finish(
+            {
+                "trial_id": trial.id,
+                "seed": trial.content["seed"],
+                "folder": trial.id,
+                "variant": self.reader.reader,
+                "trained": False,
+                "head": self.head,
+                "data": trial.content["data"],
+                "benchmark_version": self.tables.benchmark.version,
+                "options": {name: value for name, value in self.options.items() if name != "model"},
+                "training": trial.content["training"],
+                "encoder": self.options["model"],
+                "seconds": seconds,
+                "questions": questions,
+                "questions_per_second": questions / seconds,
+                "peak_memory_mib": memory,
+                "parameters": self.model.parameter_count,
+                "device": device_name(device),
+                "processor": processor_name(),
+                "threads": torch.get_num_threads(),
+                "precision": "bf16" if bf16 else "fp32",
+                "tagger": "",
+                "selection": "held_out",
+                "best_step": 0,
+                "held_out": None,
+                "curve": [],
+                "unreadable": [],
+                "null_threshold": None,
+                "signs": {},
+                "failure": None,
+            }
+        )
+
+    def _run_spec(self, trial: Trial, outcome: TrialOutcome) -> RunSpec:
+        """Describe how the trial answers, for pages and for those that look for a model to ask."""
+        benchmark = self.tables.benchmark
+        return RunSpec(
+            trial_id=trial.id,
+            model_digest=outcome["model_digest"],
+            name=self.reader.name,
+            benchmark=benchmark.name,
+            **benchmark.model_dump(include={"title", "licence", "published_at", "hub"}),
+            task="options" if self.task == "options" else "word",
+            reader=self.reader.reader,
+            head=self.head,
+            options=self.options,
+            encoder=self.options["model"],
+            tokenizer="",
+            tokenizer_profile="",
+            reads_words=False,
+            tagging=self.tagging,
+            tagging_profile=self.reader.tagging,
+            tagger="",
+            fill_blanks=benchmark.fill_blanks,
+            words_as_options=benchmark.words_as_options,
+            training=self.training.model_copy(update={"seeds": (trial.content["seed"],)}),
+        )
+
+
+def _digest(*contents: object) -> str:
+    return hashlib.sha256(json.dumps(contents).encode()).hexdigest()
+
+
+def _is_intact(file: Path) -> bool:
+    try:
+        return matches_checksum(file)
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,399 @@
+"""A decoder-only language model of Hugging Face, as it is, which reads a passage once for its questions and options.
+
+The prompts about a passage form a tree: the tokens that they share, behind these the rest of each question, and behind
+each question its options. A tree is one sequence in which a token sees those on its own branch alone, and is at the
+position that it has there. So keys and values of the passage are computed once, and every option has the log
+probability that it has in a sequence of its own. Models that cannot read trees (the first one that is loaded shows it)
+read each option in a sequence of its own.
+
+Shapes: R sequences, N tokens, K tokens that predict another one, V tokens of the vocabulary.
+"""
+
+import inspect
+import logging
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from coattend.errors import CoattendError
+from coattend.readers.encoders.configs import LanguageModelConfig
+from coattend.readers.prompts import Prompt
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+MOST_BRANCHES = 1024
+"""Tokens of questions and options behind one passage, beyond which it is read again: attention takes their square."""
+LENGTH_MULTIPLE = 32
+"""Sequences are padded to a multiple, since computing kernels are kept for each length."""
+CUT_MULTIPLE = 64
+"""Passages that are too long lose a multiple of so many tokens, so that questions about one of them share the rest."""
+TOLERANCE, HALF_TOLERANCE = 1e-3, 0.1
+"""Largest difference of log probabilities between a tree and sequences of their own; in half precision."""
+
+logger = logging.getLogger(__name__)
+
+
+class EncodedPrompt(NamedTuple):
+    """Tokens of a prompt's context, and of what may follow it."""
+
+    context: tuple[int, ...]
+    continuations: tuple[tuple[int, ...], ...]
+
+    @property
+    def length(self) -> int:
+        """Tokens of the context with its longest continuation."""
+        return len(self.context) + max(map(len, self.continuations))
+
+
+@dataclass
+class Tree:
+    """Prompts with the same beginning as one sequence of N tokens.
+
+    Attributes:
+        question: Number of the prompt that a token belongs to, from 1; 0 for those that all share [N].
+        option: Number of its continuation, from 1; 0 for tokens of a context [N].
+        predictions: For each predicted token the index of the token before it, its id, and the numbers of the prompt
+            and of the continuation that it belongs to.
+        branches: False for a single continuation, as every model reads it.
+    """
+
+    ids: list[int] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
+    question: list[int] = field(default_factory=list)
+    option: list[int] = field(default_factory=list)
+    predictions: list[tuple[int, int, tuple[int, int]]] = field(default_factory=list)
+    branches: bool = True
+
+    @classmethod
+    def of(cls, prompts: Sequence[tuple[int, EncodedPrompt]]) -> "Tree":
+        """Build a tree of numbered prompts."""
+        tree = cls()
+        shared = shared_length([prompt.context for _, prompt in prompts])
+        tree._add(prompts[0][1].context[:shared], 0, 0, 0)
+        for question, (number, prompt) in enumerate(prompts, 1):
+            tree._add(prompt.context[shared:], shared, question, 0)
+            # Without tokens of its own, a context ends where the shared ones end.
+            end = len(tree.ids) - 1 if len(prompt.context) > shared else shared - 1
+            for option, tokens in enumerate(prompt.continuations, 1):
+                # The last token is predicted, and predicts nothing.
+                start = len(tree.ids)
+                tree._add(tokens[:-1], len(prompt.context), question, option)
+                before = (end, *range(start, len(tree.ids)))
+                tree.predictions += [(i, token, (number, option - 1)) for i, token in zip(before, tokens, strict=True)]
+        return tree
+
+    def _add(self, tokens: Sequence[int], position: int, question: int, option: int) -> None:
+        self.ids += tokens
+        self.positions += range(position, position + len(tokens))
+        self.question += [question] * len(tokens)
+        self.option += [option] * len(tokens)
+
+
+class LanguageModel:
+    """A language model with its tokenizer, in evaluation mode.
+
+    Attributes:
+        reads_trees: True if it reads trees as it reads sequences of their own.
+        window: Tokens that its layers with the shortest window see; None: all.
+    """
+
+    Config = LanguageModelConfig
+
+    def __init__(self, model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
+        self.model, self.tokenizer, self.source = model.eval(), tokenizer, source
+        config = model.config.get_text_config()
+        self.max_length: int | None = getattr(config, "max_position_embeddings", None)
+        self.window = _window(config)
+        self._keeps_logits = "logits_to_keep" in inspect.signature(model.forward).parameters
+        self.reads_trees = self._probe()
+
+    @classmethod
+    def load(cls, source: str, *, device: str = "cpu", bf16: bool = False) -> "LanguageModel":
+        """Load a model from a folder or by its Hugging Face name, without running code that comes with it.
+
+        Raises:
+            CoattendError: If it is not available, or no decoder-only language model.
+        """
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        where = f"language model {source!r}"
+        options: dict[str, Any] = {"trust_remote_code": False, "local_files_only": Path(source).is_dir()}
+        dtype = torch.bfloat16 if bf16 else torch.float32
+        loaded: Any
+        try:
+            with _without_progress_bars():
+                tokenizer = AutoTokenizer.from_pretrained(source, **options)
+                loaded = AutoModelForCausalLM.from_pretrained(source, dtype=dtype, output_loading_info=True, **options)
+        except (OSError, ValueError, KeyError, ImportError) as error:
+            reason = " ".join(str(error).split())[:200]
+            raise CoattendError(
+                f"is no decoder-only language model of Hugging Face that is at hand or can be fetched ({reason})",
+                where=where,
+                cure="Name a folder with config.json, weights and tokenizer, or check the spelling and the network",
+            ) from error
+        model, report = loaded
+        problems = {
+            "has an encoder": getattr(model.config, "is_encoder_decoder", False),
+            "has no fast tokenizer": not tokenizer.is_fast,
+            f"lacks weights ({', '.join(sorted(report['missing_keys'])[:3])})": report["missing_keys"],
+        }
+        for problem, is_there in problems.items():
+            if is_there:
+                raise CoattendError(problem, where=where, cure="Name a whole decoder-only model, such as a Llama")
+        return cls(model.to(device), tokenizer, source)
+
+    @property
+    def parameter_count(self) -> int:
+        """The number of its parameters."""
+        return sum(weights.numel() for weights in self.model.parameters())
+
+    def as_chat(self, examples: Sequence[tuple[Prompt, int]], prompt: Prompt) -> Prompt:
+        """Put a prompt as the message of a user, behind examples as messages that were answered.
+
+        Raises:
+            CoattendError: If its tokenizer has no chat template.
+        """
+        if not self.tokenizer.chat_template:
+            raise CoattendError(
+                "has a tokenizer without a chat template",
+                where=f"language model {self.source!r}",
+                cure="Set chat_template: false, or name an instruction model",
+            )
+        messages = []
+        for example, label in examples:
+            messages.append({"role": "user", "content": example.context})
+            messages.append({"role": "assistant", "content": example.continuations[label].lstrip()})
+        messages.append({"role": "user", "content": prompt.context})
+        context = self.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        return Prompt(str(context), tuple(text.lstrip() for text in prompt.continuations))
+
+    def encode(self, prompts: Sequence[Prompt], *, chat: bool = False) -> list[EncodedPrompt]:
+        """Tokenize prompts; contexts get the special tokens of the tokenizer, unless a chat template has set them."""
+        contexts = self._tokenize([prompt.context for prompt in prompts], add_special_tokens=not chat)
+        texts = [text for prompt in prompts for text in (prompt.tail, *(prompt.tail + c for c in prompt.continuations))]
+        tokens = iter(self._tokenize(texts, add_special_tokens=False))
+        encoded = []
+        for prompt, context in zip(prompts, contexts, strict=True):
+            before = len(next(tokens))
+            encoded.append(
+                EncodedPrompt(tuple(context), tuple(tuple(next(tokens)[before:]) for _ in prompt.continuations))
+            )
+        return encoded
+
+    def _tokenize(self, texts: list[str], *, add_special_tokens: bool) -> list[list[int]]:
+        ids: list[list[int]] = self.tokenizer(texts, add_special_tokens=add_special_tokens, verbose=False)["input_ids"]
+        return ids
+
+    def cut(self, passage: str, excess: int) -> str | None:
+        """Cut tokens off the end of a passage, so many or up to 63 more; None if nothing is left."""
+        offsets = self.tokenizer(passage, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+        ends = [end for _, end in offsets["offset_mapping"]]
+        remaining = len(ends) - -(-excess // CUT_MULTIPLE) * CUT_MULTIPLE
+        if remaining < 1:
+            remaining = len(ends) - excess
+        return passage[: ends[remaining - 1]] if remaining > 0 else None
+
+    def log_probabilities(
+        self, groups: Sequence[Sequence[EncodedPrompt]], *, tokens_per_batch: int
+    ) -> Generator[tuple[int, list[float]], None, None]:
+        """Compute the log probability of each continuation of each prompt.
+
+        Args:
+            groups: Prompts about one passage each.
+            tokens_per_batch: Padded tokens that one forward pass may hold; a longer tree is a batch of its own.
+
+        Yields:
+            The number of a prompt, counted through all groups, and the sum of the log probabilities of the tokens of
+            each continuation [C]; in an order of their lengths.
+        """
+        trees = sorted(self._trees(groups, tokens_per_batch), key=lambda tree: (tree.branches, -len(tree.ids)))
+        continuations = [len(prompt.continuations) for group in groups for prompt in group]
+        # A prompt is yielded when all of its continuations have a sum.
+        sums = [[0.0] * count for count in continuations]
+        missing = list(continuations)
+        for batch in _batches(trees, tokens_per_batch):
+            for tree, values in zip(batch, self._predict(batch), strict=True):
+                owners = [owner for _, _, owner in tree.predictions]
+                for (prompt, option), value in zip(owners, values.tolist(), strict=True):
+                    sums[prompt][option] += value
+                for prompt, _ in dict.fromkeys(owners):
+                    missing[prompt] -= 1
+                    if not missing[prompt]:
+                        yield prompt, sums[prompt]
+
+    def _trees(self, groups: Sequence[Sequence[EncodedPrompt]], tokens_per_batch: int) -> Iterator[Tree]:
+        """Build the trees of groups, each of as many prompts as share a sequence, or of one continuation."""
+        number = 0
+        for group in groups:
+            numbered = list(enumerate(group, number))
+            number += len(group)
+            sees_all = self.window is None or max(prompt.length for prompt in group) <= self.window
+            if not (self.reads_trees and sees_all):
+                for prompt_number, prompt in numbered:
+                    yield from self._sequences(prompt_number, prompt)
+                continue
+            part: list[tuple[int, EncodedPrompt]] = []
+            room = 0
+            for prompt_number, prompt in numbered:
+                shared = shared_length([part[0][1].context, prompt.context]) if part else 0
+                branch = sum(len(tokens) - 1 for tokens in prompt.continuations)
+                if part and len(prompt.context) - shared + branch > room:
+                    yield Tree.of(part)
+                    part = []
+                if not part:
+                    shared, room = len(prompt.context), min(MOST_BRANCHES, tokens_per_batch - len(prompt.context))
+                part.append((prompt_number, prompt))
+                room -= len(prompt.context) - shared + branch
+            yield Tree.of(part)
+
+    def _sequences(self, number: int, prompt: EncodedPrompt) -> Iterator[Tree]:
+        """Build a tree without branches for each continuation of a prompt."""
+        for option, tokens in enumerate(prompt.continuations):
+            tree = Tree.of([(number, EncodedPrompt(prompt.context, (tokens,)))])
+            tree.predictions = [(index, token, (number, option)) for index, token, _ in tree.predictions]
+            tree.branches = False
+            yield tree
+
+    @torch.inference_mode()
+    def _predict(self, trees: Sequence[Tree]) -> list[Tensor]:
+        """Compute the log probability of each predicted token of each tree."""
+        branches, device = trees[0].branches, self.model.device
+        length = _rounded(max(len(tree.ids) for tree in trees))
+        # The tokens that predict come first: the model then computes scores of the vocabulary for them alone.
+        orders = [_predicting_first(tree) if branches else np.arange(len(tree.ids)) for tree in trees]
+        columns = [np.argsort(order) for order in orders]
+        tensors = {}
+        for name, pad in (("ids", 0), ("positions", 0), ("question", -1), ("option", -1)):
+            ordered = [np.array(getattr(tree, name))[order] for tree, order in zip(trees, orders, strict=True)]
+            tensors[name] = _stacked(ordered, length, pad).to(device)
+        order_in_tree = _stacked(orders, length, length).to(device)
+        options: dict[str, Any] = {}
+        if branches:
+            mask = _tree_mask(order_in_tree, tensors["question"], tensors["option"], self.model.dtype)
+            kept = max(len({index for index, _, _ in tree.predictions}) for tree in trees)
+            if self._keeps_logits:
+                options["logits_to_keep"] = torch.arange(min(_rounded(kept), length), device=device)
+        else:
+            mask = (order_in_tree < length).long()
+        logits = self.model(
+            input_ids=tensors["ids"], attention_mask=mask, position_ids=tensors["positions"], use_cache=False, **options
+        ).logits
+        values = []
+        for row, (tree, column) in enumerate(zip(trees, columns, strict=True)):
+            indices = torch.from_numpy(column[[index for index, _, _ in tree.predictions]]).to(device)
+            targets = torch.tensor([token for _, token, _ in tree.predictions], device=device)
+            predicting, inverse = indices.unique(return_inverse=True)
+            predicted = logits[row, predicting]
+            log_p = predicted.to(torch.promote_types(predicted.dtype, torch.float32)).log_softmax(-1)
+            values.append(log_p[inverse, targets].cpu())
+        return values
+
+    def _probe(self) -> bool:
+        """Compare a tree of a few random tokens with sequences of their own."""
+        size = self.model.get_input_embeddings().num_embeddings
+        generator = np.random.default_rng(0)
+
+        def draw(count: int) -> tuple[int, ...]:
+            return tuple(generator.integers(0, size, count).tolist())
+
+        shared = draw(7)
+        prompts = [
+            (number, EncodedPrompt((*shared, *draw(number + 2)), (draw(1), draw(3), draw(4)))) for number in range(2)
+        ]
+        alone = [tree for number, prompt in prompts for tree in self._sequences(number, prompt)]
+        expected = torch.cat(self._predict(alone))
+        try:
+            (values,) = self._predict([Tree.of(prompts)])
+        except Exception as error:  # Models refuse such masks in many ways.
+            difference, reason = float("inf"), f"{type(error).__name__}: {error}"
+        else:
+            difference = float((values - expected).abs().max())
+            reason = f"log probabilities differ by {difference:.2g}"
+        if difference < (HALF_TOLERANCE if self.model.dtype.itemsize == 2 else TOLERANCE):
+            return True
+        logger.warning("%s reads each option in a sequence of its own, which takes longer: %s", self.source, reason)
+        return False
+
+
+def shared_length(contexts: Sequence[tuple[int, ...]]) -> int:
+    """Return the number of tokens with which all contexts begin."""
+    first, last = min(contexts), max(contexts)
+    for index, (left, right) in enumerate(zip(first, last, strict=False)):
+        if left != right:
+            return index
+    return min(len(first), len(last))
+
+
+@contextmanager
+def _without_progress_bars() -> Iterator[None]:
+    from transformers.utils import logging as model_logging
+
+    shows_bars = model_logging.is_progress_bar_enabled()
+    model_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shows_bars:
+            model_logging.enable_progress_bar()
+
+
+def _window(config: Any) -> int | None:
+    """Return the tokens that the layers with the shortest window see; None if all see everything."""
+    layers = getattr(config, "layer_types", None)
+    windows = []
+    if layers is None or "sliding_attention" in layers:
+        windows.append(getattr(config, "sliding_window", None))
+    if layers is None or "chunked_attention" in layers:
+        windows.append(getattr(config, "attention_chunk_size", None))
+    limits = [window for window in windows if window]
+    return min(limits) if limits else None
+
+
+def _batches(trees: Sequence[Tree], tokens_per_batch: int) -> Iterator[list[Tree]]:
+    """Divide trees, the longest first, into batches of so many padded tokens."""
+    batch: list[Tree] = []
+    for tree in trees:
+        is_full = batch and _rounded(len(batch[0].ids)) * (len(batch) + 1) > tokens_per_batch
+        if is_full or (batch and batch[0].branches != tree.branches):
+            yield batch
+            batch = []
+        batch.append(tree)
+    if batch:
+        yield batch
+
+
+def _predicting_first(tree: Tree) -> np.ndarray:
+    """Order the tokens of a tree so that those that predict another one come first [N]."""
+    predicts = np.zeros(len(tree.ids), bool)
+    predicts[[index for index, _, _ in tree.predictions]] = True
+    return np.argsort(~predicts, kind="stable")
+
+
+def _tree_mask(order: Tensor, question: Tensor, option: Tensor, dtype: torch.dtype) -> Tensor:
+    """Mask what a token does not see [R, 1, N, N]: tokens behind it, and those of other questions and options."""
+
+    def same(branch: Tensor) -> Tensor:
+        return (branch[:, None] == 0) | (branch[:, None] == branch[:, :, None])
+
+    visible = (order[:, None] <= order[:, :, None]) & same(question) & same(option)
+    hidden = torch.finfo(dtype).min
+    return torch.zeros(visible.shape, dtype=dtype, device=visible.device).masked_fill(~visible, hidden)[:, None]
+
+
+def _stacked(rows: Sequence[np.ndarray], length: int, pad: int) -> Tensor:
+    """Pad rows and stack them [R, length]."""
+    return torch.from_numpy(np.stack([np.pad(row, (0, length - len(row)), constant_values=pad) for row in rows]))
+
+
+def _rounded(length: int) -> int:
+    return -(-length // LENGTH_MULTIPLE) * LENGTH_MULTIPLE
+
+
+PART = LanguageModel

@@ -1,0 +1,82 @@
+"""A language model as it is goes from the tables to the page like every reader, without a training node."""
+
+import json
+
+import pytest
+from mlflow import MlflowClient
+
+from coattend.errors import CoattendError
+from coattend.pipeline_registry import register_pipelines
+
+
+@pytest.mark.slow
+def test_a_named_model_is_answered_scored_tracked_and_compared(kedro_run, sample_project, language_model):
+    entry = {"model": str(language_model), "normalise": "none"}
+    kedro_run("sample", "sample.option_likelihood", readers={"option_likelihood": entry})
+    metrics = json.loads(
+        (sample_project / "data/test/07_model_output/sample/option_likelihood/metrics.json").read_text()
+    )
+    (trial,) = metrics["trials"]
+    assert metrics["splits"]["dev"]["all"]["accuracy"]["seeds"].keys() == {"0"}
+    assert 0 <= metrics["calibration"]["dev"]["ece"]["mean"] <= 100
+    folder = sample_project / "data/test/06_models/trials" / trial["trial_id"]
+    assert [file.name for file in (folder / "model").iterdir()] == ["reader.json"]
+    client = MlflowClient(f"sqlite:///{sample_project / 'mlflow.db'}")
+    experiment = client.get_experiment_by_name("sample").experiment_id
+    (run,) = client.search_runs([experiment], "tags.kind = 'trial'")
+    assert run.data.params["normalise"] == "none"
+    assert run.data.metrics["dev.accuracy"] == metrics["splits"]["dev"]["all"]["accuracy"]["mean"]
+    kedro_run("reporting", "sample", readers={"option_likelihood": entry})
+    page = (sample_project / "data/test/08_reporting/sample/results.md").read_text()
+    (costs,) = [line for line in page.splitlines() if line.startswith("| option_likelihood") and "none (" in line]
+    assert f"0 (of {trial['parameters']:,})" in costs
+    # Its trials have no weights to serve, to share or to look into.
+    with pytest.raises(CoattendError, match="is a language model as it is, whose trials have no weights"):
+        kedro_run("share", share={"model": "sample.option_likelihood/0"})
+    with pytest.raises(CoattendError, match="which has no attention to show"):
+        kedro_run("attention", attention={"left": "sample.option_likelihood/0"})
+
+
+STUDY = """\
+paper: {{ title: Beside, authors: [A. Nobody], year: 2026, venue: none, key: nobody2026 }}
+studies:
+  turns:
+    title: Whether it is worth it
+    source: Beside, table 1
+    benchmarks: [sample]
+    protocol: frozen
+    seeds: [0, 1]
+    base: {{ reader: plain, head: options }}
+    baseline: plain
+    variants:
+      plain: {{ title: Baseline }}
+    options: {{ pooling: max }}
+    beside: ["option_likelihood:{model}"]
+    shows: [parameters, peak_memory]
+"""
+
+
+@pytest.mark.slow
+def test_a_study_has_a_row_for_each_model_beside_its_variants(study, kedro_run, language_model):
+    folder = study(STUDY.format(model=language_model))
+    for _ in range(2):  # Nothing is answered again.
+        kedro_run("study_mine_turns", study={"processes": 1})
+    findings = json.loads((folder / "findings.json").read_text())
+    row = f"option_likelihood_{language_model.name}"
+    assert findings["failures"] == []
+    assert [len(findings["trials"]["sample"][name]) for name in ("plain", row)] == [2, 1]
+    assert findings["trials"]["sample"][row][0]["encoder"] == str(language_model)
+    page = (folder / "table.md").read_text()
+    titled = [line for line in page.splitlines() if line.startswith(f"| {language_model}, option_likelihood")]
+    # Its score beside the baseline, and its cost.
+    assert len(titled) >= 2
+    assert any("answered, none trained" in line for line in titled)
+
+
+def test_without_a_model_it_has_no_nodes_and_the_error_says_how_to_name_one(kedro_run):
+    nodes = {node.name for pipeline in register_pipelines().values() for node in pipeline.nodes}
+    assert not [name for name in nodes if "option_likelihood" in name]
+    with pytest.raises(
+        CoattendError, match=r"names no language model.*or with --params readers\.option_likelihood\.model="
+    ):
+        kedro_run("", "sample.option_likelihood")
