@@ -1,6 +1,7 @@
 """The tiny sample's tables as training reads them."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -128,6 +129,35 @@ def lose_a_bit(trial: Path) -> None:
     record = json.loads(checked.read_text())
     record["versions"][weights.name] = file_version(weights)
     checked.write_text(json.dumps(record))
+
+
+def write_language_model(folder: Path, texts: Iterable[str], *, layers: int = 2, width: int = 32) -> None:
+    """Write a Llama with random weights, and a byte-level BPE that is learned from texts."""
+    import torch
+    from tokenizers import ByteLevelBPETokenizer
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    learned = ByteLevelBPETokenizer()
+    learned.train_from_iterator(texts, vocab_size=2000, special_tokens=["<s>", "</s>"], show_progress=False)
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=learned._tokenizer, bos_token="<s>", eos_token="</s>")
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=width,
+        intermediate_size=3 * width,
+        num_hidden_layers=layers,
+        num_attention_heads=4,
+        max_position_embeddings=2048,
+        initializer_range=1.5 / width**0.5,  # With smaller weights all options are about as likely.
+    )
+    LlamaForCausalLM(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+@pytest.fixture(scope="session")
+def language_model(built_once, sample) -> Path:
+    """The folder of a tiny random Llama, whose tokenizer has learned from the sample's texts."""
+    return built_once("language_model", lambda folder: write_language_model(folder, sample.texts.values()))
 
 
 @pytest.fixture(scope="session")
