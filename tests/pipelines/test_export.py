@@ -51,7 +51,7 @@ def test_files_lie_where_the_harness_finds_their_tables(exported):
 def test_without_a_scored_reader_the_record_is_empty(sample_project, kedro_run, caplog):
     kedro_run("export", "sample")
     assert "no reader of it was scored" in caplog.text
-    assert "kedro run --pipelines evaluation --namespaces sample" in caplog.text
+    assert "--pipelines evaluation --namespaces sample" in caplog.text
     assert (sample_project / "data/test/08_reporting/euroeval/sample.jsonl").read_text() == ""
 
 

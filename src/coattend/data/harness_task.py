@@ -259,7 +259,7 @@ def _metrics(part: _Part, parameters: ExportParameters) -> list[str]:
 
 
 def _heading(text: str, name: str) -> str:
-    return f"# {text}. Run it with: lm_eval --include_path <folder> --tasks {name}\n"
+    return f"# {text}. Run it with: lm_eval --include_path <data>/08_reporting/harness --tasks {name}\n"
 
 
 def _yaml(content: Mapping[str, object]) -> str:
