@@ -22,6 +22,7 @@ STAGES: Mapping[str, str] = {
     "submission": "Writes predictions in the form that the benchmark's own scorer reads (SQuAD, ReCAM)",
     "reranking": "Ranks the best candidates again with language models (missing words)",
     "champion": "Names a benchmark's best reader in MLflow's registry",
+    "export": "Writes a benchmark for lm-evaluation-harness, and its readers' scores for EuroEval",
     "book_cloze": "Makes questions with a missing word from a folder of books; books goes on from there",
 }
 TRIALS: Mapping[str, str] = {

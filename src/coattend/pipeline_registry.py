@@ -21,6 +21,7 @@ from coattend.pipelines import (
     download,
     drawing,
     evaluation,
+    export,
     ignore_expected_warnings,
     ingestion,
     prediction,
@@ -56,6 +57,7 @@ STAGES = (
     "reranking",
     "reporting",
     "champion",
+    "export",
 )
 """Pipelines that hold one stage of all benchmarks; `nodes_of` says which nodes a benchmark has in each."""
 TRIAL_PIPELINES: dict[str, Callable[[], Pipeline]] = {
@@ -69,7 +71,7 @@ TRIAL_PIPELINES: dict[str, Callable[[], Pipeline]] = {
 }
 """Pipelines about trials: they learn from their parameters which, any two, or one and a file of questions; and their
 list."""
-ON_REQUEST = ("download", "validate", "reranking", "champion")
+ON_REQUEST = ("download", "validate", "reranking", "champion", "export")
 """Stages that are run by their names only: no benchmark's pipeline has them."""
 DEFAULT_BENCHMARK = "sample"
 DEFAULT_STAGES = ("ingestion", "tagging", "tokenization", "training", "evaluation")
@@ -160,6 +162,7 @@ def nodes_of(benchmark: str) -> StageNodes:
     texts = _text_tables(profiles.values())
     trained_on = entry.get("trained_on") or benchmark
     stages = _data_nodes(benchmark, texts)
+    stages["export"] = export.create_nodes(benchmark)
     if entry.get("published_at"):
         stages["download"] = download.create_nodes(benchmark)
     if entry.get("generator") is None:

@@ -168,6 +168,19 @@ ANSWERS = _schema(
 score of "no answer" less that of the best span. ``evidence`` are the tokens of the passage with most attention. If a
 question cannot be answered, there is no answer but a ``problem``."""
 
+HARNESS = _schema(
+    question_id=TEXT,
+    passage=TEXT,
+    question=TEXT,
+    options=_optional(pa.list_(TEXT)),
+    label=_optional(SMALL_INT),
+    answers=_optional(pa.list_(TEXT)),
+    stem=TEXT,
+    choices=_optional(pa.list_(TEXT)),
+)
+"""Questions as lm-evaluation-harness reads them: a language model is shown ``passage`` and ``stem``, and scores each of
+the ``choices`` behind a space."""
+
 SCHEMAS: dict[str, pa.Schema] = {
     "passages": PASSAGES,
     "questions": QUESTIONS,
@@ -182,6 +195,7 @@ SCHEMAS: dict[str, pa.Schema] = {
     "breakdowns": BREAKDOWNS,
     "compared": COMPARED,
     "answers": ANSWERS,
+    "harness": HARNESS,
 }
 
 

@@ -159,6 +159,7 @@ class BenchmarkParameters(Parameters):
     trained_on: str | None = Field(
         None, description="Benchmark whose trained readers are scored on this one; null: its own."
     )
+    language: str = Field("en", description="Code of the language of its texts, for cards of shared readers.")
     published_at: str = Field("", description="Where its files are published; shown when they are missing.")
     published: dict[str, dict[str, float]] = Field(
         {}, description="Published numbers: a split, split/subset or overview to names and values of the profile."

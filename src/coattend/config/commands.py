@@ -1,5 +1,5 @@
-"""Parameters of the commands beside training: prediction, comparison, attention pages, sharing, the demo, tracking, and
-where work is spread."""
+"""Parameters of the commands beside training: prediction, comparison, attention pages, sharing, exports, the demo,
+tracking, and where work is spread."""
 
 from typing import Any, Literal
 
@@ -118,6 +118,23 @@ class ShareParameters(Parameters):
         description="Its name on the Hugging Face Hub, <user>/<name>; empty: its folder is written, and nothing sent.",
     )
     private: bool = Field(True, description="Whether a repository that is made for it is seen by its owner alone.")
+
+
+class ExportParameters(Parameters):
+    """How a benchmark becomes a task of lm-evaluation-harness, and its readers' scores records of EuroEval."""
+
+    split: str | None = Field(
+        None, description="Split that the task scores; null: test, or dev where no answers of test are known."
+    )
+    answer_by: Literal["text", "letter"] = Field(
+        "text", description="text: an option is scored by its words; letter: options are listed, and letters scored."
+    )
+    examples: int = Field(
+        1000, ge=0, description="Training questions of each subset that the harness may draw examples from."
+    )
+    publisher: str = Field(
+        "coattend", pattern=r"^[\w.-]+$", description="What a record calls a reader: <publisher>/<its entry>."
+    )
 
 
 class DemoParameters(Parameters):

@@ -13,6 +13,7 @@ from coattend.config.commands import (
     CompareParameters,
     DemoParameters,
     EngineParameters,
+    ExportParameters,
     PredictionParameters,
     ShareParameters,
     TrackingParameters,
@@ -39,6 +40,7 @@ class ProjectParameters(BaseModel):
     demo: DemoParameters = Field(DemoParameters(), description="The demo's address and limits.")
     encoders: dict[str, EncoderParameters] = Field({}, description="Encoders by name.")
     engine: EngineParameters = Field(EngineParameters(), description="Where work is spread.")
+    export: ExportParameters = Field(ExportParameters(), description="How results and benchmarks leave.")
     prediction: PredictionParameters = Field(PredictionParameters(), description="A reader and its questions.")
     readers: dict[str, ReaderParameters] = Field({}, description="Readers by name.")
     share: ShareParameters = Field(ShareParameters(), description="A reader to share.")
