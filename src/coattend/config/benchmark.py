@@ -176,6 +176,9 @@ class BenchmarkParameters(Parameters):
     submission: Literal["squad", "recam"] | None = Field(
         None, description="Form in which its own scorer reads predictions; null: it has none."
     )
+    scorer: Literal["squad", "cmrc"] = Field(
+        "squad", description="How spans are scored: by words, as SQuAD's, or by Chinese characters, as CMRC 2018's."
+    )
     words_as_options: bool = Field(
         False, description="Whether readers of options answer its words: each candidate filled into the blank."
     )

@@ -93,6 +93,7 @@ class TrainingRecord(TypedDict, total=False):
     start_from: str | None
     reads: str
     frozen: bool
+    scorer: str
 
 
 class Unreadable(TypedDict):

@@ -272,6 +272,9 @@ def _content(experiment: Experiment, seed: int, data: str) -> TrialContent:
     if vectors_file is not None:
         encoder["vectors"] = _digest_or_none(Path(vectors_file))
     training |= {"start_from": experiment.parent_trial(seed), "precision": "bf16" if bf16 else "fp32"}
+    # SQuAD's scorer chooses the checkpoint by default, and is not named.
+    if experiment.task == "span" and experiment.source.scorer != "squad":
+        training["scorer"] = experiment.source.scorer
     # Half precision is the default of cached features, and is not named.
     if experiment.training.frozen and not bf16:
         encoder["kept"] = "float32"

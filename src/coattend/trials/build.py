@@ -18,6 +18,7 @@ from coattend.batches.feature_cache import FeatureCache
 from coattend.batches.word_tokens import LexiconTokenizer, WordTokens
 from coattend.config import TokenizerParameters
 from coattend.errors import CoattendError
+from coattend.evaluation import span_scorer
 from coattend.readers.encoders.recurrent import RecurrentEncoder
 from coattend.readers.encoders.transformer import TransformerEncoder
 from coattend.readers.encoders.word_embeddings import UNKNOWN, Words
@@ -111,7 +112,13 @@ def build_collator(
         cloze = ClozeArrays(tokens, questions.texts, unknown=UNKNOWN)
     # Mixed objectives (DCN+) weigh a span by the F1 of its text.
     if experiment.options.get("objective", "cross_entropy") != "cross_entropy":
-        reward = partial(SpanReward, passages=questions.texts, tokens=tokens, passage_start=passage_start)
+        reward = partial(
+            SpanReward,
+            passages=questions.texts,
+            tokens=tokens,
+            passage_start=passage_start,
+            scorer=span_scorer(questions.scorer),
+        )
     return Collator(
         tokens,
         experiment.layout,

@@ -67,6 +67,7 @@ class BenchmarkTables(NamedTuple):
             words_as_options=self.benchmark.words_as_options and task == "options",
             question_multiple=question_multiple(reading.options),
             eval_tokens=reading.eval_tokens,
+            scorer=self.benchmark.scorer,
         )
 
 

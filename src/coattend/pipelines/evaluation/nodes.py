@@ -74,6 +74,7 @@ def score(
             predictions.to_table(columns=no_answer.PREDICTION_COLUMNS),
             questions.to_table(columns=no_answer.QUESTION_COLUMNS),
             read_passage_texts(passages),
+            scorer=benchmark.scorer,
         )
         for split, oracle_scores in oracle.items():
             metrics["splits"][split][groups.EVERYTHING].update(cast("GroupScores", oracle_scores))
