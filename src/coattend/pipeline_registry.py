@@ -154,7 +154,9 @@ def _run_with(pipeline: str) -> list[str]:
 def nodes_of(benchmark: str) -> StageNodes:
     """A benchmark's nodes of every stage that it has, but for the comparison, which depends on the pipeline."""
     entry = entries.benchmark_entry(benchmark)
-    profiles = {name: entries.text_profiles(entries.reader_entry(name)) for name in entries.readers_of(benchmark)}
+    profiles = {
+        name: entries.text_profiles(entries.reader_entry(name), benchmark) for name in entries.readers_of(benchmark)
+    }
     texts = _text_tables(profiles.values())
     trained_on = entry.get("trained_on") or benchmark
     stages = _data_nodes(benchmark, texts)
@@ -188,7 +190,7 @@ def study_pipeline(spec: Study) -> Pipeline:
     parameters = spec.parameters
     variants = {
         (benchmark, variant): VariantTables(
-            profiles=entries.text_profiles(spec.entry(variant)),
+            profiles=entries.text_profiles(spec.entry(variant), benchmark),
             starts_from=spec.starts_from(variant),
             also=tuple(spec.also(variant, benchmark)),
         )

@@ -159,6 +159,13 @@ class BenchmarkParameters(Parameters):
     trained_on: str | None = Field(
         None, description="Benchmark whose trained readers are scored on this one; null: its own."
     )
+    language: str = Field("en", description="Code of the language of its texts, for cards of shared readers.")
+    encoder: str | None = Field(
+        None, description="Encoder profile of its readers whose entries name none; null: as `readers` has it."
+    )
+    tagging: str | None = Field(
+        None, description="Tagging profile of its readers whose entries name none; null: as `readers` has it."
+    )
     published_at: str = Field("", description="Where its files are published; shown when they are missing.")
     published: dict[str, dict[str, float]] = Field(
         {}, description="Published numbers: a split, split/subset or overview to names and values of the profile."
@@ -247,4 +254,6 @@ class TaggingParameters(Parameters):
 class TokenizerParameters(Parameters):
     """A profile of subword tokens."""
 
-    source: str = Field("embedded", description="'embedded' (MiniLM), a folder, or a Hugging Face name.")
+    source: str = Field(
+        "embedded", description="'embedded' (MiniLM), a folder, a Hugging Face name, or 'characters': each is a token."
+    )

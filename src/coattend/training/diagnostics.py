@@ -39,9 +39,9 @@ def training_diagnostics(
     Returns ``final_loss``; ``steps``, how many there were; ``chance_loss``, that of guessing, None if the loss is not
     over options or candidates; and as shares from 0 to 1: ``truncated_passages``, None if passages are left out on
     purpose; ``lost_answers``, of the answers that have a position, None if none has; ``err_tags``, of the tokens of all
-    texts; ``unknown_words``, of the words of the held-out texts, None for readers of subwords. ``untrained_pooler`` is
-    1 if a frozen encoder's summary comes from a pooler that was never trained, else 0; None if no transformer is
-    frozen.
+    texts; ``unknown_words``, of the words or characters of the held-out texts that are unknown to a reader that learns
+    them, None for a pretrained encoder's subwords. ``untrained_pooler`` is 1 if a frozen encoder's summary comes from a
+    pooler that was never trained, else 0; None if no transformer is frozen.
     """
     train, held_out = questions.train, questions.held_out
     tokens = held_out.tokens
@@ -130,10 +130,18 @@ def _untrained_pooler(experiment: Experiment, reader: Reader) -> float | None:
 def _unknown_word_rate(reader: Reader, held_out: QuestionSet) -> float | None:
     tokens = held_out.tokens
     if not isinstance(tokens, WordTokens):
-        return None
+        return _unknown_character_rate(reader, held_out)
     encoder = cast(RecurrentEncoder, reader.encoder)
     reader_ids = tokens.lookup(encoder.words or (), lowercase=encoder.lowercase)
     return _token_rate(held_out.examples, tokens, lambda row_slice: reader_ids[tokens.input_ids[row_slice]] == UNKNOWN)
+
+
+def _unknown_character_rate(reader: Reader, held_out: QuestionSet) -> float | None:
+    known_ids = cast(TransformerEncoder, reader.encoder).describe().get("known_ids")
+    if known_ids is None:
+        return None
+    ids = held_out.tokens.ids_of(row for example in held_out.examples for row in example.rows)
+    return float(1 - np.isin(ids, known_ids).mean()) if len(ids) else None
 
 
 def _token_rate(examples: Iterable[Example], tokens: Tokens, matches: Callable[[slice], np.ndarray]) -> float | None:

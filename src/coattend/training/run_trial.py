@@ -267,7 +267,7 @@ def _content(experiment: Experiment, seed: int, data: str) -> TrialContent:
     """Gather everything that a trial's result depends on; its hash is the trial's id."""
     training = experiment.training.model_dump(mode="json", exclude=EXCLUDED_FROM_TRIAL_ID)
     _, bf16 = device_and_precision(experiment.training)
-    encoder = EncoderContent(digest=encoder_digest(experiment.encoder.source), dropout=experiment.encoder.dropout)
+    encoder = EncoderContent(digest=encoder_digest(experiment.encoder), dropout=experiment.encoder.dropout)
     vectors_file = experiment.options.get("vectors_file")
     if vectors_file is not None:
         encoder["vectors"] = _digest_or_none(Path(vectors_file))

@@ -27,7 +27,7 @@ def predict(
     from coattend.trials.experiment import BenchmarkTables, Experiment, ReaderSetup
 
     tables = BenchmarkTables(questions, passages, tokens, tags, benchmark)
-    experiment = Experiment.from_config(tables, ReaderSetup.resolve(reader, profiles))
+    experiment = Experiment.from_config(tables, ReaderSetup.resolve(reader.on(benchmark), profiles))
     engine = EngineParameters.model_validate(profiles["engine"])
     return predict_all(experiment, model["trials"], trials, engine=engine)
 
