@@ -242,13 +242,20 @@ class BenchmarkParameters(Parameters):
 class TaggingParameters(Parameters):
     """A profile of word tokens and POS tags."""
 
-    tagger: Literal["nltk", "textblob", "auto"] = Field(
-        "auto", description="auto: NLTK's perceptron tagger, or textblob's lexicon where its data cannot be had."
+    tagger: Literal["nltk", "textblob", "auto", "jieba"] = Field(
+        "auto",
+        description="auto: NLTK's perceptron tagger, or textblob's lexicon where its data cannot be had; jieba.",
     )
-    tagset: Literal["penn", "extended"] = Field(
-        "penn", description="penn: 36 tags, punctuation is ERR; extended: punctuation has its own tags."
+    tagset: Literal["penn", "extended", "jieba"] = Field(
+        "penn", description="penn: 36 tags, punctuation is ERR; extended: punctuation has its own tags; jieba: its own."
     )
     lowercase_before_tagging: bool = Field(False, description="As the POI-Net release does; it loses proper nouns.")
+
+    @model_validator(mode="after")
+    def _tagset_of_tagger(self) -> "TaggingParameters":
+        if (self.tagger == "jieba") != (self.tagset == "jieba"):
+            raise ValueError("tagger: jieba and tagset: jieba need each other")
+        return self
 
 
 class TokenizerParameters(Parameters):
