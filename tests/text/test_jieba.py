@@ -13,7 +13,25 @@ from coattend.text.tagset import ERR, tagset
 
 pytest.importorskip("jieba")
 JIEBA = TaggingParameters(tagger="jieba", tagset="jieba")
-PARTS = ["北京大学", "的", "學生", "。", "！”", "“", "，", "……", "ＮＢＡ", "１９９８", "12.5%", "cat", " ", "\n", "\u3000", "😀", "𠮷"]
+PARTS = [
+    "北京大学",
+    "的",
+    "學生",
+    "。",
+    "！”",
+    "“",
+    "，",
+    "……",
+    "ＮＢＡ",
+    "１９９８",
+    "12.5%",
+    "cat",
+    " ",
+    "\n",
+    "\u3000",
+    "😀",
+    "𠮷",
+]
 
 
 def words_and_tags(text):
@@ -28,7 +46,19 @@ def test_words_marks_and_tags():
     ]
     # Full-width letters and digits make words as ASCII ones do, and marks of both kinds are words of their own.
     full_width = words_and_tags("“ＮＢＡ”在１９９８年，花了12.5%！")
-    assert [word for word, _ in full_width] == "“ ＮＢＡ ” 在 １９９８ 年 ， 花 了 12.5% ！".split()
+    assert [word for word, _ in full_width] == [
+        "“",
+        "ＮＢＡ",
+        "”",
+        "在",
+        "１９９８",
+        "年",
+        "，",
+        "花",
+        "了",
+        "12.5%",
+        "！",
+    ]
     assert {word: tag for word, tag in full_width if tag in ("w", "eng", "m")} == {
         **dict.fromkeys("“”，！", "w"),
         **{"ＮＢＡ": "eng", "１９９８": "m", "年": "m"},

@@ -13,6 +13,9 @@ from coattend.errors import CoattendError, did_you_mean
 CHARACTERS = "characters"
 """Source of the untrained encoder over characters."""
 
+UNTRAINED = f"{CHARACTERS} (untrained)"
+"""Its name on pages, in MLflow and in cards."""
+
 PROFILES = ("encoder", "tagging")
 """Fields of a reader's entry that name profiles, of which a benchmark may have its own."""
 
@@ -52,6 +55,11 @@ class EncoderParameters(Parameters):
     def is_untrained(self) -> bool:
         """True if it starts from random weights."""
         return self.source == CHARACTERS
+
+    @property
+    def title(self) -> str:
+        """Its source as pages and cards show it."""
+        return UNTRAINED if self.is_untrained else self.source
 
 
 class ReaderParameters(Parameters):

@@ -362,10 +362,11 @@ def cautions(results: BenchmarkResults) -> Iterator[str]:
         for trial in metrics["trials"]:
             if trial.get("failure"):
                 yield f"{name}, seed {trial['seed']}, failed: {trial['failure']}"
-    # Records without an encoder are of the embedded one.
-    span_readers = [metrics for metrics in _metrics_by_reader(results).values() if metrics["task"] == "span"]
-    if "embedded" in (trial.get("encoder", "embedded") for metrics in span_readers for trial in metrics["trials"]):
-        yield sections.ENCODER_NOTE
+    notes = (
+        sections.encoder_notes(metrics["trials"], spans=metrics["task"] == "span")
+        for metrics in _metrics_by_reader(results).values()
+    )
+    yield from dict.fromkeys(chain.from_iterable(notes))
 
 
 def _warnings(results: BenchmarkResults) -> Iterator[str]:

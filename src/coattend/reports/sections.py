@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
+from coattend.config.reader import UNTRAINED
 from coattend.evaluation.calibration import BINS
 from coattend.evaluation.records import Calibration, ReliabilityBin, Score, TrialRecord
 from coattend.evaluation.runs import chosen_on_scored, finished
@@ -13,6 +14,11 @@ from coattend.trials.warnings import alarms
 ENCODER_NOTE = (
     "The embedded MiniLM encoder was tuned on sentence pairs that include the questions of SQuAD and TriviaQA: it has "
     "seen questions of this kind, so span results with it may be too good."
+)
+
+UNTRAINED_NOTE = (
+    f"The encoder {UNTRAINED} starts from random weights and learns from the training questions alone: scores with it "
+    "say how readers differ, and not what they reach over a pretrained encoder of the language."
 )
 
 CALIBRATION_TEXT = (
@@ -27,6 +33,16 @@ CALIBRATION_TEXT = (
     "of answered questions is AURC, lower being better; the small print has what the best order would reach with the "
     "same answers.",
 )
+
+
+def encoder_notes(trials: Iterable[TrialRecord], *, spans: bool) -> Iterator[str]:
+    """Say what to keep in mind about the encoders of trials; ``spans`` if these were scored."""
+    # Records without an encoder are of the embedded one.
+    encoders = {trial.get("encoder", "embedded") for trial in trials}
+    if spans and "embedded" in encoders:
+        yield ENCODER_NOTE
+    if UNTRAINED in encoders:
+        yield UNTRAINED_NOTE
 
 
 def calibration_table(caption: str, name_title: str, calibrations: Mapping[str, Calibration]) -> Table:

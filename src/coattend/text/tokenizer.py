@@ -139,12 +139,10 @@ def mask_id(subwords: SubwordTokenizer) -> int:
 
 def unknown_id(subwords: SubwordTokenizer) -> int | None:
     """Return the id of all that the tokenizer does not know; None if it knows everything, as byte-level BPE does."""
-    token = getattr(subwords.tokenizer.model, "unk_token", None)
+    model = json.loads(subwords.tokenizer.to_str())["model"]
     # SentencePiece's unigram model has its id instead.
-    number = (
-        getattr(subwords.tokenizer.model, "unk_id", None) if token is None else subwords.tokenizer.token_to_id(token)
-    )
-    return None if number is None else int(number)
+    token, number = model.get("unk_token"), model.get("unk_id")
+    return number if token is None else subwords.tokenizer.token_to_id(token)
 
 
 def start_worker() -> None:

@@ -13,6 +13,7 @@ from coattend.reports.records import StudyFindings, StudyRow
 from coattend.reports.render import Section
 from coattend.reports.sections import (
     INTERVAL_TEXT,
+    encoder_notes,
     partial_scoring,
     selection_notes,
     training_warnings,
@@ -193,6 +194,7 @@ def _warnings(findings: StudyFindings) -> Iterator[str]:
     for benchmark, results in findings["analyses"].items():
         yield from partial_scoring(benchmark, results.get("scored", 1))
     yield from training_warnings(trials_by_name)
+    yield from encoder_notes(chain.from_iterable(trials_by_name.values()), spans=False)
     yield from unmonitored_trials(trial for trials in trials_by_name.values() for trial in trials)
 
 
