@@ -192,6 +192,13 @@ class BenchmarkParameters(Parameters):
     drop_asked: bool = Field(
         False, description="Whether training questions that are asked in another split too are left out."
     )
+    train_from_dev: float | None = Field(
+        None,
+        gt=0,
+        lt=1,
+        description="Share of the dev questions, in whole groups, that are trained on where no file has training "
+        "questions; null: none.",
+    )
     scored: float = Field(
         1.0, gt=0, le=1, description="Share of the questions of other splits than train that are asked, by their ids."
     )

@@ -57,6 +57,7 @@ def _summary(results: BenchmarkResults) -> Section:
         by_status.setdefault(entry["status"], []).append(name)
     if failed := by_status.get("failed"):
         text.append(f"Failed in every trial: {', '.join(failed)}.")
+    text += sections.divided_dev(results["title"], results.get("train_from_dev"))
     text += provenance.version_sentence({results["benchmark"]: results.get("benchmark_version")})
     if any(_warnings(results)):
         text.append("There are warnings, under “What to keep in mind”.")

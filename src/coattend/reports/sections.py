@@ -143,6 +143,16 @@ def unmonitored_trials(trials: Iterable[TrialRecord]) -> Iterator[str]:
         yield f"{subject} trained before diagnostics were recorded: no warnings are shown for {pronoun}."
 
 
+def divided_dev(benchmark: str, share: float | None) -> Iterator[str]:
+    """Say that train was drawn from dev, if it was."""
+    if share is not None:
+        yield (
+            f"{benchmark} has no files of train here: its dev set is split by groups of questions, of which "
+            f"{100 * share:.3g} % are train and {100 * (1 - share):.3g} % are dev. These scores compare with no "
+            "published ones."
+        )
+
+
 def partial_scoring(benchmark: str, share: float) -> Iterator[str]:
     """Say which share of a benchmark's questions is scored, unless all are."""
     if share < 1:

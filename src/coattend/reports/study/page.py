@@ -13,6 +13,7 @@ from coattend.reports.records import StudyFindings, StudyRow
 from coattend.reports.render import Section
 from coattend.reports.sections import (
     INTERVAL_TEXT,
+    divided_dev,
     encoder_notes,
     partial_scoring,
     selection_notes,
@@ -128,6 +129,8 @@ def _summary(findings: StudyFindings) -> Iterator[str]:
     yield from provenance.version_sentence(
         {name: measured.get("benchmark_version") for name, measured in findings["analyses"].items()}
     )
+    for name, measured in findings["analyses"].items():
+        yield from divided_dev(name, measured.get("train_from_dev"))
     shared = ", ".join(f"{name} {value}" for name, value in findings.get("options", {}).items())
     if shared:
         yield f"Every variant has other options here than in its paper: {shared}."
