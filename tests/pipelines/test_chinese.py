@@ -17,14 +17,21 @@ PLACES, THINGS = ["客厅", "阁楼", "花园", "厨房"], ["台灯", "沙发", 
 def questions(first, last):
     for number in range(first, last):
         thing, place = THINGS[number % 5], PLACES[number % 4]
-        passage = f"第{number}天，“{thing}”在{place}里。" + "，".join(f"{other}不在那儿" for other in THINGS if other != thing)
+        passage = f"第{number}天，“{thing}”在{place}里。" + "，".join(
+            f"{other}不在那儿" for other in THINGS if other != thing
+        )
         options = [f"在{name}里。" for name in PLACES]
-        yield {"passage": f"{passage}！", "question": f"{thing}在哪儿？", "options": options, "answer": f"在{place}里。"}
+        yield {
+            "passage": f"{passage}！",
+            "question": f"{thing}在哪儿？",
+            "options": options,
+            "answer": f"在{place}里。",
+        }
 
 
 @pytest.fixture
 def chinese(project, monkeypatch):
-    """A project with the benchmark ``dushu``, read by characters, and ``minilm``, the same read by an English encoder."""
+    """A project with the benchmark ``dushu``, read by characters, and ``english``, the same texts by MiniLM."""
     raw = project / "raw"
     for name, rows in (("train", questions(0, 40)), ("dev", questions(40, 48))):
         (raw / "dushu").mkdir(parents=True, exist_ok=True)
