@@ -364,7 +364,7 @@ def cautions(results: BenchmarkResults) -> Iterator[str]:
             if trial.get("failure"):
                 yield f"{name}, seed {trial['seed']}, failed: {trial['failure']}"
     notes = (
-        sections.encoder_notes(metrics["trials"], spans=metrics["task"] == "span")
+        sections.encoder_notes(sections.encoders_of(metrics["trials"]), spans=metrics["task"] == "span")
         for metrics in _metrics_by_reader(results).values()
     )
     yield from dict.fromkeys(chain.from_iterable(notes))

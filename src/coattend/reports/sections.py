@@ -1,6 +1,6 @@
 """Sections and sentences that several pages share: calibration of confidences, and what is wrong with trials."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -35,10 +35,13 @@ CALIBRATION_TEXT = (
 )
 
 
-def encoder_notes(trials: Iterable[TrialRecord], *, spans: bool) -> Iterator[str]:
-    """Say what to keep in mind about the encoders of trials; ``spans`` if these were scored."""
-    # Records without an encoder are of the embedded one.
-    encoders = {trial.get("encoder", "embedded") for trial in trials}
+def encoders_of(trials: Iterable[TrialRecord]) -> set[str]:
+    """Name the encoders of trials; records without one are of the embedded one."""
+    return {trial.get("encoder", "embedded") for trial in trials}
+
+
+def encoder_notes(encoders: Container[str], *, spans: bool) -> Iterator[str]:
+    """Say what to keep in mind about encoders; ``spans`` if these were scored."""
     if spans and "embedded" in encoders:
         yield ENCODER_NOTE
     if UNTRAINED in encoders:

@@ -58,7 +58,7 @@ def build(
         trial=trial,
         answer=_describe_answer(spec),
         trained_on=[titles.get(name, name) for name in trial["training"].get("train_on") or (spec.benchmark,)],
-        encoder=masked_text(trial.get("encoder", spec.encoder)),
+        encoder=masked_text(spec.encoder_title),
         research_only=RESEARCH_ONLY if any(source.for_research for source in spec.trained_on) else "",
         scores=list(_score_rows(metrics, trial)),
         cautions=list(_cautions(spec, trial)),
@@ -95,7 +95,7 @@ def _score_rows(metrics: ScoredTrials, trial: TrialRecord) -> Iterator[tuple[str
 
 
 def _cautions(spec: RunSpec, trial: TrialRecord) -> Iterator[str]:
-    yield from encoder_notes([trial], spans=spec.task == "span")
+    yield from encoder_notes([spec.encoder_title], spans=spec.task == "span")
     if trial.get("selection") == "dev":
         yield "Its checkpoint was chosen on dev: its dev scores are too good."
 

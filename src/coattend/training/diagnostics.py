@@ -54,7 +54,7 @@ def training_diagnostics(
         "truncated_passages": None if left_out else _truncated_passage_rate(examples, tokens),
         "lost_answers": _truncated_answer_rate(train, held_out),
         "err_tags": _token_rate(examples, tokens, lambda row_slice: tokens.tag_ids[row_slice] == ERR),
-        "unknown_words": _unknown_word_rate(reader, held_out),
+        "unknown_words": _unknown_word_rate(experiment, reader, held_out),
         "untrained_pooler": _untrained_pooler(experiment, reader),
     }
 
@@ -127,21 +127,18 @@ def _untrained_pooler(experiment: Experiment, reader: Reader) -> float | None:
     return float(reader.encoder.summarises_at_random)
 
 
-def _unknown_word_rate(reader: Reader, held_out: QuestionSet) -> float | None:
+def _unknown_word_rate(experiment: Experiment, reader: Reader, held_out: QuestionSet) -> float | None:
     tokens = held_out.tokens
     if not isinstance(tokens, WordTokens):
-        return _unknown_character_rate(reader, held_out)
+        if not experiment.encoder.is_untrained:
+            return None
+        known_ids = cast(TransformerEncoder, reader.encoder).describe()["known_ids"]
+        return _token_rate(
+            held_out.examples, tokens, lambda row_slice: ~np.isin(tokens.input_ids[row_slice], known_ids)
+        )
     encoder = cast(RecurrentEncoder, reader.encoder)
     reader_ids = tokens.lookup(encoder.words or (), lowercase=encoder.lowercase)
     return _token_rate(held_out.examples, tokens, lambda row_slice: reader_ids[tokens.input_ids[row_slice]] == UNKNOWN)
-
-
-def _unknown_character_rate(reader: Reader, held_out: QuestionSet) -> float | None:
-    known_ids = cast(TransformerEncoder, reader.encoder).describe().get("known_ids")
-    if known_ids is None:
-        return None
-    ids = held_out.tokens.ids_of(row for example in held_out.examples for row in example.rows)
-    return float(1 - np.isin(ids, known_ids).mean()) if len(ids) else None
 
 
 def _token_rate(examples: Iterable[Example], tokens: Tokens, matches: Callable[[slice], np.ndarray]) -> float | None:

@@ -100,6 +100,11 @@ class RunSpec(Parameters):
         return " ".join(f"{benchmark.title}: {benchmark.licence_note}" for benchmark in self.trained_on)
 
     @property
+    def encoder_title(self) -> str:
+        """Source of its encoder as pages show it."""
+        return EncoderParameters(source=self.encoder).title
+
+    @property
     def is_servable(self) -> bool:
         """False for a reader that is given parts of its questions only; it is of no use outside a comparison."""
         return self.training.reads == "all"

@@ -15,6 +15,7 @@ from coattend.reports.sections import (
     INTERVAL_TEXT,
     divided_dev,
     encoder_notes,
+    encoders_of,
     partial_scoring,
     selection_notes,
     training_warnings,
@@ -197,7 +198,7 @@ def _warnings(findings: StudyFindings) -> Iterator[str]:
     for benchmark, results in findings["analyses"].items():
         yield from partial_scoring(benchmark, results.get("scored", 1))
     yield from training_warnings(trials_by_name)
-    yield from encoder_notes(chain.from_iterable(trials_by_name.values()), spans=False)
+    yield from encoder_notes(encoders_of(chain.from_iterable(trials_by_name.values())), spans=False)
     yield from unmonitored_trials(trial for trials in trials_by_name.values() for trial in trials)
 
 
