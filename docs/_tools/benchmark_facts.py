@@ -39,6 +39,12 @@ def _facts(benchmark: BenchmarkParameters) -> Iterator[tuple[str, str]]:
     yield "passages", "<br>".join(_generated_passages(benchmark.generator or {}))
     yield "licence", benchmark.licence.rstrip(".")
     yield "published at", _link(benchmark.published_at)
+    profiles = {"encoder": benchmark.encoder, "tagging": benchmark.tagging}
+    yield "its readers' profiles", ", ".join(f"{field} `{name}`" for field, name in profiles.items() if name)
+    yield (
+        "spans scored by",
+        f"`{benchmark.scorer}`" if "span" in benchmark.tasks and benchmark.scorer != "squad" else "",
+    )
     yield "trained on", f"`{benchmark.trained_on}`" if benchmark.trained_on else ""
     yield "`download` fetches", _downloads(benchmark)
 

@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 from coattend import config
 from coattend.config import Parameters
 from coattend.config.benchmark import DownloadParameters
+from coattend.config.reader import UntrainedParameters
 from coattend.config.study import (
     CitedParameters,
     ExampleParameters,
@@ -34,6 +35,7 @@ def models() -> dict[str, type[Parameters]]:
         ExampleParameters,
         PaperParameters,
         PrintedParameters,
+        UntrainedParameters,
         VariantParameters,
     ]
     exported_models = [model for model in exported if isinstance(model, type) and model is not Parameters]

@@ -56,10 +56,11 @@ def check_wiring(key: NodeKey, reader: ReaderParameters, catalog: Any, *, reads_
 
 
 def _built_profiles(key: NodeKey) -> TextProfiles:
+    benchmark = str(key.benchmark)
     if key.study is None:
-        return text_profiles(reader_entry(str(key.reader)))
+        return text_profiles(reader_entry(str(key.reader)), benchmark)
     study = studies.load_study(key.study)
-    return text_profiles(study.changed(current().studies.get(key.study, {})).entry(str(key.reader)))
+    return text_profiles(study.changed(current().studies.get(key.study, {})).entry(str(key.reader)), benchmark)
 
 
 def check_trained_on(node: Node, benchmarks: Iterable[str]) -> None:

@@ -83,6 +83,7 @@ def _check_reader(node: Node, catalog: Any) -> None:
 
     key = NodeKey.of(node)
     benchmark, reader = map(catalog.load, key.parameters)
+    reader = reader.on(benchmark)
     recurrent = readers.encoder_of(reader.reader) == "recurrent"
     check_wiring(key, reader, catalog, reads_words=recurrent)
     training = training_of(benchmark, reader, recurrent=recurrent)

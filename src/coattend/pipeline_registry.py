@@ -158,7 +158,9 @@ def nodes_of(benchmark: str) -> StageNodes:
     entry = entries.benchmark_entry(benchmark)
     names = entries.readers_of(benchmark)
     untrained = [name for name in names if not entries.is_trained(entries.reader_entry(name))]
-    profiles = {name: entries.text_profiles(entries.reader_entry(name)) for name in names if name not in untrained}
+    profiles = {
+        name: entries.text_profiles(entries.reader_entry(name), benchmark) for name in names if name not in untrained
+    }
     texts = _text_tables(profiles.values())
     trained_on = entry.get("trained_on") or benchmark
     stages = _data_nodes(benchmark, texts)
@@ -198,7 +200,7 @@ def study_pipeline(spec: Study) -> Pipeline:
     parameters = spec.parameters
     variants = {
         (benchmark, variant): VariantTables(
-            profiles=entries.text_profiles(spec.entry(variant)),
+            profiles=entries.text_profiles(spec.entry(variant), benchmark),
             starts_from=spec.starts_from(variant),
             also=tuple(spec.also(variant, benchmark)),
         )

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from coattend.batches.collator import Collator, SpanReward
-from coattend.evaluation import squad
+from coattend.evaluation import span_scorer, squad
 
 
 @pytest.fixture(params=["subwords", "words"])
@@ -17,7 +17,8 @@ def read(request, sample):
 
 
 def reward_of(examples, passages, read):
-    return SpanReward(examples, passages, read.tokens, passage_start=len(read.layout.prefix))
+    start = len(read.layout.prefix)
+    return SpanReward(examples, passages, read.tokens, passage_start=start, scorer=span_scorer("squad"))
 
 
 def text_of(passage, example, window, read, start, end):

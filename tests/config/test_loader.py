@@ -66,6 +66,7 @@ def test_a_block_of_params_is_named_by_its_option(load):
         ("readers:\n  mine:\n    reader: poinet", r"line 3, readers.mine.reader: .* Did you mean 'poi_net'\?"),
         ("readers:\n  mine: { reader: plain, encoder: mini }", r"readers.mine.encoder: there is no encoder 'mini'"),
         ("readers:\n  mine: { reader: plain, tagging: pen }", r"readers.mine.tagging: .* Did you mean 'penn'\?"),
+        ("benchmarks:\n  mine: { tagging: jeiba }", r"benchmarks.mine.tagging: there is no tagging 'jeiba'"),
         ("benchmarks:\n  mine:\n    readers: [plain, plian]", r"line 3, .*no reader 'plian'. Did you mean 'plain'\?"),
         ("readers:\n  mine: { reader: plain }\n  training: { epochs: 1 }", r"readers.training.reader: .* Indent it"),
     ],

@@ -1,6 +1,7 @@
 import pytest
 
 from coattend.config import BenchmarkParameters, ReaderParameters, training_of
+from coattend.config.reader import UntrainedParameters
 from coattend.errors import CoattendError
 
 SOURCE = {"format": "dream", "folder": ".", "files": {}}
@@ -39,3 +40,17 @@ def test_a_wrong_difference_is_told_with_its_place(section):
     with pytest.raises(CoattendError, match="epochs") as raised:
         trained(tiny, **{section: True})
     assert raised.value.where == f"benchmarks.tiny.{section}.epoch"
+
+
+def test_a_benchmark_names_the_profiles_of_readers_that_name_none():
+    chinese = benchmark(encoder="characters", tagging="jieba")
+    reader = ReaderParameters(name="plain", reader="plain", tagging="nltk_penn").on(chinese)
+    assert (reader.encoder, reader.tagging) == ("characters", "nltk_penn")
+    assert ReaderParameters(name="plain", reader="plain").with_seeds((1,)).on(chinese).tagging == "jieba"
+    english = chinese.model_copy(update={"encoder": None, "tagging": None})
+    assert ReaderParameters(name="plain", reader="plain").on(english).encoder == "minilm"
+
+
+def test_heads_divide_the_width_of_an_untrained_encoder():
+    with pytest.raises(ValueError, match="3 heads do not divide a width of 64"):
+        UntrainedParameters(hidden=64, heads=3)

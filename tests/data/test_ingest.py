@@ -68,6 +68,32 @@ def test_a_share_of_what_is_scored_is_asked_and_nothing_is_taken_from_train(read
     assert ([row["passage_id"] for row in passages], bad) == (["train", "dev"], [])
 
 
+def test_without_train_whole_groups_of_dev_become_train(read):
+    # Two dialogues each share a text, and so a group.
+    texts = [f"The lamp number {number // 2} is in the hall, and nobody saw it there." for number in range(60)]
+    dialogues = [dialogue(str(number), text=text, questions=2) for number, text in enumerate(texts)]
+    only_dev = source(files={"dev": ["dev*.json"]})
+    _, undivided, _ = read(entry=benchmark(only_dev), dev=dialogues)
+    _, questions, bad = read(entry=benchmark(only_dev, train_from_dev=0.8), dev=dialogues)
+    assert [{**row, "split": "dev"} for row in questions] == undivided
+    by_group: dict = {}
+    for row in questions:
+        by_group.setdefault(row["group"], set()).add(row["split"])
+    assert [len(splits) for splits in by_group.values()] == [1] * 30
+    assert sum(row["split"] == "train" for row in questions) == 0.8 * len(questions)
+    # The texts decide, and not the order of the records.
+    _, backwards, _ = read(entry=benchmark(only_dev, train_from_dev=0.8), dev=dialogues[::-1])
+    assert {row["question_id"]: row["split"] for row in backwards} == {
+        row["question_id"]: row["split"] for row in questions
+    }
+    assert not bad
+
+
+def test_dev_stays_whole_where_there_is_train(read):
+    _, questions, _ = read(entry=benchmark(train_from_dev=0.8), train=[dialogue("t")], dev=[dialogue("d", questions=9)])
+    assert [row["question_id"] for row in questions if row["split"] == "train"] == ["t-1"]
+
+
 def test_ids_are_unique_across_files(read):
     _, questions, bad = read(**{"train-a": [dialogue("1")], "train-b": [dialogue("1"), dialogue("2")]})
     assert [row["question_id"] for row in questions] == ["1-1", "2-1", "d-1"]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset as pads
 
 from coattend.evaluation import groups
 
@@ -66,3 +67,11 @@ def test_within_a_split_there_are_its_own_groups_alone():
 
 def test_questions_whose_passages_overlap_have_one_number():
     assert groups.group_numbers(QUESTIONS).tolist() == [0, 1, 0, 0, 1, 2]
+
+
+def test_train_is_drawn_from_dev_where_their_questions_come_from_one_file():
+    passages = [{"passage_id": name, "source": f"{name}.csv"} for name in "pqrs"]
+    drawn = [row | {"source": "valid.csv"} for row in passages]
+    for rows, expected in ((passages, False), (drawn, True)):
+        table = pads.dataset(pa.Table.from_pylist(rows))
+        assert groups.is_trained_from_dev(pads.dataset(QUESTIONS), table) is expected

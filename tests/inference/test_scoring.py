@@ -1,5 +1,7 @@
 """Ties: a word that is no better than another is not found; and the loss on questions held out."""
 
+from dataclasses import replace
+
 import pyarrow as pa
 import pytest
 import torch
@@ -7,7 +9,7 @@ import torch
 from coattend.batches.dataset import QuestionSet
 from coattend.batches.examples import Example
 from coattend.inference.decoding import OptionAnswer, SpanAnswer
-from coattend.inference.scoring import held_out_loss, score_answers
+from coattend.inference.scoring import held_out_loss, held_out_score, score_answers
 from coattend.schemas import QUESTIONS
 
 
@@ -75,3 +77,27 @@ def test_masses_of_candidates_are_probabilities_among_these_and_spans_have_none(
         for example in question_set.examples
     ]
     assert held_out_loss(spans, question_set, "span") is None
+
+
+def test_a_span_is_scored_by_the_rules_that_the_benchmark_names():
+    passage = "他在北京大学读书。"
+    row = dict.fromkeys(QUESTIONS.names) | {"question_id": "0", "passage_id": "p", "split": "dev", "task": "span"}
+    row |= {"question": "?", "answers": [{"text": "北京大学", "start": 2}], "answerable": True}
+    example = Example("0", 0, ((0,),), (1,), ((0, 1),), None, ())
+    question_set = QuestionSet(pa.Table.from_pylist([row], QUESTIONS), {"0": passage}, None, [example], [])
+    answer = SpanAnswer(
+        example,
+        0,
+        tokens=(2, 3),
+        start=2,
+        end=4,
+        span_score=1.0,
+        null_score=0.0,
+        null_sequence=0,
+        probabilities=(1.0,),
+    )
+    for scorer, f1 in (("squad", 0.0), ("cmrc", 2 / 3)):
+        scored = replace(question_set, scorer=scorer)
+        table = score_answers([answer], scored, trial_id="t", seed=0, threshold=None)
+        assert table.to_pylist()[0]["f1"] == pytest.approx(f1)
+        assert held_out_score([answer], scored) == pytest.approx(f1)

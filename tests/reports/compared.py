@@ -19,8 +19,8 @@ class Answers:
         return self.parts.get(f"{reader}.predictions")
 
 
-def compare(benchmark, questions, rejected, **parts):
+def compare(benchmark, questions, rejected, passages=None, **parts):
     """Compare the readers whose ``<reader>.metrics`` and ``<reader>.predictions`` are given, None if it was not run."""
     metrics = {name.removesuffix(".metrics"): part for name, part in parts.items() if name.endswith(".metrics")}
     with patch.object(entries, "readers_of", return_value=[]):
-        return nodes.compare(benchmark, questions, rejected, Answers(parts), **metrics)
+        return nodes.compare(benchmark, questions, passages, rejected, Answers(parts), **metrics)

@@ -1,12 +1,15 @@
 """The page of a benchmark, read back: complete, self-contained, and safe from texts of users."""
 
+import copy
+
 import numpy as np
 import pytest
 from compared import compare
 
+from coattend.config.reader import UNTRAINED
 from coattend.reports import benchmark
 from coattend.reports.render import html_page, markdown_page
-from coattend.reports.sections import CALIBRATION_TEXT, ENCODER_NOTE
+from coattend.reports.sections import CALIBRATION_TEXT, ENCODER_NOTE, UNTRAINED_NOTE
 
 
 @pytest.fixture(scope="module")
@@ -180,6 +183,23 @@ def test_partial_scoring_is_a_caution(results):
     partial = benchmark.cautions(results | {"scored": 0.125})
     assert next(partial).endswith("12.5 % of the questions to score are asked, drawn by their ids.")
     assert not any("of the questions to score" in sentence for sentence in benchmark.cautions(results))
+
+
+def test_an_untrained_encoder_is_a_caution_once(results):
+    readers = copy.deepcopy(results["readers"])
+    trials = [trial for entry in readers.values() if entry["metrics"] for trial in entry["metrics"]["trials"]]
+    assert len(trials) > 1
+    for trial in trials:
+        trial["encoder"] = UNTRAINED
+    cautions = list(benchmark.cautions(results | {"readers": readers}))
+    assert cautions.count(UNTRAINED_NOTE) == 1
+    assert UNTRAINED_NOTE not in benchmark.cautions(results)
+
+
+def test_a_dev_set_that_train_was_drawn_from_is_named_first(results):
+    sentence = "of which 80 % are train and 20 % are dev. These scores compare with no published ones."
+    assert any(text.endswith(sentence) for text in section_of(results | {"train_from_dev": 0.8}, "In short").text)
+    assert not any(text.endswith(sentence) for text in section_of(results, "In short").text)
 
 
 def test_the_html_and_the_markdown_page_have_the_same_text(page, markdown):

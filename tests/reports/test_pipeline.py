@@ -1,5 +1,6 @@
 """The reporting pipeline, run by Kedro."""
 
+import pyarrow.dataset as pads
 import pytest
 from kedro.framework.project import pipelines as registry
 from kedro.io import DataCatalog, MemoryDataset
@@ -13,6 +14,7 @@ from coattend.io.checked import JSONDataset, TableDataset, TextDataset
 from coattend.io.table_store import StoredAnswersDataset
 from coattend.pipeline_registry import DEFAULT_READERS, register_pipelines
 from coattend.pipelines.reporting import create_nodes
+from coattend.schemas import PASSAGES
 
 
 def test_names_follow_the_benchmark():
@@ -22,6 +24,7 @@ def test_names_follow_the_benchmark():
     assert pipeline.inputs() == {
         "params:benchmarks.sample",
         "sample.questions",
+        "sample.passages",
         "sample.rejected",
         "sample.answered_before",
         "sample.plain.metrics",
@@ -40,6 +43,7 @@ def test_readers_of_earlier_runs_are_looked_up(tmp_path, node_inputs, benchmark_
         {
             "params:benchmarks.sample": MemoryDataset(benchmark_parameters),
             "sample.questions": MemoryDataset(node_inputs["questions"], copy_mode="assign"),
+            "sample.passages": MemoryDataset(pads.dataset(PASSAGES.empty_table()), copy_mode="assign"),
             "sample.rejected": MemoryDataset(node_inputs["rejected"], copy_mode="assign"),
             "sample.answered_before": StoredAnswersDataset(filepath=str(tmp_path / "answers")),
             "sample.plain.metrics": MemoryDataset(node_inputs["plain.metrics"]),

@@ -8,6 +8,7 @@ import pytest
 from mlflow import MlflowClient
 from sampled import trial_of
 
+from coattend.reports.sections import UNTRAINED_NOTE
 from coattend.serving import model_card
 from coattend.serving.mlflow_model import log_reader
 from coattend.trials import run_spec
@@ -80,6 +81,17 @@ def test_spans_with_the_embedded_encoder_bear_its_caution(evaluated):
     assert "SQuAD and TriviaQA" in written(unscored, task="span", encoder="embedded")
     assert "SQuAD and TriviaQA" not in written(unscored, encoder="embedded")
     assert "SQuAD and TriviaQA" not in written(unscored, task="span")
+
+
+def test_an_untrained_encoder_and_the_language_of_its_texts_are_named(evaluated):
+    card = written(evaluated, encoder="characters", language="zh")
+    assert "`characters (untrained)`" in card
+    assert UNTRAINED_NOTE in card
+    assert UNTRAINED_NOTE not in written(evaluated)
+    folder, metrics, _ = evaluated
+    spec = run_spec.read(folder).model_copy(update={"encoder": "characters", "language": "zh"})
+    data = model_card.metadata(spec, metrics)
+    assert (data.language, data.base_model) == ("zh", None)
 
 
 def test_a_model_is_loaded_from_the_store_that_it_was_logged_in(evaluated):

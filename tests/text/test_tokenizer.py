@@ -4,6 +4,7 @@ import os
 import pickle
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,15 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 
 from coattend.config import TokenizerParameters
 from coattend.errors import CoattendError
-from coattend.text.tokenizer import SpecialLayout, load_tokenizer, mask_id, special_layout, start_worker
+from coattend.text.tokenizer import (
+    CHARACTER_IDS,
+    SpecialLayout,
+    load_tokenizer,
+    mask_id,
+    special_layout,
+    start_worker,
+    unknown_id,
+)
 
 CORPUS = [
     "What colour is it? It is dark red.", "Where does she go at 2 o'clock? She goes home.", 'He said "No", later.',
@@ -314,3 +323,35 @@ def test_a_worker_tokenizes_with_one_thread(monkeypatch):
 
 def test_the_embedded_tokenizer_needs_neither_torch_nor_its_package(tmp_path):
     assert offline(CODE, tmp_path, "embedded").stdout.splitlines()[1] == "[]"
+
+
+@given(
+    st.lists(st.sampled_from(["北京", "，", "Ａb", "１", "…", "㎏", " ", "\n", "😀", "[CLS]", "é", "I"])).map("".join)
+)
+def test_characters_are_tokens_with_their_places(text):
+    characters = load_tokenizer(TokenizerParameters(source="characters"))
+    ids, spans = characters.encode([text], [False])
+    # One after the other: compatible forms in lower case, what lies beyond the first plane unknown, spaces left out.
+    expected = [
+        (4 + ord(form) if ord(form) < 0x10000 else unknown_id(characters), index, index + 1)
+        for index, character in enumerate(text)
+        if not character.isspace()
+        for form in unicodedata.normalize("NFKC", character).lower()
+    ]
+    assert list(zip(ids.tolist(), spans.starts.tolist(), spans.ends.tolist(), strict=True)) == expected
+
+
+def test_characters_have_special_tokens_and_fixed_ids():
+    characters = load_tokenizer(TokenizerParameters(source="characters"))
+    layout = special_layout(characters)
+    assert (layout.prefix, layout.middle, layout.suffix, layout.pad_id) == ((2,), (3,), (3,), 0)
+    assert max(characters.tokenizer.get_vocab().values()) < CHARACTER_IDS
+    assert characters.digest == load_tokenizer(TokenizerParameters(source="characters")).digest
+
+
+def test_the_unknown_token_is_the_models():
+    minilm = load_tokenizer(TokenizerParameters())
+    assert unknown_id(minilm) == minilm.tokenizer.token_to_id("[UNK]")
+    assert unknown_id(dataclasses.replace(minilm, tokenizer=Tokenizer(models.BPE()))) is None
+    unigram = Tokenizer(models.Unigram([("a", 0.0), ("?", -1.0)], unk_id=1))
+    assert unknown_id(dataclasses.replace(minilm, tokenizer=unigram)) == 1

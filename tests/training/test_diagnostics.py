@@ -2,14 +2,14 @@
 
 import math
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
 
 from coattend.batches.dataset import QuestionSource
-from coattend.config import TrainingParameters
+from coattend.config import EncoderParameters, TrainingParameters
 from coattend.schemas import PREDICTIONS
 from coattend.training.diagnostics import answer_diagnostics, training_diagnostics
 from coattend.training.run_trial import TrialRunner
@@ -23,6 +23,7 @@ class Planned:
     task: str
     options: dict
     training: TrainingParameters
+    encoder: EncoderParameters = field(default_factory=EncoderParameters)
 
 
 def source_of(sample, unit, task):

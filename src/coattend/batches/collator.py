@@ -12,7 +12,7 @@ from coattend.batches.memory_mapped import release_pages
 from coattend.batches.sampler import LengthBuckets
 from coattend.batches.subword_alignment import SubwordAlignment, pad_subwords, text_spans
 from coattend.batches.tokens import Tokens, pad_rows
-from coattend.evaluation import squad
+from coattend.evaluation import SpanScorer
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -245,10 +245,17 @@ class SpanReward:
     """
 
     def __init__(
-        self, examples: Sequence[Example], passages: Mapping[str, str], tokens: Tokens, *, passage_start: int
+        self,
+        examples: Sequence[Example],
+        passages: Mapping[str, str],
+        tokens: Tokens,
+        *,
+        passage_start: int,
+        scorer: SpanScorer,
     ) -> None:
         self._rows = [(example, index) for example in examples for index in range(len(example.windows))]
         self._passages, self._tokens, self._passage_start = passages, tokens, passage_start
+        self._scorer = scorer
         self._golds = [self._golds_of(example, index) for example, index in self._rows]
 
     def __call__(self, start: "Tensor", end: "Tensor") -> "Tensor":
@@ -268,7 +275,7 @@ class SpanReward:
             example, window = self._rows[row]
             first, last = start - self._passage_start, end - self._passage_start
             text = self._passages[example.question_id][slice(*example.characters(window, first, last, self._tokens))]
-        return squad.best(text, self._golds[row], version="v2.0")[1]
+        return self._scorer.best(text, self._golds[row])[1]
 
     def _golds_of(self, example: Example, window: int) -> list[str]:
         if token_span(example, example.windows[window], self._tokens) is None:

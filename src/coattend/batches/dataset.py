@@ -54,6 +54,7 @@ class QuestionSet:
     Attributes:
         unreadable: The questions that have no example.
         dropped: Training examples that were left out because the answer was cut off with the passage.
+        scorer: Name of the rules by which spans are scored, of `coattend.evaluation.span_scorer`.
     """
 
     questions: pa.Table
@@ -62,6 +63,7 @@ class QuestionSet:
     examples: Sequence[Example]
     unreadable: list[UnreadableQuestion]
     dropped: Sequence[Example] = ()
+    scorer: str = "squad"
 
     @cached_property
     def rows(self) -> dict[str, QuestionRow]:
@@ -99,6 +101,7 @@ class QuestionSource:
     words_as_options: bool = False
     question_multiple: int = 1
     eval_tokens: Tokens | None = None
+    scorer: str = "squad"
 
     def training(self, training: TrainingParameters) -> tuple[QuestionSet, QuestionSet]:
         """Read the training questions and the held-out questions, which choose the checkpoint.
@@ -190,7 +193,8 @@ class QuestionSource:
     def _read(self, questions: pa.Table, training: TrainingParameters, tokens: Tokens) -> QuestionSet:
         examples, unreadable = build_examples(questions, self.passages, tokens, self.layout(training))
         examples, tokens = drop_inputs(examples, tokens, training.reads)
-        return QuestionSet(questions, PassagesByQuestion(questions, self.passages), tokens, examples, unreadable)
+        texts = PassagesByQuestion(questions, self.passages)
+        return QuestionSet(questions, texts, tokens, examples, unreadable, scorer=self.scorer)
 
 
 def _limit(questions: pa.Table, count: int | None) -> pa.Table:
@@ -235,6 +239,10 @@ def _join(sets: Sequence[QuestionSet]) -> QuestionSet:
     if duplicates:
         where = f"question {duplicates[0]}"
         raise CoattendError("is in two of the benchmarks", where=where, cure="Train on one of them")
+    scorers = sorted({questions.scorer for questions in sets})
+    if len(scorers) > 1:
+        problem = f"names benchmarks whose spans are scored by different rules: {' and '.join(scorers)}"
+        raise CoattendError(problem, where="training.train_on", cure="Train on those of one scorer")
     # ChainMap is typed for mutable mappings; nothing writes to it.
     texts = ChainMap(*(cast("MutableMapping[str, str]", questions.texts) for questions in sets))
     return QuestionSet(
@@ -244,4 +252,5 @@ def _join(sets: Sequence[QuestionSet]) -> QuestionSet:
         Records.write(Example, (example for questions in sets for example in questions.examples)),
         [unreadable for questions in sets for unreadable in questions.unreadable],
         [example for questions in sets for example in questions.dropped],
+        scorers[0],
     )

@@ -70,6 +70,13 @@ class Tokens:
         """Return the slice of the flat arrays that holds a row."""
         return slice(int(self.offsets[row]), int(self.offsets[row + 1]))
 
+    def ids_of(self, rows: Iterable[int]) -> np.ndarray:
+        """Gather the ids of rows, each of which counts once [n]."""
+        mask = np.zeros(len(self.offsets) - 1, bool)
+        mask[np.fromiter(rows, int)] = True
+        ids: np.ndarray = self.input_ids[np.repeat(mask, np.diff(self.offsets))]
+        return ids
+
     def digest(self, rows: Iterable[int]) -> str:
         """Hash the ids and tags of rows, in their order."""
         digest = hashlib.sha256()

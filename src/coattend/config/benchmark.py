@@ -160,6 +160,12 @@ class BenchmarkParameters(Parameters):
         None, description="Benchmark whose trained readers are scored on this one; null: its own."
     )
     language: str = Field("en", description="Code of the language of its texts, for cards of shared readers.")
+    encoder: str | None = Field(
+        None, description="Encoder profile of its readers whose entries name none; null: as `readers` has it."
+    )
+    tagging: str | None = Field(
+        None, description="Tagging profile of its readers whose entries name none; null: as `readers` has it."
+    )
     published_at: str = Field("", description="Where its files are published; shown when they are missing.")
     published: dict[str, dict[str, float]] = Field(
         {}, description="Published numbers: a split, split/subset or overview to names and values of the profile."
@@ -177,11 +183,21 @@ class BenchmarkParameters(Parameters):
     submission: Literal["squad", "recam"] | None = Field(
         None, description="Form in which its own scorer reads predictions; null: it has none."
     )
+    scorer: Literal["squad", "cmrc"] = Field(
+        "squad", description="How spans are scored: by words, as SQuAD's, or by Chinese characters, as CMRC 2018's."
+    )
     words_as_options: bool = Field(
         False, description="Whether readers of options answer its words: each candidate filled into the blank."
     )
     drop_asked: bool = Field(
         False, description="Whether training questions that are asked in another split too are left out."
+    )
+    train_from_dev: float | None = Field(
+        None,
+        gt=0,
+        lt=1,
+        description="Share of the dev questions, in whole groups, that are trained on where no file has training "
+        "questions; null: none.",
     )
     scored: float = Field(
         1.0, gt=0, le=1, description="Share of the questions of other splits than train that are asked, by their ids."
@@ -233,16 +249,25 @@ class BenchmarkParameters(Parameters):
 class TaggingParameters(Parameters):
     """A profile of word tokens and POS tags."""
 
-    tagger: Literal["nltk", "textblob", "auto"] = Field(
-        "auto", description="auto: NLTK's perceptron tagger, or textblob's lexicon where its data cannot be had."
+    tagger: Literal["nltk", "textblob", "auto", "jieba"] = Field(
+        "auto",
+        description="auto: NLTK's perceptron tagger, or textblob's lexicon where its data cannot be had; jieba.",
     )
-    tagset: Literal["penn", "extended"] = Field(
-        "penn", description="penn: 36 tags, punctuation is ERR; extended: punctuation has its own tags."
+    tagset: Literal["penn", "extended", "jieba"] = Field(
+        "penn", description="penn: 36 tags, punctuation is ERR; extended: punctuation has its own tags; jieba: its own."
     )
     lowercase_before_tagging: bool = Field(False, description="As the POI-Net release does; it loses proper nouns.")
+
+    @model_validator(mode="after")
+    def _tagset_of_tagger(self) -> "TaggingParameters":
+        if (self.tagger == "jieba") != (self.tagset == "jieba"):
+            raise ValueError("tagger: jieba and tagset: jieba need each other")
+        return self
 
 
 class TokenizerParameters(Parameters):
     """A profile of subword tokens."""
 
-    source: str = Field("embedded", description="'embedded' (MiniLM), a folder, or a Hugging Face name.")
+    source: str = Field(
+        "embedded", description="'embedded' (MiniLM), a folder, a Hugging Face name, or 'characters': each is a token."
+    )

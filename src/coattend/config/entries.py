@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from coattend import readers
 from coattend.config.benchmark import BenchmarkParameters
-from coattend.config.reader import EncoderParameters, ReaderParameters
+from coattend.config.reader import PROFILES, EncoderParameters, ReaderParameters
 from coattend.config.source import BASE, MODEL, current, parameter_files
 from coattend.config.yaml import Lines, TextFile, load_yaml
 from coattend.errors import CoattendError, did_you_mean
@@ -154,12 +154,15 @@ def encoder_entry(name: str, *, where: str | None = None) -> Entry:
     return encoders[name]
 
 
-def text_profiles(entry: Entry) -> TextProfiles:
-    """The profiles of a reader's entry, with the defaults of the fields that it leaves out."""
-    fields = ReaderParameters.model_fields
-    encoder = entry.get("encoder", fields["encoder"].default)
+def text_profiles(entry: Entry, benchmark_name: str) -> TextProfiles:
+    """The profiles of a reader's entry on a benchmark: what the entry leaves out is the benchmark's, or the default."""
+    of_benchmark = benchmark_entry(benchmark_name)
+    encoder, tagging = (
+        entry.get(field) or of_benchmark.get(field) or ReaderParameters.model_fields[field].default
+        for field in PROFILES
+    )
     return TextProfiles(
-        tagging=entry.get("tagging", fields["tagging"].default),
+        tagging=tagging,
         encoder=encoder,
         tokenizer=encoder_entry(encoder).get("tokenizer", EncoderParameters.model_fields["tokenizer"].default),
         reads_words=readers.encoder_of(entry["reader"]) == "recurrent",
@@ -194,7 +197,7 @@ def _blocks(location: str) -> dict[str, _Block]:
     if not blocks["encoders"].entries:
         raise CoattendError("declares no encoders", where=f"{location}/{BASE}", cure="Name a folder with --conf-source")
     _check_readers(blocks)
-    _check_benchmarks(blocks["benchmarks"], blocks["readers"].entries)
+    _check_benchmarks(blocks)
     return blocks
 
 
@@ -211,22 +214,29 @@ def _check_readers(blocks: dict[str, _Block]) -> None:
             if name in FIELDS and "reader" not in entry:
                 cure = f"Indent it deeper than its entry: {name!r} is a field, no name of a reader"
             raise CoattendError(error.problem, where=_where(file, "readers", name, "reader"), cure=cure) from None
-        for field, block in (("encoder", "encoders"), ("tagging", "taggings")):
-            known = blocks[block].entries
-            if field in entry and entry[field] not in known:
-                where = _where(file, "readers", name, field)
-                cure = did_you_mean(str(entry[field]), list(known))
-                raise CoattendError(f"there is no {field} {entry[field]!r}", where=where, cure=cure)
+        _check_profiles(blocks, "readers", name)
 
 
-def _check_benchmarks(benchmarks: _Block, entries: dict[str, Entry]) -> None:
-    """Check the names of the readers that have nodes on a benchmark."""
-    known = sorted({*readers.names(), *entries})
-    for name, file in benchmarks.files.items():
-        for reader in (benchmarks.entries[name] or {}).get("readers") or ():
+def _check_benchmarks(blocks: dict[str, _Block]) -> None:
+    """Check the names of the readers that have nodes on a benchmark, and of its profiles."""
+    known = sorted({*readers.names(), *blocks["readers"].entries})
+    for name, file in blocks["benchmarks"].files.items():
+        for reader in (blocks["benchmarks"].entries[name] or {}).get("readers") or ():
             if reader not in known and JOIN not in str(reader):
                 where, cure = _where(file, "benchmarks", name, "readers"), did_you_mean(str(reader), known)
                 raise CoattendError(f"there is no reader {reader!r}", where=where, cure=cure)
+        _check_profiles(blocks, "benchmarks", name)
+
+
+def _check_profiles(blocks: dict[str, _Block], block: str, name: str) -> None:
+    """Check that the profiles exist that an entry of a block names."""
+    entry = blocks[block].entries[name] or {}
+    for field in PROFILES:
+        known = blocks[f"{field}s"].entries
+        if entry.get(field) is not None and entry[field] not in known:
+            where = _where(blocks[block].files[name], block, name, field)
+            cure = did_you_mean(str(entry[field]), list(known))
+            raise CoattendError(f"there is no {field} {entry[field]!r}", where=where, cure=cure)
 
 
 def check_block(file: TextFile, name: str, block: object) -> None:

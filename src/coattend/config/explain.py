@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from coattend import readers
 from coattend.config.benchmark import BenchmarkParameters
 from coattend.config.project import project_folder
-from coattend.config.reader import EncoderParameters, Layer, ReaderParameters, training_layers, training_of
+from coattend.config.reader import PROFILES, EncoderParameters, Layer, ReaderParameters, training_layers, training_of
 from coattend.config.source import BASE, LOCAL, parameter_files
 from coattend.config.yaml import Lines, TextFile
 
@@ -74,7 +74,8 @@ def explain(
 ) -> list[Setting]:
     """Resolve a reader on a benchmark as a run does, with the origin of each value. In a study the entries are the
     study's and its variant's, and ``study`` is its name with the layers that the variant's entry and training merge."""
-    entry, about = ReaderParameters.model_validate(reader), BenchmarkParameters.model_validate(benchmark)
+    about = BenchmarkParameters.model_validate(benchmark)
+    entry = ReaderParameters.model_validate(reader).on(about)
     recurrent = readers.encoder_of(entry.reader) == "recurrent"
     head = readers.head_for(entry.reader, about.answerable, entry.head)
     encoder = EncoderParameters.model_validate(parameters["encoders"][entry.encoder])
@@ -98,10 +99,12 @@ def explain(
     wiring = {"reader": entry.reader, "encoder": entry.encoder, "tagging": entry.tagging, "head": head}
     # Fields of the benchmark and the encoder come from one block each.
     benchmark_layer = Layer(f"benchmarks.{about.name}", benchmark)
+    profiles = {field: benchmark[field] for field in PROFILES if benchmark.get(field) is not None}
+    wiring_layers = [Layer(f"benchmarks.{about.name}", profiles), *entry_layers]
     encoder_layer = Layer(f"encoders.{entry.encoder}", parameters["encoders"][entry.encoder])
     questions = {field: getattr(about, field) for field in QUESTION_FIELDS}
     return [
-        *settings("", wiring, entry_layers, "default of ReaderParameters"),
+        *settings("", wiring, wiring_layers, "default of ReaderParameters"),
         *settings("", options, entry_layers, f"default of {entry.reader}"),
         *settings("encoder.", encoder.model_dump(), [encoder_layer], "default of EncoderParameters"),
         *settings("benchmark.", questions, [benchmark_layer], "default of BenchmarkParameters"),

@@ -10,15 +10,56 @@ from coattend.config.benchmark import BenchmarkParameters
 from coattend.config.training import TrainingParameters
 from coattend.errors import CoattendError, did_you_mean
 
+CHARACTERS = "characters"
+"""Source of the untrained encoder over characters."""
+
+UNTRAINED = f"{CHARACTERS} (untrained)"
+"""Its name on pages, in MLflow and in cards."""
+
+PROFILES = ("encoder", "tagging")
+"""Fields of a reader's entry that name profiles, of which a benchmark may have its own."""
+
+
+class UntrainedParameters(Parameters):
+    """Size of an encoder that starts untrained, with random weights."""
+
+    layers: int = Field(4, ge=1, description="Layers.")
+    hidden: int = Field(256, ge=8, description="Width of its vectors.")
+    heads: int = Field(4, ge=1, description="Heads of its self-attention.")
+    max_length: int = Field(1024, ge=16, description="Tokens of the longest sequence that it reads.")
+
+    @model_validator(mode="after")
+    def _heads_divide(self) -> "UntrainedParameters":
+        if self.hidden % self.heads:
+            raise ValueError(f"{self.heads} heads do not divide a width of {self.hidden}")
+        return self
+
 
 class EncoderParameters(Parameters):
-    """A pretrained encoder."""
+    """An encoder: a pretrained one, or an untrained one over characters."""
 
-    source: str = Field("embedded", description="'embedded' (MiniLM), a folder, or a Hugging Face name.")
+    source: str = Field(
+        "embedded",
+        description="'embedded' (MiniLM), a folder, a Hugging Face name, or 'characters': an untrained transformer "
+        "over the characters of the training questions.",
+    )
     tokenizer: str = Field("minilm", description="Tokenizer profile whose tokens it reads.")
     dropout: float | None = Field(
         0.0, ge=0, lt=1, description="Dropout inside the encoder, attention included; null: as the encoder has it."
     )
+    untrained: UntrainedParameters = Field(
+        UntrainedParameters(), description="Size of the encoder where its source is 'characters'."
+    )
+
+    @property
+    def is_untrained(self) -> bool:
+        """True if it starts from random weights."""
+        return self.source == CHARACTERS
+
+    @property
+    def title(self) -> str:
+        """Its source as pages and cards show it."""
+        return UNTRAINED if self.is_untrained else self.source
 
 
 class ReaderParameters(Parameters):
@@ -45,6 +86,11 @@ class ReaderParameters(Parameters):
     def with_seeds(self, seeds: tuple[int, ...] | None) -> "ReaderParameters":
         """The same reader, trained with other seeds; None: with its own."""
         return self if seeds is None else self.model_copy(update={"training": self.training | {"seeds": list(seeds)}})
+
+    def on(self, benchmark: BenchmarkParameters) -> "ReaderParameters":
+        """The same reader with the benchmark's encoder and tagging where its entry names none."""
+        named = {field: getattr(benchmark, field) for field in PROFILES if field not in self.model_fields_set}
+        return self.model_copy(update={field: name for field, name in named.items() if name is not None})
 
     @model_validator(mode="before")
     @classmethod

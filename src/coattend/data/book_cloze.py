@@ -27,7 +27,6 @@ from coattend.data.formats.reading import decode, read_bytes
 from coattend.data.raw_files import glob_files
 from coattend.errors import CoattendError
 from coattend.text.tagging import Tagger
-from coattend.text.word_tokenizer import split_sentences
 
 Subset = Literal["NE", "CN"]
 TaggedSentence = list[tuple[str, str]]
@@ -62,7 +61,7 @@ def find_books(settings: BookParameters, raw_folder: Path, title: str) -> list[P
 def read_book(path: Path, tagger: Tagger) -> list[TaggedSentence]:
     """Read and tag the sentences of a book."""
     text = decode(read_bytes(path), path)
-    sentences = (split_sentences(paragraph, tagger.sentence_spans) for paragraph in paragraphs(text))
+    sentences = (tagger.split(paragraph) for paragraph in paragraphs(text))
     forms = [sentence.forms for sentence in chain.from_iterable(sentences)]
     return [list(zip(words, tags, strict=True)) for words, tags in zip(forms, tagger.tag(forms), strict=True)]
 

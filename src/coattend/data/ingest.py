@@ -7,12 +7,14 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
+import pyarrow as pa
 
 from coattend.config import BenchmarkParameters
 from coattend.data.formats import format_reader
@@ -43,7 +45,7 @@ ONE_GROUP = (
 WHOLE_FILE = "the file"
 """Location of a problem that concerns no single record."""
 
-SOURCE_PARAMETERS = {"sources", "max_characters", "drop_asked", "scored"}
+SOURCE_PARAMETERS = {"sources", "max_characters", "drop_asked", "scored", "train_from_dev"}
 """The parameters of a benchmark that decide about its tables."""
 
 
@@ -117,7 +119,8 @@ def read_tables(
     A passage that comes again with the same id and text is one passage. A question id that comes again, and a passage
     id that comes again with another text, are rejected; so are training questions that another split asks too, if the
     benchmark says so. If the benchmark scores a share of its questions, the rest is left out without a rejection.
-    Questions whose passages overlap are of one group, whatever their splits; none is moved to another.
+    Questions whose passages overlap are of one group, whatever their splits; none is moved to another. If the benchmark
+    says so, and there are no training questions, whole groups of dev are.
     """
     tables, index = BenchmarkTables(), _RecordIndex(benchmark)
     for file in files:
@@ -136,6 +139,9 @@ def read_tables(
     tables.rejected.finish()
     # An archive need not hold the withheld split.
     splits = {split for file in files for split in file.splits if file.split or split != WITHHELD_SPLIT}
+    if benchmark.train_from_dev is not None and not index.usable_in("train"):
+        index.train_from_dev(tables, benchmark.train_from_dev)
+        splits.add("train")
     index.count_usable(tables, splits)
     index.group_questions(tables)
     return tables
@@ -238,6 +244,8 @@ class _RecordIndex:
         self._question_ids, self._passage_rows = array("q"), array("q")
         self._contents, self._unscored = array("q"), array("b")
         self._usable: np.ndarray = np.zeros(0, bool)
+        # Questions that are in train although their file is of another split; None: there are none.
+        self._moved: np.ndarray | None = None
 
     def begin_file(self, name: str, split: str) -> None:
         self._files.append((name, split))
@@ -294,10 +302,10 @@ class _RecordIndex:
 
     def group_questions(self, tables: BenchmarkTables) -> None:
         """Fill in the groups of the questions, and count those of each split and those that cross splits."""
-        groups = self._groups.numbers()[np.array(self._passage_rows, dtype=int)]
+        groups = self._question_groups
         tables.questions.fill("group", lambda rows: group_names(groups[rows]))
         in_split: dict[str, list[np.ndarray]] = {split: [groups[:0]] for split in tables.usable}
-        for split, rows in self._file_rows():
+        for split, _, rows in self._split_rows():
             in_split[split].append(groups[rows][self._usable[rows]])
         distinct = {split: np.unique(np.concatenate(parts)) for split, parts in in_split.items()}
         tables.groups = {split: len(numbers) for split, numbers in distinct.items()}
@@ -307,17 +315,46 @@ class _RecordIndex:
     def count_usable(self, tables: BenchmarkTables, splits: set[str]) -> None:
         """Count the usable questions of each split, and name its files."""
         tables.usable = dict.fromkeys(sorted(splits), 0)
-        for split, rows in self._file_rows():
+        names: dict[str, set[str]] = {split: set() for split in tables.usable}
+        for split, name, rows in self._split_rows():
             tables.usable[split] += int(self._usable[rows].sum())
-        tables.file_names = {
-            split: sorted({name for name, file_split in self._files if file_split == split}) for split in tables.usable
-        }
+            names[split].add(name)
+        tables.file_names = {split: sorted(names[split]) for split in tables.usable}
 
-    def _file_rows(self) -> Iterator[tuple[str, slice]]:
-        """Yield the split of each file, and the rows of its questions."""
+    def usable_in(self, split: str) -> int:
+        """Count the usable questions of a split."""
+        return sum(int(self._usable[rows].sum()) for name, _, rows in self._split_rows() if name == split)
+
+    def train_from_dev(self, tables: BenchmarkTables, share: float) -> None:
+        """Move whole groups of dev to train, drawn by their names: as many as have at most a share of its questions."""
+        splits = np.full(len(self._question_ids), "", object)
+        for split, _, rows in self._split_rows():
+            splits[rows] = split
+        in_dev = splits == "dev"
+        groups, counts = np.unique(self._question_groups[in_dev & self._usable], return_counts=True)
+        order = sorted(range(len(groups)), key=lambda row: text_id(f"train {group_names(groups[[row]])[0]}"))
+        room = np.cumsum(counts[order]) <= share * counts.sum()
+        self._moved = moved = in_dev & np.isin(self._question_groups, groups[order][room])
+        splits[moved] = "train"
+        dtype = QUESTIONS.field("split").type
+        tables.questions.fill("split", lambda rows: pa.array(splits[rows], pa.string()).cast(dtype))
+
+    @cached_property
+    def _question_groups(self) -> np.ndarray:
+        """The group of each question's passage, once all are read [questions]."""
+        groups: np.ndarray = self._groups.numbers()[np.array(self._passage_rows, dtype=int)]
+        return groups
+
+    def _split_rows(self) -> Iterator[tuple[str, str, np.ndarray]]:
+        """Yield a split of each file, the file's name, and the rows of its questions of that split."""
         ends = [*self._first_questions[1:], len(self._question_ids)]
-        for (_, split), start, end in zip(self._files, self._first_questions, ends, strict=True):
-            yield split, slice(start, end)
+        for (name, split), start, end in zip(self._files, self._first_questions, ends, strict=True):
+            rows = np.arange(start, end)
+            if self._moved is None:
+                yield split, name, rows
+                continue
+            for of_split, moved in ((split, False), ("train", True)):
+                yield of_split, name, rows[self._moved[rows] == moved]
 
     def _is_unscored(self, question_id: str) -> bool:
         """Check if a question of a scored split is outside of the share that is scored, by a hash of its id."""

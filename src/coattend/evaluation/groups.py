@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as pads
 
 TRAINING_SPLIT = "train"
 EVERYTHING = "all"
@@ -31,6 +32,17 @@ def scored_questions(questions: pa.Table, task: str) -> tuple[pa.Table, pa.Table
     # Unknown answers are null; an empty list says that a span question has none.
     labelled = pc.is_valid(questions_of_task["answers" if task == "span" else "label"])
     return questions_of_task.filter(labelled), questions_of_task.filter(pc.invert(labelled))
+
+
+def is_trained_from_dev(questions: pads.Dataset, passages: pads.Dataset) -> bool:
+    """Return True if training and dev questions come from the same files: train was drawn from dev."""
+    sources = passages.to_table(columns=["passage_id", "source"])
+    rows = questions.to_table(columns=["passage_id", "split"]).join(sources, "passage_id")
+    files = {
+        split: set(rows.filter(pc.equal(rows["split"].cast(pa.string()), split))["source"].to_pylist())
+        for split in (TRAINING_SPLIT, "dev")
+    }
+    return not files[TRAINING_SPLIT].isdisjoint(files["dev"])
 
 
 def members(names: pa.ChunkedArray) -> dict[str, np.ndarray]:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from coattend.evaluation import squad
+from coattend.evaluation import span_scorer
 from coattend.evaluation.groups import scored_questions
 
 
@@ -80,13 +80,14 @@ class OracleScores(TypedDict):
 
 
 def best_with_hindsight(
-    predictions: pa.Table, questions: pa.Table, passages: Mapping[str, str]
+    predictions: pa.Table, questions: pa.Table, passages: Mapping[str, str], *, scorer: str = "squad"
 ) -> dict[str, OracleScores]:
     """Exact match and F1 at thresholds that are tuned on the scored questions, each apart, as SQuAD 2.0 does.
 
     Means over trials by split. A split whose questions have answers all is left out: there is nothing to tune.
     """
     labelled, _ = scored_questions(questions, "span")
+    score_span = span_scorer(scorer).best
     question_of = {row["question_id"]: row for row in labelled.to_pylist()}
     unanswerable = {row["split"] for row in question_of.values() if not row["answerable"]}
     # By trial and split, for each question: null score, exact match and F1 of the span, and the mark of "no answer".
@@ -99,7 +100,7 @@ def best_with_hindsight(
         golds = [answer["text"] for answer in question["answers"]]
         # The span itself is scored, also where the stored prediction is "no answer".
         text = passages[question["passage_id"]][row["start"] : row["end"]]
-        exact_f1 = squad.best(text, golds, version="v2.0")
+        exact_f1 = score_span(text, golds)
         question_marks = (row["null_score"], *exact_f1, float(not question["answerable"]))
         marks_of_trial.setdefault(question["split"], []).append(question_marks)
     oracle: dict[str, OracleScores] = {}

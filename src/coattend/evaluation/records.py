@@ -93,6 +93,7 @@ class TrainingRecord(TypedDict, total=False):
     start_from: str | None
     reads: str
     frozen: bool
+    scorer: str
 
 
 class Unreadable(TypedDict):
@@ -327,6 +328,7 @@ class Analyses(TypedDict, total=False):
     reranking: dict[str, Reranked]
     calibration: dict[str, dict[str, Calibration]]
     scored: float  # Share of the benchmark's questions that is asked.
+    train_from_dev: float  # Share of its dev questions that are trained on, if train was drawn from dev.
     benchmark_version: int
     simulated: bool  # True if the benchmark's texts are generated.
 

@@ -12,7 +12,7 @@ import pyarrow.dataset as pads
 
 from coattend.config import BenchmarkParameters, StudyParameters
 from coattend.config.study import ExampleParameters
-from coattend.evaluation import breakdowns, ensembles, groups, squad, summary
+from coattend.evaluation import breakdowns, ensembles, groups, span_scorer, summary
 from coattend.evaluation.calibration import calibrate
 from coattend.evaluation.comparison import Pair, compare
 from coattend.evaluation.intervals import interval, intervals
@@ -128,7 +128,7 @@ def analyse(study: StudyParameters, material: Material, runs: Sequence[Run]) -> 
                 for name, run in by_variant.items()
             }
         elif analysis == "ensemble":
-            analyses[analysis] = {run.variant: list(_ensemble_rows(run)) for run in runs}
+            analyses[analysis] = {run.variant: list(_ensemble_rows(run, material)) for run in runs}
         elif analysis == "boundary_pos":
             analyses[analysis] = {run.variant: _boundary_counts(run, material) for run in runs}
         elif analysis == "predictions":
@@ -143,6 +143,9 @@ def analyse(study: StudyParameters, material: Material, runs: Sequence[Run]) -> 
             }
     analyses["calibration"] = {run.variant: _calibration_of(run) for run in runs}
     analyses["scored"] = material.benchmark.scored
+    share = material.benchmark.train_from_dev
+    if share is not None and groups.is_trained_from_dev(material.questions, material.passages):
+        analyses["train_from_dev"] = share
     analyses["benchmark_version"] = material.benchmark.version
     analyses["simulated"] = material.benchmark.is_simulated
     return analyses
@@ -170,11 +173,11 @@ def _split_averages(run: Run, baseline: Run | None) -> Iterator[SplitAverage]:
         yield {"metric": metric, "splits": list(splits), "mean": mean, "gain": gain}
 
 
-def _ensemble_rows(run: Run) -> Iterator[EnsembleRow]:
+def _ensemble_rows(run: Run, material: Material) -> Iterator[EnsembleRow]:
     """Score ensembles of a variant's trials in each split and subset; dev, if there is one, chooses the greedy one."""
     units = groups.group_numbers(run.questions)
     held_out = [trial["held_out"] or 0.0 for trial in run.trials]
-    for ensemble in ensembles.ensembles(_joint(run), held_out, run.answered.get("dev")):
+    for ensemble in ensembles.ensembles(_joint(run, material.benchmark.scorer), held_out, run.answered.get("dev")):
         for split, rows in run.answered.items():
             for group, inside in groups.within(rows, groups.subsets(run.questions, run.group)):
                 for metric in METRICS[run.task]:
@@ -189,10 +192,12 @@ def _ensemble_rows(run: Run) -> Iterator[EnsembleRow]:
                     }
 
 
-def _joint(run: Run) -> ensembles.Joint:
+def _joint(run: Run, scorer: str) -> ensembles.Joint:
     # Without a score for each option trials can only vote; with scores their probabilities are averaged.
     if run.task == "span" or run.predictions["scores"].null_count:
-        return ensembles.by_vote(run.texts(), run.marks, alike=squad.normalise if run.task == "span" else str)
+        return ensembles.by_vote(
+            run.texts(), run.marks, alike=span_scorer(scorer).normalise if run.task == "span" else str
+        )
     probabilities = ensembles.of_options(run.predictions, run.questions["question_id"], run.ids, run.head)
     return ensembles.by_probability(probabilities, run.questions["label"].to_numpy())
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from coattend.batches.dataset import QuestionSet
-from coattend.evaluation import squad
+from coattend.evaluation import SpanScorer, span_scorer
 from coattend.evaluation.calibration import MASSES, log_probabilities
 from coattend.evaluation.no_answer import choose
 from coattend.inference.decoding import Answer, OptionAnswer, SpanAnswer, WordAnswer, best_option
@@ -40,7 +40,7 @@ def score_answers(
         "no answer" is predicted. ``null_score`` is compared with the threshold: the score of "no answer" less that of
         the best span.
     """
-    version: squad.Version = "v1.1" if questions.all_answerable else "v2.0"
+    scorer = span_scorer(questions.scorer, version="v1.1" if questions.all_answerable else "v2.0")
     threshold = math.inf if threshold is None else threshold
     answer_by_id = {answer.example.question_id: answer for answer in answers}
     rows = []
@@ -49,7 +49,7 @@ def score_answers(
         if answer is None:
             continue
         if isinstance(answer, SpanAnswer):
-            scored = _score_span(question, answer, questions.texts[question["question_id"]], threshold, version)
+            scored = _score_span(question, answer, questions.texts[question["question_id"]], threshold, scorer)
         else:
             scored = _score_choice(question, answer)
         rows.append({"question_id": question["question_id"], "trial_id": trial_id, "seed": seed, **scored})
@@ -109,11 +109,11 @@ def null_threshold(answers: Sequence[Answer], questions: QuestionSet, train: Que
     if all(golds.values()):
         return 0.0
     spans = [answer for answer in answers if isinstance(answer, SpanAnswer)]
-    span_f1, null_f1 = [], []
+    scorer, span_f1, null_f1 = span_scorer(questions.scorer), [], []
     for answer in spans:
         question_id = answer.example.question_id
         text = questions.texts[question_id][answer.start : answer.end]
-        span_f1.append(squad.best(text, golds[question_id], version="v2.0")[1])
+        span_f1.append(scorer.best(text, golds[question_id])[1])
         null_f1.append(0.0 if golds[question_id] else 1.0)
     return choose(np.array([answer.null_margin for answer in spans]), span_f1, null_f1).value
 
@@ -146,10 +146,10 @@ def _is_tied(options: Sequence[str], scores: Sequence[float], best: int) -> bool
 
 
 def _score_span(
-    question: QuestionRow, answer: SpanAnswer, passage: str, threshold: float, version: squad.Version
+    question: QuestionRow, answer: SpanAnswer, passage: str, threshold: float, scorer: SpanScorer
 ) -> ScoredAnswer:
     text = passage[answer.start : answer.end] if answer.null_margin <= threshold else ""
-    exact, f1 = squad.best(text, _gold_texts(question), version=version)
+    exact, f1 = scorer.best(text, _gold_texts(question))
     return {
         "prediction": text,
         "scores": answer.probabilities,

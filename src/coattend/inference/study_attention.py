@@ -50,7 +50,7 @@ def explain_variants(
         }
         return ATTENTION.empty_table(), empty
     left, right = (*(trial["trial_id"] for trial in trials.values()), None)[:2]
-    taggings = {ReaderParameters.model_validate(variants[name]).tagging for name in trials}
+    taggings = {ReaderParameters.model_validate(variants[name]).on(benchmark).tagging for name in trials}
     selection = parameters.model_copy(
         update={
             "left": left,

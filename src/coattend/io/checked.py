@@ -63,14 +63,14 @@ class JSONDataset(FileDataset[Any, Any]):
     def save(self, data: Any) -> None:
         """Write the file unless its content is the same; refuse NaN and infinity."""
         try:
-            text = json.dumps(data, indent=1, allow_nan=False) + "\n"
+            text = json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
         except (TypeError, ValueError) as error:
             raise DataError(f"JSON cannot hold what was to be written: {error}", where=str(self.filepath)) from error
         write_if_changed(self.filepath, text)
 
     def preview(self) -> JSONPreview:
         """Return the whole content for kedro-viz."""
-        return JSONPreview(json.dumps(self.load()))
+        return JSONPreview(json.dumps(self.load(), ensure_ascii=False))
 
 
 class TextDataset(FileDataset[str, str]):

@@ -76,7 +76,7 @@ def render_html(readings: AttentionReadings, maps: pa.Table, folder: str = "../"
     sections = [Section("Readers", tables=(_reader_table(readers),))]
     if readings.get("occlusion"):
         sections.insert(0, Section("Attention and occlusion", _OCCLUSION_TEXT, (_agreement_table(readers),)))
-    page_data = script_json(json.dumps(_page_data(readings, maps), separators=(",", ":")))
+    page_data = script_json(json.dumps(_page_data(readings, maps), ensure_ascii=False, separators=(",", ":")))
     return render_template("attention.html.j2", title=title, readings=page_data, sections=sections, links=links)
 
 

@@ -57,6 +57,7 @@ def _summary(results: BenchmarkResults) -> Section:
         by_status.setdefault(entry["status"], []).append(name)
     if failed := by_status.get("failed"):
         text.append(f"Failed in every trial: {', '.join(failed)}.")
+    text += sections.divided_dev(results["title"], results.get("train_from_dev"))
     text += provenance.version_sentence({results["benchmark"]: results.get("benchmark_version")})
     if any(_warnings(results)):
         text.append("There are warnings, under “What to keep in mind”.")
@@ -367,10 +368,11 @@ def cautions(results: BenchmarkResults) -> Iterator[str]:
         for trial in metrics["trials"]:
             if trial.get("failure"):
                 yield f"{name}, seed {trial['seed']}, failed: {trial['failure']}"
-    # Records without an encoder are of the embedded one.
-    span_readers = [metrics for metrics in _metrics_by_reader(results).values() if metrics["task"] == "span"]
-    if "embedded" in (trial.get("encoder", "embedded") for metrics in span_readers for trial in metrics["trials"]):
-        yield sections.ENCODER_NOTE
+    notes = (
+        sections.encoder_notes(sections.encoders_of(metrics["trials"]), spans=metrics["task"] == "span")
+        for metrics in _metrics_by_reader(results).values()
+    )
+    yield from dict.fromkeys(chain.from_iterable(notes))
 
 
 def _warnings(results: BenchmarkResults) -> Iterator[str]:

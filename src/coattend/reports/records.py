@@ -63,6 +63,7 @@ class BenchmarkResults(TypedDict):
     differences: list[ReaderDifference]
     rejected: RejectedRecords
     scored: NotRequired[float]  # Share of the benchmark's questions that is scored.
+    train_from_dev: NotRequired[float]  # Share of its dev questions that are trained on, if train was drawn from dev.
     benchmark_version: NotRequired[int]
     simulated: NotRequired[bool]  # True if the benchmark's texts are generated.
 

@@ -1,9 +1,10 @@
 """Sections and sentences that several pages share: calibration of confidences, and what is wrong with trials."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 import numpy as np
 
+from coattend.config.reader import UNTRAINED
 from coattend.evaluation.calibration import BINS
 from coattend.evaluation.records import Calibration, ReliabilityBin, Score, TrialRecord
 from coattend.evaluation.runs import chosen_on_scored, finished
@@ -13,6 +14,11 @@ from coattend.trials.warnings import alarms
 ENCODER_NOTE = (
     "The embedded MiniLM encoder was tuned on sentence pairs that include the questions of SQuAD and TriviaQA: it has "
     "seen questions of this kind, so span results with it may be too good."
+)
+
+UNTRAINED_NOTE = (
+    f"The encoder {UNTRAINED} starts from random weights and learns from the training questions alone: scores with it "
+    "say how readers differ, and not what they reach over a pretrained encoder of the language."
 )
 
 CALIBRATION_TEXT = (
@@ -27,6 +33,19 @@ CALIBRATION_TEXT = (
     "of answered questions is AURC, lower being better; the small print has what the best order would reach with the "
     "same answers.",
 )
+
+
+def encoders_of(trials: Iterable[TrialRecord]) -> set[str]:
+    """Name the encoders of trials; records without one are of the embedded one."""
+    return {trial.get("encoder", "embedded") for trial in trials}
+
+
+def encoder_notes(encoders: Container[str], *, spans: bool) -> Iterator[str]:
+    """Say what to keep in mind about encoders; ``spans`` if these were scored."""
+    if spans and "embedded" in encoders:
+        yield ENCODER_NOTE
+    if UNTRAINED in encoders:
+        yield UNTRAINED_NOTE
 
 
 def calibration_table(caption: str, name_title: str, calibrations: Mapping[str, Calibration]) -> Table:
@@ -125,6 +144,16 @@ def unmonitored_trials(trials: Iterable[TrialRecord]) -> Iterator[str]:
     if count:
         subject, pronoun = ("1 trial was", "it") if count == 1 else (f"{count:,} trials were", "them")
         yield f"{subject} trained before diagnostics were recorded: no warnings are shown for {pronoun}."
+
+
+def divided_dev(benchmark: str, share: float | None) -> Iterator[str]:
+    """Say that train was drawn from dev, if it was."""
+    if share is not None:
+        yield (
+            f"{benchmark} has no files of train here: its dev set is split by groups of questions, of which "
+            f"{100 * share:.3g} % are train and {100 * (1 - share):.3g} % are dev. These scores compare with no "
+            "published ones."
+        )
 
 
 def partial_scoring(benchmark: str, share: float) -> Iterator[str]:

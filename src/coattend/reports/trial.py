@@ -9,7 +9,7 @@ from coattend.evaluation.summary import by_name, leading_metric
 from coattend.masking import masked
 from coattend.reports import provenance, tables
 from coattend.reports.render import Section, html_page
-from coattend.reports.sections import ENCODER_NOTE, training_warnings
+from coattend.reports.sections import encoder_notes, encoders_of, training_warnings
 from coattend.reports.tables import METRIC_TITLES, Table, TableRow, noted_cell
 
 
@@ -91,5 +91,4 @@ def _cautions(metrics: ReaderMetrics, trial: TrialRecord) -> Iterator[str]:
     if chosen_on_scored(trial, metrics["benchmark"]):
         yield "Its checkpoint was chosen on dev: its dev scores are too good."
     yield from training_warnings({metrics["reader"]: [trial]})
-    if metrics["task"] == "span" and trial.get("encoder", "embedded") == "embedded":
-        yield ENCODER_NOTE
+    yield from encoder_notes(encoders_of([trial]), spans=metrics["task"] == "span")

@@ -18,7 +18,7 @@ from coattend.reports.comparison import tested_estimate
 from coattend.reports.navigation import page_links
 from coattend.reports.records import Contest, TrialDifference
 from coattend.reports.render import Section, html_page, script_json
-from coattend.reports.sections import ENCODER_NOTE
+from coattend.reports.sections import encoder_notes, encoders_of
 from coattend.reports.tables import METRIC_TITLES, NO_VALUE, Cell, Table, TableRow, estimate_cell, noted_cell
 
 SIDES = {"left": "Left", "right": "Right"}
@@ -215,8 +215,7 @@ def _cautions(contests: Sequence[Contest], trials: Trials, task: str, left_out: 
                 yield f"{SIDES[side]} gave no answer to {count:,} questions of {split}, which count as wrong."
     for split, count in left_out.items():
         yield f"{count:,} questions of {split} are left out: only one of the two trials answered them."
-    if task == "span" and any(trial["encoder"] == "embedded" for trial in trials.values()):
-        yield ENCODER_NOTE
+    yield from encoder_notes(encoders_of(trials.values()), spans=task == "span")
 
 
 def listed_questions(table: pa.Table, limit: int) -> pa.Table:

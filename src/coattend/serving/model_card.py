@@ -7,11 +7,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from coattend.config.reader import CHARACTERS
 from coattend.evaluation.groups import EVERYTHING
 from coattend.evaluation.records import ScoredTrials, TrialRecord, score_of
 from coattend.evaluation.summary import METRICS
 from coattend.masking import masked, masked_text
-from coattend.reports.sections import ENCODER_NOTE
+from coattend.reports.sections import encoder_notes
 from coattend.serving.queries import example_query
 from coattend.trials.run_spec import RunSpec, TrainedOn
 
@@ -57,11 +58,11 @@ def build(
         trial=trial,
         answer=_describe_answer(spec),
         trained_on=[titles.get(name, name) for name in trial["training"].get("train_on") or (spec.benchmark,)],
-        encoder=masked_text(spec.encoder),
+        encoder=masked_text(spec.encoder_title),
         research_only=RESEARCH_ONLY if any(source.for_research for source in spec.trained_on) else "",
         scores=list(_score_rows(metrics, trial)),
         cautions=list(_cautions(spec, trial)),
-        parameters={name: json.dumps(value) for name, value in parameters.items()},
+        parameters={name: json.dumps(value, ensure_ascii=False) for name, value in parameters.items()},
         version=version("coattend"),
         commit=commit,
         example=example,
@@ -94,8 +95,7 @@ def _score_rows(metrics: ScoredTrials, trial: TrialRecord) -> Iterator[tuple[str
 
 
 def _cautions(spec: RunSpec, trial: TrialRecord) -> Iterator[str]:
-    if spec.task == "span" and spec.encoder == "embedded":
-        yield ENCODER_NOTE
+    yield from encoder_notes([spec.encoder_title], spans=spec.task == "span")
     if trial.get("selection") == "dev":
         yield "Its checkpoint was chosen on dev: its dev scores are too good."
 
@@ -122,7 +122,7 @@ def metadata(spec: RunSpec, metrics: ScoredTrials) -> "ModelCardData":
     licence = _licence_on_hub(strictest)
     address = re.search(r"https?://[^\s()]+", strictest.published_at)
     return ModelCardData(
-        language="en",
+        language=spec.language,
         library_name="coattend",
         pipeline_tag=TASKS[spec.task],
         tags=["machine-reading-comprehension", spec.reader],
@@ -130,7 +130,7 @@ def metadata(spec: RunSpec, metrics: ScoredTrials) -> "ModelCardData":
         metrics=[NAMES.get(name, name) for name in METRICS[spec.task]],
         model_name=f"{spec.name} on {spec.title}",
         eval_results=list(_results(spec, metrics)),
-        base_model=None if spec.reads_words else encoder,
+        base_model=None if spec.reads_words or spec.encoder == CHARACTERS else encoder,
         # The Hub takes a licence that it does not know by name and address.
         license=licence or "other",
         license_name=None if licence else f"data-of-{strictest.name.replace('_', '-')}",

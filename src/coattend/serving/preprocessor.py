@@ -27,7 +27,6 @@ from coattend.text.textblob import TextblobTagger
 from coattend.text.tokenizer import (
     SpecialLayout,
     SubwordTokenizer,
-    find_tokenizer_files,
     load_tokenizer,
     read_tokenizer,
     special_layout,
@@ -120,7 +119,7 @@ def pack(trial: Path, target: Path) -> None:
     run_spec.write(spec.without_credentials(), target)
     if (subwords := processing.subwords) is not None:
         (target / TOKENIZER).mkdir()
-        tokenizer = read_tokenizer(find_tokenizer_files(subwords.source), subwords.source)
+        tokenizer = read_tokenizer(subwords.source)
         tokenizer.save(str(target / TOKENIZER / "tokenizer.json"))
         pad = subwords.tokenizer.id_to_token(subwords.pad_id)
         (target / TOKENIZER / "tokenizer_config.json").write_text(json.dumps({"pad_token": pad}) + "\n")

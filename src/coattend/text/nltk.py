@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from coattend.errors import CoattendError
 from coattend.text.perceptron import Perceptron
+from coattend.text.word_tokenizer import Sentence, split_sentences
 
 if TYPE_CHECKING:
     from nltk.tokenize import PunktTokenizer
@@ -106,6 +107,10 @@ class NltkTagger:
         """Return punkt's sentences."""
         spans: Iterable[tuple[int, int]] = _load_punkt(self.punkt).span_tokenize(line)
         return spans
+
+    def split(self, text: str) -> Iterable[Sentence]:
+        """Split a text into sentences and NLTK's Treebank words."""
+        return split_sentences(text, self.sentence_spans)
 
     def tag(self, sentences: Sequence[list[str]]) -> list[list[str]]:
         """Tag the words of each sentence with the perceptron."""

@@ -12,17 +12,18 @@ from typing import NamedTuple, Protocol
 
 from coattend.config import TaggingParameters
 from coattend.errors import CoattendError
+from coattend.text.jieba import JiebaTagger
 from coattend.text.nltk import PACKAGES, NltkTagger, download_packages, find_package, raw_data_folder
 from coattend.text.tagset import Tagset, tagset
 from coattend.text.textblob import TextblobTagger
-from coattend.text.word_tokenizer import Sentence, split_sentences
+from coattend.text.word_tokenizer import Sentence
 
 VERSION = 1
 """Increased if this package's own code gives another word or tag to some text."""
 
 
 class Tagger(Protocol):
-    """A splitter of sentences and tagger of their words; logs and tables have its name."""
+    """A splitter of sentences and words, and tagger of the words; logs and tables have its name."""
 
     name: str
 
@@ -32,6 +33,9 @@ class Tagger(Protocol):
 
     def sentence_spans(self, line: str) -> Iterable[tuple[int, int]]:
         """Yield start and end of each sentence of one line."""
+
+    def split(self, text: str) -> Iterable[Sentence]:
+        """Split a text into sentences and words."""
 
     def tag(self, sentences: Sequence[list[str]]) -> list[list[str]]:
         """Tag the words of each sentence."""
@@ -70,7 +74,7 @@ class TextTagger:
 
     def tag_all(self, texts: Sequence[str]) -> list[TaggedWords]:
         """Tag several texts, faster than one after the other."""
-        sentences = [list(split_sentences(text, self.tagger.sentence_spans)) for text in texts]
+        sentences = [list(self.tagger.split(text)) for text in texts]
         forms = [sentence.forms for of_text in sentences for sentence in of_text]
         if self.lowercase:
             forms = [[form.lower() for form in words] for words in forms]
@@ -89,9 +93,14 @@ class TextTagger:
 def load_tagger(tagging: TaggingParameters) -> TextTagger:
     """Load the tagger of a profile, and download NLTK's data if need be.
 
-    Without that data, ``auto`` takes textblob's tagger, with a warning; ``nltk`` is an error.
+    Without that data, ``auto`` takes textblob's tagger, with a warning; ``nltk`` is an error, and so is ``jieba``
+    without its package.
     """
-    tagger = TextblobTagger() if tagging.tagger == "textblob" else _nltk_tagger() or _fallback(tagging.tagger)
+    tagger: Tagger
+    if tagging.tagger == "jieba":
+        tagger = JiebaTagger()
+    else:
+        tagger = TextblobTagger() if tagging.tagger == "textblob" else _nltk_tagger() or _fallback(tagging.tagger)
     return TextTagger(tagger, tagset(tagging.tagset), tagging.lowercase_before_tagging)
 
 
@@ -103,6 +112,8 @@ def load_named_tagger(name: str, tagging: TaggingParameters) -> TextTagger:
         CoattendError: If no tagger has that name, or NLTK's data is neither found nor downloadable.
     """
     tagger: Tagger | None = TextblobTagger() if name == TextblobTagger.name else None
+    if name == JiebaTagger.name:
+        tagger = JiebaTagger()
     if name == NltkTagger.name:
         tagger = _nltk_tagger()
         if tagger is None:

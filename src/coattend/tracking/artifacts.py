@@ -54,7 +54,7 @@ def attach(
         "unit": metrics["unit"],
         "scores": scores,
     }
-    client.log_text(run, json.dumps(record, indent=1), METRICS_FILE)
+    client.log_text(run, json.dumps(record, indent=1, ensure_ascii=False), METRICS_FILE)
     client.log_text(run, render_html(metrics, trial), PAGE_FILE)
     client.log_text(run, json.dumps(readable_predictions(answers, questions), ensure_ascii=False), TABLE_FILE)
     # MLflow draws the tables that are listed so, of several runs side by side.

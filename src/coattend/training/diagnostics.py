@@ -39,9 +39,9 @@ def training_diagnostics(
     Returns ``final_loss``; ``steps``, how many there were; ``chance_loss``, that of guessing, None if the loss is not
     over options or candidates; and as shares from 0 to 1: ``truncated_passages``, None if passages are left out on
     purpose; ``lost_answers``, of the answers that have a position, None if none has; ``err_tags``, of the tokens of all
-    texts; ``unknown_words``, of the words of the held-out texts, None for readers of subwords. ``untrained_pooler`` is
-    1 if a frozen encoder's summary comes from a pooler that was never trained, else 0; None if no transformer is
-    frozen.
+    texts; ``unknown_words``, of the words or characters of the held-out texts that are unknown to a reader that learns
+    them, None for a pretrained encoder's subwords. ``untrained_pooler`` is 1 if a frozen encoder's summary comes from a
+    pooler that was never trained, else 0; None if no transformer is frozen.
     """
     train, held_out = questions.train, questions.held_out
     tokens = held_out.tokens
@@ -54,7 +54,7 @@ def training_diagnostics(
         "truncated_passages": None if left_out else _truncated_passage_rate(examples, tokens),
         "lost_answers": _truncated_answer_rate(train, held_out),
         "err_tags": _token_rate(examples, tokens, lambda row_slice: tokens.tag_ids[row_slice] == ERR),
-        "unknown_words": _unknown_word_rate(reader, held_out),
+        "unknown_words": _unknown_word_rate(experiment, reader, held_out),
         "untrained_pooler": _untrained_pooler(experiment, reader),
     }
 
@@ -127,10 +127,15 @@ def _untrained_pooler(experiment: Experiment, reader: Reader) -> float | None:
     return float(reader.encoder.summarises_at_random)
 
 
-def _unknown_word_rate(reader: Reader, held_out: QuestionSet) -> float | None:
+def _unknown_word_rate(experiment: Experiment, reader: Reader, held_out: QuestionSet) -> float | None:
     tokens = held_out.tokens
     if not isinstance(tokens, WordTokens):
-        return None
+        if not experiment.encoder.is_untrained:
+            return None
+        known_ids = cast(TransformerEncoder, reader.encoder).describe()["known_ids"]
+        return _token_rate(
+            held_out.examples, tokens, lambda row_slice: ~np.isin(tokens.input_ids[row_slice], known_ids)
+        )
     encoder = cast(RecurrentEncoder, reader.encoder)
     reader_ids = tokens.lookup(encoder.words or (), lowercase=encoder.lowercase)
     return _token_rate(held_out.examples, tokens, lambda row_slice: reader_ids[tokens.input_ids[row_slice]] == UNKNOWN)

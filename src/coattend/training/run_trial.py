@@ -93,7 +93,7 @@ def _train_or_load(questions: TrainingQuestions, experiment: Experiment, trial: 
         with process.main_process_first():
             checkpoint = last_checkpoint(trial.checkpoints)
         description = {"trial_id": trial.id, "name": experiment.name} | trial.content
-        events.announce("trial_started", description | {"encoder": experiment.encoder.source})
+        events.announce("trial_started", description | {"encoder": experiment.encoder.title})
         verb = "goes on from " + Path(checkpoint).name if checkpoint else "trains"
         logger.info("%s seed %d: trial %s %s", title, seed, trial.id, verb)
         # Adam's moments of words that a batch lacks decay to denormal numbers, on which CPUs are ten times slower.
@@ -214,7 +214,7 @@ def outcome_of(
         "benchmark_version": experiment.benchmarks[experiment.benchmark].version,
         "options": experiment.options,
         "training": trial.content["training"] | {"reads": experiment.training.reads},
-        "encoder": experiment.encoder.source,
+        "encoder": experiment.encoder.title,
         "seconds": measure.seconds,
         "questions": len(train.examples),
         "questions_per_second": len(train.examples) * state.epoch / measure.seconds if measure.seconds else 0.0,
@@ -267,11 +267,14 @@ def _content(experiment: Experiment, seed: int, data: str) -> TrialContent:
     """Gather everything that a trial's result depends on; its hash is the trial's id."""
     training = experiment.training.model_dump(mode="json", exclude=EXCLUDED_FROM_TRIAL_ID)
     _, bf16 = device_and_precision(experiment.training)
-    encoder = EncoderContent(digest=encoder_digest(experiment.encoder.source), dropout=experiment.encoder.dropout)
+    encoder = EncoderContent(digest=encoder_digest(experiment.encoder), dropout=experiment.encoder.dropout)
     vectors_file = experiment.options.get("vectors_file")
     if vectors_file is not None:
         encoder["vectors"] = _digest_or_none(Path(vectors_file))
     training |= {"start_from": experiment.parent_trial(seed), "precision": "bf16" if bf16 else "fp32"}
+    # SQuAD's scorer chooses the checkpoint by default, and is not named.
+    if experiment.task == "span" and experiment.source.scorer != "squad":
+        training["scorer"] = experiment.source.scorer
     # Half precision is the default of cached features, and is not named.
     if experiment.training.frozen and not bf16:
         encoder["kept"] = "float32"

@@ -89,6 +89,8 @@ def train_variant(
     trained, evaluated = variant.experiments(parents or ())
     outcome = untrained_outcome(reader, benchmark)
     outcome["task"] = evaluated.source.task
+    if variant.setup.encoder.is_untrained and outcome["encoder"] != "recurrent":
+        outcome["encoder"] = variant.setup.encoder.title
     if search is not None:
         trained, outcome["search"] = tune(trained, store, search, processes=processes, engine=engine)
     runner = TrialRunner.of(trained, store)

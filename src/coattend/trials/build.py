@@ -4,8 +4,9 @@ import hashlib
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -18,12 +19,14 @@ from coattend.batches.feature_cache import FeatureCache
 from coattend.batches.word_tokens import LexiconTokenizer, WordTokens
 from coattend.config import TokenizerParameters
 from coattend.errors import CoattendError
+from coattend.evaluation import span_scorer
+from coattend.readers.encoders.characters import character_configuration
 from coattend.readers.encoders.recurrent import RecurrentEncoder
 from coattend.readers.encoders.transformer import TransformerEncoder
 from coattend.readers.encoders.word_embeddings import UNKNOWN, Words
 from coattend.readers.encoders.word_features import ContextVectors
 from coattend.readers.reader import Reader
-from coattend.text.tokenizer import load_tokenizer
+from coattend.text.tokenizer import CHARACTER_IDS, load_tokenizer
 from coattend.trials.device import device_and_precision, inference_batch_tokens
 from coattend.trials.experiment import Experiment, reads_apart
 from coattend.trials.trial import encoder_digest, read_outcome, still_has_digest
@@ -37,15 +40,29 @@ def build_reader(experiment: Experiment, train: QuestionSet) -> Reader:
     return prepare_for_training(experiment, reader)
 
 
-def _encoder_of(experiment: Experiment, train: QuestionSet) -> str | Words:
-    """Return the name of the pretrained encoder, or the vocabulary that a recurrent encoder learns."""
-    tokens = experiment.source.tokens
+def _encoder_of(experiment: Experiment, train: QuestionSet) -> str | Words | dict[str, Any]:
+    """Return the name of the pretrained encoder, or the vocabulary that a recurrent encoder learns, or the description
+    of an untrained one that knows the characters of the training questions."""
+    tokens, encoder = experiment.source.tokens, experiment.encoder
     if not isinstance(tokens, WordTokens):
-        return experiment.encoder.source
+        return _untrained(experiment, train) if encoder.is_untrained else encoder.source
+    if encoder.is_untrained and experiment.alignment is not None:
+        problem = "cannot come from an encoder that starts untrained"
+        raise CoattendError(problem, where="context vectors", cure="Set context: false, or name a pretrained encoder")
     # An option that is null is left out.
     size, lowercase = experiment.options.get("most_words"), experiment.options["lowercase"]
     vocabulary = tokens.vocabulary(train.examples, size=size, lowercase=lowercase)
-    return Words(words=vocabulary, encoder=experiment.encoder.source)
+    # There are no vectors of words in an untrained encoder: they are random.
+    return Words(words=vocabulary, encoder=None if encoder.is_untrained else encoder.source)
+
+
+def _untrained(experiment: Experiment, train: QuestionSet) -> dict[str, Any]:
+    if experiment.training.frozen:
+        problem = "cannot be: the encoder starts untrained, and its weights are random"
+        raise CoattendError(problem, where="training.frozen", cure="Train it with frozen: false")
+    known = np.unique(train.tokens.ids_of(row for example in train.examples for row in example.rows))
+    size = experiment.encoder.untrained.model_dump()
+    return character_configuration(known.tolist(), id_count=CHARACTER_IDS, **size)
 
 
 def prepare_for_training(experiment: Experiment, reader: Reader) -> Reader:
@@ -111,7 +128,13 @@ def build_collator(
         cloze = ClozeArrays(tokens, questions.texts, unknown=UNKNOWN)
     # Mixed objectives (DCN+) weigh a span by the F1 of its text.
     if experiment.options.get("objective", "cross_entropy") != "cross_entropy":
-        reward = partial(SpanReward, passages=questions.texts, tokens=tokens, passage_start=passage_start)
+        reward = partial(
+            SpanReward,
+            passages=questions.texts,
+            tokens=tokens,
+            passage_start=passage_start,
+            scorer=span_scorer(questions.scorer),
+        )
     return Collator(
         tokens,
         experiment.layout,
@@ -148,7 +171,7 @@ def cached_features(
     else:
         context = cast(ContextVectors, cast(RecurrentEncoder, reader.encoder).context)
         frozen_parts = (context.model,)
-    encoder = f"{encoder_digest(experiment.encoder.source)} {weights_digest(frozen_parts)}"
+    encoder = f"{encoder_digest(experiment.encoder)} {weights_digest(frozen_parts)}"
     # Co-attention inside the encoder makes other states of the same weights, and so do passages that are read apart.
     if experiment.alignment is None:
         names = ("co_attention", "passage", "apart_layers", "segments")

@@ -27,13 +27,18 @@ from coattend.config import (
     training_of,
 )
 from coattend.errors import CoattendError
-from coattend.text.tokenizer import SpecialLayout, load_tokenizer, special_layout
+from coattend.text.tokenizer import SpecialLayout, load_tokenizer, special_layout, unknown_id
 
 logger = logging.getLogger(__name__)
 
 SHARED_WINDOW = 64
 """Tokens to a multiple of which a question's length is rounded where a passage is read once for several questions: all
 but a few questions with their options are shorter, and leave it the same window."""
+
+
+MOST_UNKNOWN = 0.05
+"""Share of unknown tokens beyond which nothing is trained: at one in twenty most sentences have a hole. English has
+hardly any; of C3, MiniLM does not know 62 %."""
 
 
 class BenchmarkTables(NamedTuple):
@@ -67,6 +72,7 @@ class BenchmarkTables(NamedTuple):
             words_as_options=self.benchmark.words_as_options and task == "options",
             question_multiple=question_multiple(reading.options),
             eval_tokens=reading.eval_tokens,
+            scorer=self.benchmark.scorer,
         )
 
 
@@ -256,11 +262,37 @@ class Experiment:
         return self.parent_trials.get(seed, self.training.start_from)
 
     def training_questions(self) -> "TrainingQuestions":
-        """Read the questions of all benchmarks that it is trained on, and log those that cannot be read."""
+        """Read the questions of all benchmarks that it is trained on, and log those that cannot be read.
+
+        Raises:
+            CoattendError: If too many of the tokens of its training questions are unknown to the encoder.
+        """
         train, held_out = training_questions((self.source, *self.other_sources), self.training)
+        self._check_unknown(train)
         for unreadable in (*train.unreadable, *held_out.unreadable):
             logger.warning("question %s is left out: %s", unreadable.question_id, unreadable.reason)
         return TrainingQuestions(train, held_out)
+
+    def _check_unknown(self, train: QuestionSet) -> None:
+        """Refuse texts in a language that the encoder's tokenizer does not know."""
+        rows = (row for example in train.examples for row in example.rows)
+        if isinstance(train.tokens, WordTokens):
+            # Words are learned from these questions; only vectors of their context come from an encoder.
+            if self.alignment is None:
+                return
+            tokens, rows = self.alignment.tokens, (int(self.alignment.rows[row]) for row in rows)
+        else:
+            tokens = train.tokens
+        ids = tokens.ids_of(rows)
+        unknown = unknown_id(load_tokenizer(TokenizerParameters(source=self.encoder.source)))
+        share = float((ids == unknown).mean()) if unknown is not None and len(ids) else 0.0
+        if share > MOST_UNKNOWN:
+            raise CoattendError(
+                f"does not know {100 * share:.1f} % of the tokens of its training questions, of which at most "
+                f"{100 * MOST_UNKNOWN:.0f} % may be unknown",
+                where=f"{self.benchmark}.{self.name}, encoder {self.encoder.source!r}",
+                cure="Set its encoder to `characters`, which learns them, or to one that knows the language",
+            )
 
 
 @dataclass(frozen=True)

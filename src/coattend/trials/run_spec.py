@@ -66,6 +66,7 @@ class RunSpec(Parameters):
     licence: str = Field("", description="Licence note of that benchmark's data.")
     published_at: str = Field("", description="Address where these data are published.")
     hub: str = Field("", description="That benchmark's name on the Hugging Face Hub.")
+    language: str = Field("en", description="Code of the language of that benchmark's texts.")
     also_trained_on: tuple[TrainedOn, ...] = Field((), description="Other benchmarks that it was trained on.")
     task: Literal["options", "span", "word"] = Field(description="The task of the benchmark's questions.")
     reader: str = Field(description="Name of the reader in the registry.")
@@ -98,6 +99,11 @@ class RunSpec(Parameters):
         if not self.also_trained_on:
             return self.licence
         return " ".join(f"{benchmark.title}: {benchmark.licence_note}" for benchmark in self.trained_on)
+
+    @property
+    def encoder_title(self) -> str:
+        """Source of its encoder as pages show it."""
+        return EncoderParameters(source=self.encoder).title
 
     @property
     def is_servable(self) -> bool:
@@ -142,6 +148,7 @@ def run_spec_of(experiment: Experiment, outcome: TrialOutcome, store: Path) -> R
         licence=benchmark.licence,
         published_at=benchmark.published_at,
         hub=benchmark.hub,
+        language=benchmark.language,
         also_trained_on=also_trained_on(experiment, outcome["seed"], store),
         task=experiment.source.task,
         reader=experiment.reader,

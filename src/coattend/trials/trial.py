@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NotRequired, TypedDict, cast
 
+from coattend.config import EncoderParameters
 from coattend.errors import CoattendError
 from coattend.evaluation.records import Setting, TrainingRecord, TrialRecord
 from coattend.io.atomic import MTIME_RESOLUTION_S, atomic_write, exclusive_lock, matches_checksum, write_if_changed
@@ -226,10 +227,16 @@ def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
-def encoder_digest(source: str) -> str:
-    """Hash the files of an encoder in a folder, or its Hugging Face name and the commit in the local cache."""
+def encoder_digest(encoder: EncoderParameters) -> str:
+    """Hash the files of an encoder in a folder, or its Hugging Face name and the commit in the local cache, or the size
+    of an untrained one."""
     from coattend.readers.encoders.pretrained import encoder_folder
 
+    source = encoder.source
+    if encoder.is_untrained:
+        from coattend.readers.encoders.characters import VERSION
+
+        return hashlib.sha256(f"{source} {VERSION} {encoder.untrained.model_dump_json()}".encode()).hexdigest()
     # A name on the Hub is identified by its commit; a folder has none, so its files are hashed.
     folder = encoder_folder(source)
     if folder is not None:

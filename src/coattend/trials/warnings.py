@@ -32,7 +32,7 @@ ERRONEOUS = 0.25
 benchmarks here; where a quarter has none, tagger and tagset do not fit each other or the language."""
 
 UNKNOWN = 0.1
-"""Share of words that a vocabulary lacks: at one in ten every sentence of usual length has two of them."""
+"""Share of words or characters that a vocabulary lacks: at one in ten a usual sentence has two."""
 
 
 def alarms(signs: Signs) -> Iterator[str]:
@@ -50,7 +50,7 @@ def alarms(signs: Signs) -> Iterator[str]:
         ("truncated_passages", TRUNCATED, "of the passages are too long and are not read to their end."),
         ("lost_answers", LOST, "of the answers do not lie in what is read of their passages."),
         ("err_tags", ERRONEOUS, "of the tokens have no tag but ERR; punctuation alone is 10 to 20 %."),
-        ("unknown_words", UNKNOWN, "of the words of the questions held out are unknown to it."),
+        ("unknown_words", UNKNOWN, "of the words or characters of the questions held out are unknown to it."),
     ]
     if (signs.get("held_out_questions") or 0) >= FEWEST:
         shares.insert(0, ("most_given", CONSTANT, "of the questions held out get one and the same answer."))

@@ -13,15 +13,16 @@ import numpy as np
 
 from coattend.config import BenchmarkParameters
 from coattend.data.profile.statistics import BenchmarkRows, Statistic
-from coattend.evaluation import squad
+from coattend.evaluation import span_scorer
 from coattend.schemas import QuestionRow
 from coattend.text.cloze import candidate_positions, fill_blank, is_cloze
 
 FREQUENT_WORDS = 150
 """So many of the most frequent words of all passages are in no answer of the sliding window."""
 MAX_SPAN_WORDS = 8
-_WORD = re.compile(r"\w+")
-_SENTENCE_END = re.compile(r"[.!?]\W*\s")
+# Spaces set no Chinese words apart: each character is one.
+_WORD = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")
+_SENTENCE_END = re.compile(r"[.!?]\W*\s|[。！？]")
 
 Scores = dict[str, float]
 
@@ -38,7 +39,7 @@ def baseline_scores(benchmark: BenchmarkParameters, rows: BenchmarkRows) -> Iter
     - *answering nothing*: if questions may have no answer.
     """
     usual = _usual_label(rows)
-    counts = Counter(word for text in rows.normalized.values() for word in text.split())
+    counts = Counter(word for text in rows.normalized.values() for word in words_of(text))
     frequent = {word for word, _ in counts.most_common(FREQUENT_WORDS)}
     for split, subset, questions in rows.groups:
         if split == "train":
@@ -47,14 +48,15 @@ def baseline_scores(benchmark: BenchmarkParameters, rows: BenchmarkRows) -> Iter
         scores = _option_scores(labelled, usual)
         scores |= _window_scores([question for question in labelled if question["task"] == "options"], rows)
         scores |= _frequency_scores([question for question in labelled if question["task"] == "word"], rows)
-        scores |= _span_scores([question for question in questions if question["task"] == "span"], rows, frequent)
+        spans = [question for question in questions if question["task"] == "span"]
+        scores |= _span_scores(spans, rows, frequent, benchmark.scorer)
         published = benchmark.published.get(f"{split}/{subset}", {})
         for name, score in scores.items():
             yield Statistic("baselines", split, subset, f"{name}, %", 100 * score, published.get(f"{name}, %"))
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text in lower case."""
+    """Return the words of a text in lower case; of Chinese, the characters."""
     return [word.lower() for word in _WORD.findall(text)]
 
 
@@ -108,7 +110,7 @@ def _window_scores(questions: list[QuestionRow], rows: BenchmarkRows) -> Scores:
     for question in questions:
         text = question["question"]
         queries = [fill_blank(text, option) if is_cloze(text) else f"{text} {option}" for option in _options(question)]
-        passage = rows.normalized[question["passage_id"]].split()
+        passage = words_of(rows.normalized[question["passage_id"]])
         scores.append(_expected_accuracy(option_scores(passage, [words_of(query) for query in queries]), question))
     return {"sliding window": float(np.mean(scores))}
 
@@ -126,12 +128,12 @@ def _frequency_scores(questions: list[QuestionRow], rows: BenchmarkRows) -> Scor
     }
 
 
-def _span_scores(questions: list[QuestionRow], rows: BenchmarkRows, frequent: set[str]) -> Scores:
+def _span_scores(questions: list[QuestionRow], rows: BenchmarkRows, frequent: set[str], scorer: str) -> Scores:
+    score_span = span_scorer(scorer, version="v1.1").best
     scores = [
-        squad.best(
+        score_span(
             sliding_window_span(rows.passages[question["passage_id"]]["text"], question["question"], frequent),
             [answer["text"] for answer in question["answers"]],
-            version="v1.1",
         )
         for question in questions
         if question["answers"]

@@ -27,7 +27,7 @@ def predict(
     from coattend.trials.experiment import BenchmarkTables, Experiment, ReaderSetup
 
     tables = BenchmarkTables(questions, passages, tokens, tags, benchmark)
-    experiment = Experiment.from_config(tables, ReaderSetup.resolve(reader, profiles))
+    experiment = Experiment.from_config(tables, ReaderSetup.resolve(reader.on(benchmark), profiles))
     engine = EngineParameters.model_validate(profiles["engine"])
     return predict_all(experiment, model["trials"], trials, engine=engine)
 
@@ -99,6 +99,7 @@ def score(
             predictions.to_table(columns=no_answer.PREDICTION_COLUMNS),
             questions.to_table(columns=no_answer.QUESTION_COLUMNS),
             read_passage_texts(passages),
+            scorer=benchmark.scorer,
         )
         for split, oracle_scores in oracle.items():
             metrics["splits"][split][groups.EVERYTHING].update(cast("GroupScores", oracle_scores))

@@ -12,7 +12,7 @@ def create_nodes(benchmark: str, readers: Iterable[str]) -> list[Node]:
     """Compare a benchmark's readers: node ``<benchmark>.compare``, which waits for those that its pipeline scores and
     looks the others up."""
     inputs = {"benchmark": f"params:benchmarks.{benchmark}"} | {
-        name: f"{benchmark}.{name}" for name in ("questions", "rejected", "answered_before")
+        name: f"{benchmark}.{name}" for name in ("questions", "passages", "rejected", "answered_before")
     }
     inputs |= {reader: f"{benchmark}.{reader}.metrics" for reader in readers}
     outputs = [f"{benchmark}.{name}" for name in ("results", "page_markdown", "page", "chart")]

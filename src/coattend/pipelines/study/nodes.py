@@ -68,7 +68,7 @@ def run_variant(
     from coattend.training.study_variant import TRAINING_SAMPLE, train_variant, untrained_outcome
 
     if variant.name in costs["left_out"]:
-        return untrained_outcome(variant, benchmark.name), PREDICTIONS.empty_table()
+        return untrained_outcome(variant.on(benchmark), benchmark.name), PREDICTIONS.empty_table()
     return train_variant(
         _variant(variant, benchmark.name, settings, profiles, tables | {f"{benchmark.name}.benchmark": benchmark}),
         trials,
@@ -91,6 +91,7 @@ def _variant(
     from coattend.training.study_variant import Variant
     from coattend.trials.experiment import BenchmarkTables, ReaderSetup
 
+    entry = entry.on(BenchmarkParameters.model_validate(tables[f"{benchmark}.benchmark"]))
     setup = ReaderSetup.resolve(entry.with_seeds(settings.seeds), profiles)
     reads_words = encoder_of(entry.reader) == "recurrent"
     text_profiles = TextProfiles(entry.tagging, entry.encoder, setup.encoder.tokenizer, reads_words)
@@ -126,7 +127,8 @@ def analyse(
         if f"{name}.tags" in parts
     }
     study = study.with_example(benchmark.name, settings.question)
-    tagging_by_variant = {name: ReaderParameters.model_validate(variants[name]).tagging for name in study.variants}
+    readers = {name: ReaderParameters.model_validate(variants[name]) for name in study.variants}
+    tagging_by_variant = {name: reader.on(benchmark).tagging for name, reader in readers.items()}
     material = Material(benchmark, questions, passages, tags, tagging_by_variant)
     runs = material.runs(
         {name: (parts.get(f"{name}.outcome"), parts.get(f"{name}.answers")) for name in tagging_by_variant}

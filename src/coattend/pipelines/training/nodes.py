@@ -28,7 +28,7 @@ def train(
 
     # The tasks of the questions decide on the reader's head, and the head on the form of texts and questions.
     tables = BenchmarkTables(questions, passages, tokens, tags, benchmark)
-    experiment = Experiment.from_config(tables, ReaderSetup.resolve(reader, profiles))
+    experiment = Experiment.from_config(tables, ReaderSetup.resolve(reader.on(benchmark), profiles))
     examples = experiment.training_questions()
     engine = EngineParameters.model_validate(profiles["engine"])
     if engine.kind == "local":

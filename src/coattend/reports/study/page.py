@@ -13,6 +13,9 @@ from coattend.reports.records import StudyFindings, StudyRow
 from coattend.reports.render import Section
 from coattend.reports.sections import (
     INTERVAL_TEXT,
+    divided_dev,
+    encoder_notes,
+    encoders_of,
     partial_scoring,
     selection_notes,
     training_warnings,
@@ -127,6 +130,8 @@ def _summary(findings: StudyFindings) -> Iterator[str]:
     yield from provenance.version_sentence(
         {name: measured.get("benchmark_version") for name, measured in findings["analyses"].items()}
     )
+    for name, measured in findings["analyses"].items():
+        yield from divided_dev(name, measured.get("train_from_dev"))
     shared = ", ".join(f"{name} {value}" for name, value in findings.get("options", {}).items())
     if shared:
         yield f"Every variant has other options here than in its paper: {shared}."
@@ -193,6 +198,7 @@ def _warnings(findings: StudyFindings) -> Iterator[str]:
     for benchmark, results in findings["analyses"].items():
         yield from partial_scoring(benchmark, results.get("scored", 1))
     yield from training_warnings(trials_by_name)
+    yield from encoder_notes(encoders_of(chain.from_iterable(trials_by_name.values())), spans=False)
     yield from unmonitored_trials(trial for trials in trials_by_name.values() for trial in trials)
 
 
