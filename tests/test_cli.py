@@ -41,6 +41,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_error_hooks_are_called_once_with_their_arguments(project, monkeypatch):
     monkeypatch.delenv("COATTEND_RAW", raising=False)
     (project / "data/01_raw/squad").mkdir(parents=True)
@@ -69,6 +70,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_before_the_first_trial_leaves_no_tracked_run(shared_project):
     from mlflow import MlflowClient
 

@@ -39,6 +39,7 @@ def elsewhere(project) -> Path:
     return conf
 
 
+@pytest.mark.slow
 def test_a_run_reads_the_configuration_that_it_is_given(kedro, kedro_run, project, elsewhere):
     with pytest.raises(CoattendError, match="no benchmark is called 'exams'"):
         kedro_run("ingestion", "exams")

@@ -16,7 +16,7 @@ from coattend.settings import CONFIG_LOADER_ARGS, ProjectConfigLoader
 PLACE = re.compile(r"(.+\.yml):(\d+)")
 
 
-@pytest.fixture(params=["small", "paper"])
+@pytest.fixture(params=["small", pytest.param("paper", marks=pytest.mark.slow)])
 def loader(request):
     yield ProjectConfigLoader("conf", env=request.param, **CONFIG_LOADER_ARGS)
     source.enter("conf", "test")

@@ -65,6 +65,7 @@ def test_the_benchmark_by_a_file_reads_the_file_that_is_shown(tmp_path):
         list(format_reader(source.format, {}, misspelt)(tmp_path / "train.json", max_characters=1000))
 
 
+@pytest.mark.slow
 def test_the_new_reader_can_be_built_from_its_one_file(tmp_path):
     code = next(
         block.text for block in blocks("python", DOCS / "tutorials/add_reader.md") if "class LookOnce" in block.text

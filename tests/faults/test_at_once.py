@@ -11,6 +11,7 @@ from lasting import digests
 from warm import Warm
 
 
+@pytest.mark.slow
 def test_two_processes_save_the_same_things_at_once(tmp_path):
     """In versions that change, so that each finds what the other has left half replaced."""
     with Warm(tmp_path, "saving") as server, ThreadPoolExecutor() as pool:

@@ -20,6 +20,7 @@ def set_back():
     return {"LD_PRELOAD": str(library), "FAKETIME": "-2d", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("artifact", ["shards", "table", "metrics", "trial"])
 def test_what_is_saved_after_the_clock_was_set_back(tmp_path, set_back, artifact):
     folder = tmp_path / artifact

@@ -11,7 +11,7 @@ from warm import Warm
 
 from coattend.errors import CoattendError
 
-KINDS = ("shards", "table", "metrics", "trial")
+KINDS = ("table", "shards", "metrics", "trial")
 CURE = "Check the free space and the permissions of its folder, then run the same command again"
 FULL = 'mount -t tmpfs -o size=64k none "$0" && exec "$@"'
 READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
@@ -43,7 +43,7 @@ def refused(ended, reason):
     assert "Traceback" not in ended.output
 
 
-@pytest.mark.parametrize("artifact", KINDS)
+@pytest.mark.parametrize("artifact", ["table", *(pytest.param(name, marks=pytest.mark.slow) for name in KINDS[1:])])
 def test_a_file_that_may_not_grow(tmp_path, artifact):
     with Warm(tmp_path, "saving") as warm:
         folder = str(tmp_path / artifact)
@@ -56,6 +56,7 @@ def test_a_file_that_may_not_grow(tmp_path, artifact):
         assert saving.load(artifact, folder) not in ([], before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("artifact", ["shards", "table"])
 def test_a_full_disk(mounted, artifact):
     """A file takes what is left of the disk, and is deleted before the next run."""
@@ -69,6 +70,7 @@ def test_a_full_disk(mounted, artifact):
         assert warm.call("show", artifact, str(disk)).output.count("second") == {"shards": 1, "table": 2}[artifact]
 
 
+@pytest.mark.slow
 def test_memory_on_a_full_disk_is_refused_before_it_is_written(mounted):
     """The kernel would kill the process at the first page for which there is no room."""
     warm, disk = mounted(FULL)
@@ -76,6 +78,7 @@ def test_memory_on_a_full_disk_is_refused_before_it_is_written(mounted):
         refused(warm.call("vectors", str(disk)), "No space left on device")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("artifact", KINDS)
 def test_a_folder_that_can_only_be_read(mounted, tmp_path, artifact):
     folder = tmp_path / "place"

@@ -27,7 +27,7 @@ def warm(tmp_path_factory):
         yield server
 
 
-@pytest.mark.parametrize("artifact", ["shards", "table", "metrics", "trial"])
+@pytest.mark.parametrize("artifact", ["shards", "table", "metrics", pytest.param("trial", marks=pytest.mark.slow)])
 def test_a_save_that_is_killed_anywhere(warm, tmp_path_factory, artifact):
     """Before every single change of a file, first where nothing was, then where an older version is replaced."""
     folder = warm.folder / artifact

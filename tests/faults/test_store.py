@@ -42,6 +42,7 @@ def locked():
     release()
 
 
+@pytest.mark.slow
 def test_a_store_that_is_locked_or_away_is_told_before_anything_runs(run_shared, shared_project, locked, monkeypatch):
     """Once it is free, the same command does what it would have done."""
     monkeypatch.setattr(mlflow_store, "SQLITE_TIMEOUT_S", 0.5)

@@ -140,6 +140,7 @@ def test_a_worker_that_is_killed_costs_what_it_was_at(address, tmp_path):
     assert 40 < len(list(markers.iterdir())) <= 40 + 4
 
 
+@pytest.mark.slow
 def test_an_item_that_kills_workers_is_named():
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
@@ -155,6 +156,7 @@ def test_a_scheduler_that_cannot_be_reached_is_told():
     assert list(map_shards(cluster_at(NOBODY), square, [])) == []
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_goes_away_is_told(capfd):
     with cluster_of(1) as cluster:
         results = map_shards(cluster_at(cluster.scheduler_address), square, range(100))
@@ -191,6 +193,7 @@ def files(project: Path, *folders: str) -> dict[str, bytes]:
     return {str(file.relative_to(project)): file.read_bytes() for file in paths}
 
 
+@pytest.mark.slow
 def test_tables_are_the_same_bytes_as_those_of_this_machine(address, kedro_run, project, sample_tables):
     engine = {"kind": "dask", "address": address}
     kedro_run("ingestion,tagging,tokenization", "sample", engine=engine)

@@ -129,6 +129,7 @@ TITLES = (
 )
 
 
+@pytest.mark.slow
 def test_a_study_shows_what_it_is_asked_to_beside_its_scores(study, kedro_run, project, monkeypatch):
     monkeypatch.setattr("coattend.training.study_variant.TRAINING_SAMPLE", 5)
     text = STUDY.replace("head: options", "head: span").replace("{ reader: plain }", "{ reader: plain, head: span }")
@@ -201,6 +202,7 @@ def test_a_trial_that_fails_does_not_stop_the_others_and_is_tried_again(study, k
     assert not results_in(folder)["failures"]
 
 
+@pytest.mark.slow
 def test_a_variant_that_cannot_be_built_or_asked_leaves_the_others_alone(study, kedro_run):
     folder = study(STUDY.replace("    printed:", f"{TOO_LONG}    printed:").replace("[0, 1]", "[0]"))
     with pytest.raises(CoattendError, match=r"1 trials failed .long on sample, seed 0: .*is 100000"):
@@ -221,6 +223,7 @@ def test_a_variant_that_cannot_be_built_or_asked_leaves_the_others_alone(study, 
     assert {row["variant"] for row in results_in(folder)["rows"]} == {"plain"}
 
 
+@pytest.mark.slow
 def test_a_file_of_vectors_that_is_not_there_is_missed_by_its_own_variant(study, kedro_run):
     words = "{ reader: recurrent+gated, head: options, vectors: file, vectors_file: none.txt }"
     text = STUDY.replace("{ title: POI-Net }", f"{{ title: Words, change: {words} }}")
@@ -239,6 +242,7 @@ def test_a_budget_leaves_out_variants_by_name_and_never_the_baseline(study, kedr
     assert "POI-Net" in (folder / "table.md").read_text().partition("Left out")[2]
 
 
+@pytest.mark.slow
 def test_a_frozen_study_trains_interaction_and_head_alone(study, kedro_run):
     from safetensors.torch import load_file
 
@@ -256,6 +260,7 @@ def test_a_frozen_study_trains_interaction_and_head_alone(study, kedro_run):
     assert list(folder.parents[2].glob("06_models/encoder_outputs/*.npy"))
 
 
+@pytest.mark.slow
 def test_a_variant_is_trained_on_two_benchmarks_and_another_begins_with_it(study, kedro_run, custom_questions):
     mixture = "{ train_on: { sample: [], custom: [] }, max_questions: 8 }"
     variants = f"      both: {{ title: Both, change: {{ training: {mixture} }} }}\n"
@@ -278,6 +283,7 @@ def test_a_variant_is_trained_on_two_benchmarks_and_another_begins_with_it(study
         assert (spec["trial_id"], spec["tagging"]["tagset"]) == (variant_trial["trial_id"], "penn")
 
 
+@pytest.mark.slow
 def test_a_study_changes_training_and_an_environment_a_reader_that_is_called_by_its_parts(study, kedro_run, project):
     joined = "      gated: { title: Gated, change: { reader: transformer+gated, head: options } }\n"
     text = STUDY.replace("      poi_net: { title: POI-Net }\n", joined).replace("poi_net: { sample", "gated: { sample")
@@ -317,6 +323,7 @@ def test_variants_that_turn_out_to_answer_different_questions_are_refused_before
     assert not trial_files(folder)
 
 
+@pytest.mark.slow
 def test_a_benchmark_without_known_answers_makes_a_study_without_scores(study, kedro_run, project, monkeypatch):
     monkeypatch.setenv("COATTEND_RAW", str(project / "raw"))
     raw = project / "raw" / "recam"

@@ -5,6 +5,7 @@ import re
 import shutil
 from pathlib import Path
 
+import pytest
 from huggingface_hub import ModelCard
 from kedro.runner import ThreadRunner
 from mlflow import MlflowClient
@@ -27,6 +28,7 @@ studies:
 """
 
 
+@pytest.mark.slow
 def test_one_trial_answers_two_benchmarks_that_ask_for_it_at_once(write_study, custom_questions, kedro_run, project):
     folder = write_study(STUDY)
     kedro_run("study_mine_elsewhere", runner=ThreadRunner())
@@ -63,6 +65,7 @@ def test_one_trial_answers_two_benchmarks_that_ask_for_it_at_once(write_study, c
     assert list((folder / "06_models" / "trials").glob("*/trial.json")) == [trial]
 
 
+@pytest.mark.slow
 def test_a_card_tells_the_licence_of_what_its_reader_began_with(
     custom_questions, kedro_run, project, sample_tables, monkeypatch
 ):

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from mlflow import MlflowClient
 
 STUDY = """\
@@ -23,6 +24,7 @@ studies:
 """
 
 
+@pytest.mark.slow
 def test_every_variant_is_tuned_by_as_many_trials_before_its_seeds_are_trained(study, kedro_run, project):
     folder = study(STUDY)
     kedro_run("study_mine_turns", study={"processes": 1})

@@ -152,6 +152,7 @@ replace_folder(Path(sys.argv[1], "made/new"), Path(sys.argv[1], "target"))
 """
 
 
+@pytest.mark.slow
 def test_a_folder_that_was_shared_before_outlives_a_kill(tmp_path):
     for folder, content in (("made/new", "new"), ("target", "old")):
         (tmp_path / folder).mkdir(parents=True)

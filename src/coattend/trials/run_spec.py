@@ -16,6 +16,7 @@ from coattend.config import (
     TokenizerParameters,
 )
 from coattend.config.base import Parameters
+from coattend.config.source import run_command
 from coattend.config.training import TrainingParameters
 from coattend.errors import CoattendError
 from coattend.io.atomic import verify_checksum, write_if_changed
@@ -272,9 +273,10 @@ def _check_tables(spec: RunSpec, tables: StoredTables, tagging: str) -> None:
         if metadata.get(b"tokenizer", b"").decode() == tokenizer and (tagger == spec.tagger or not spec.needs_tagger):
             return
     available = ", ".join(f"{profile.tagging}.{profile.tokenizer}" for profile in profiles) or "none"
+    command = run_command(pipelines="ingestion,tagging,tokenization", namespaces=spec.benchmark, with_params=False)
     raise CoattendError(
         f"there are no tokens of {spec.benchmark} by its tokenizer ({spec.encoder}) and its tagger "
         f"({spec.tagger}); there are: {available}",
         where=f"trial {spec.trial_id}",
-        cure="Run the data stages as it was trained, or set attention.tagging to a profile of them",
+        cure=f"Run, with the parameters of its training: {command}; or set attention.tagging to a profile of them",
     )

@@ -173,14 +173,14 @@ def answers_of(trial: FinishedTrial, name: str, question_ids: pa.ChunkedArray, b
     # A file of predictions counts if it has an answer to any of the questions.
     tables = {}
     for file in sorted(trial.answer_files()):
-        answers = _read_predictions(file)
+        answers = _read_predictions(file, trial)
         if _key(file).startswith(key) and pc.any(pc.is_in(answers["question_id"], question_ids)).as_py():
             tables[file] = answers
     if not tables:
         raise CoattendError(
             f"has answered no question of {benchmark}" + (f" in a file of the key {key!r}" if key else ""),
             where=f"trial {trial.id}",
-            cure="Run the pipeline evaluation of its reader, with the parameters that it was trained with",
+            cure=f"Run, with the parameters that it was trained with: {_evaluation(trial)}",
         )
     if len(tables) > 1:
         newest_first = sorted(tables, key=lambda file: -file.stat().st_mtime)
@@ -263,13 +263,17 @@ def described(chosen: Sequence[FinishedTrial], trials: Collection[FinishedTrial]
         yield f"{str(trial).removesuffix(')')}, {notes})"
 
 
-def _read_predictions(file: Path) -> pa.Table:
-    cure = "Delete it and run the pipeline evaluation again"
+def _read_predictions(file: Path, trial: FinishedTrial) -> pa.Table:
+    cure = f"Delete it and run: {_evaluation(trial)}"
     try:
         verify_checksum(file, cure=cure)
         return pq.read_table(file, schema=PREDICTIONS)
     except (pa.ArrowInvalid, OSError) as error:
         raise CoattendError("is not a whole Parquet file", where=str(file), cure=cure) from error
+
+
+def _evaluation(trial: FinishedTrial) -> str:
+    return run_command(pipelines="evaluation", namespaces=trial.name.partition("/")[0], with_params=False)
 
 
 def _key(file: Path) -> str:
