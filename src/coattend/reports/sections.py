@@ -39,7 +39,7 @@ def encoder_notes(trials: Iterable[TrialRecord], *, spans: bool) -> Iterator[str
     """Say what to keep in mind about the encoders of trials; ``spans`` if these were scored."""
     # Records without an encoder are of the embedded one.
     encoders = {trial.get("encoder", "embedded") for trial in trials}
-    if spans and "embedded" in encoders:
+    if spans and any(encoder.startswith("embedded") for encoder in encoders):
         yield ENCODER_NOTE
     if UNTRAINED in encoders:
         yield UNTRAINED_NOTE
