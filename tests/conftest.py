@@ -119,7 +119,8 @@ def new_project(tiny_encoder, ready_store) -> Callable[[Path, pytest.MonkeyPatch
     def make(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         enter_new_project(folder, monkeypatch)
         # The encoder keeps its name and its tokenizer, so that the sample's tables serve both.
-        encoders = {"encoders": {"minilm": {"source": str(tiny_encoder)}}}
+        tiny = {"source": str(tiny_encoder), "layers": None}
+        encoders = {"encoders": {"minilm": tiny, "minilm_3": tiny}}
         (folder / "conf" / "test" / "parameters_encoders.yml").write_text(yaml.safe_dump(encoders))
         replace_migrations(ready_store, monkeypatch)
         return folder

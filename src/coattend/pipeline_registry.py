@@ -75,7 +75,7 @@ ON_REQUEST = ("download", "validate", "reranking", "champion", "export")
 """Stages that are run by their names only: no benchmark's pipeline has them."""
 DEFAULT_BENCHMARK = "sample"
 DEFAULT_STAGES = ("ingestion", "tagging", "tokenization", "training", "evaluation")
-DEFAULT_READERS = ("plain", "plain_span", "poi_net", "poi_net_span", "aoa_reader")
+DEFAULT_READERS = ("plain", "poi_net", "aoa_reader")
 """Stages and readers that `kedro run` compares; the sample's others are run by their names."""
 
 

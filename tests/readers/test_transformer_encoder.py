@@ -14,6 +14,7 @@ from coattend import readers
 from coattend.errors import CoattendError
 from coattend.readers.encoders.pretrained import encoder_folder
 from coattend.readers.encoders.word_embeddings import Words
+from coattend.readers.reader import Reader
 
 FAMILIES = ["bert", "albert", "roberta", "electra", "deberta", "modernbert"]
 
@@ -233,6 +234,29 @@ def test_an_encoder_comes_from_a_folder_in_float32_whatever_its_files_hold(folde
     saved = transformers.AutoModel.from_pretrained(folder).float().state_dict()
     assert all(torch.equal(saved[name], value) for name, value in reader.encoder.model.state_dict().items())
     assert {parameter.dtype for parameter in reader.parameters()} == {torch.float32}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_first_layers_of_an_encoder_are_as_they_are_in_the_whole(family, tmp_path, capfd):
+    config = tiny.encoder(family, layers=3)
+    whole = transformers.AutoModel.from_config(config).eval()
+    whole.save_pretrained(tmp_path)
+    capfd.readouterr()
+    reader = build(tmp_path, encoder_layers=2)
+    assert capfd.readouterr() == ("", "")
+    batch = tiny.batch([tiny.question(0)], pad_id=config.pad_token_id)
+    inputs = {"input_ids": batch.input_ids, "attention_mask": batch.attention_mask}
+    expected = whole(**inputs, output_hidden_states=True).hidden_states[2]
+    if family == "modernbert":
+        expected = whole.final_norm(expected)  # which follows the last layer
+    torch.testing.assert_close(reader.encoder.model(**inputs).last_hidden_state, expected, rtol=0, atol=1e-6)
+    assert reader.encoder.describe()["num_hidden_layers"] == 2
+    # A saved reader knows its number of layers, and that of its encoder's files no more.
+    reader.save(tmp_path / "reader")
+    again = Reader.load(tmp_path / "reader")
+    assert torch.equal(again(batch).scores, reader(batch).scores)
+    with pytest.raises(CoattendError, match="encoder_layers: is 4, and the encoder has 3"):
+        build(tmp_path, encoder_layers=4)
 
 
 def test_a_folder_without_a_whole_encoder_is_refused(folder, tmp_path):

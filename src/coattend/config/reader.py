@@ -47,6 +47,9 @@ class EncoderParameters(Parameters):
     dropout: float | None = Field(
         0.0, ge=0, lt=1, description="Dropout inside the encoder, attention included; null: as the encoder has it."
     )
+    layers: int | None = Field(
+        None, ge=1, description="So many of its first layers alone, where a reader trains or freezes it; null: all."
+    )
     untrained: UntrainedParameters = Field(
         UntrainedParameters(), description="Size of the encoder where its source is 'characters'."
     )

@@ -1,6 +1,6 @@
 """Sections and sentences that several pages share: calibration of confidences, and what is wrong with trials."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -40,9 +40,9 @@ def encoders_of(trials: Iterable[TrialRecord]) -> set[str]:
     return {trial.get("encoder", "embedded") for trial in trials}
 
 
-def encoder_notes(encoders: Container[str], *, spans: bool) -> Iterator[str]:
+def encoder_notes(encoders: Collection[str], *, spans: bool) -> Iterator[str]:
     """Say what to keep in mind about encoders; ``spans`` if these were scored."""
-    if spans and "embedded" in encoders:
+    if spans and any(encoder.startswith("embedded") for encoder in encoders):
         yield ENCODER_NOTE
     if UNTRAINED in encoders:
         yield UNTRAINED_NOTE

@@ -93,7 +93,7 @@ def _train_or_load(questions: TrainingQuestions, experiment: Experiment, trial: 
         with process.main_process_first():
             checkpoint = last_checkpoint(trial.checkpoints)
         description = {"trial_id": trial.id, "name": experiment.name} | trial.content
-        events.announce("trial_started", description | {"encoder": experiment.encoder.title})
+        events.announce("trial_started", description | {"encoder": experiment.encoder_title})
         verb = "goes on from " + Path(checkpoint).name if checkpoint else "trains"
         logger.info("%s seed %d: trial %s %s", title, seed, trial.id, verb)
         # Adam's moments of words that a batch lacks decay to denormal numbers, on which CPUs are ten times slower.
@@ -214,7 +214,7 @@ def outcome_of(
         "benchmark_version": experiment.benchmarks[experiment.benchmark].version,
         "options": experiment.options,
         "training": trial.content["training"] | {"reads": experiment.training.reads},
-        "encoder": experiment.encoder.title,
+        "encoder": experiment.encoder_title,
         "seconds": measure.seconds,
         "questions": len(train.examples),
         "questions_per_second": len(train.examples) * state.epoch / measure.seconds if measure.seconds else 0.0,

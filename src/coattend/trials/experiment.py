@@ -252,10 +252,18 @@ class Experiment:
 
     @property
     def model_options(self) -> dict[str, Any]:
-        """All options of the model: the encoder's dropout applies unless the reader's entry sets its own, and that of
-        the encoder's configuration if neither does."""
-        dropout = {} if self.encoder.dropout is None else {"dropout": self.encoder.dropout}
-        return dropout | self.options
+        """All options of the model: the encoder's dropout and layers apply unless the reader's entry sets its own, and
+        those of the encoder's configuration if neither does."""
+        profile = {"dropout": self.encoder.dropout}
+        if readers.encoder_of(self.reader) == "transformer":
+            profile["encoder_layers"] = self.encoder.layers
+        return {name: value for name, value in profile.items() if value is not None} | self.options
+
+    @property
+    def encoder_title(self) -> str:
+        """Its encoder as pages show it, with the number of its layers if some are left out."""
+        layers = self.model_options.get("encoder_layers")
+        return self.encoder.title if layers is None else f"{self.encoder.title}, {layers} layers"
 
     def parent_trial(self, seed: int) -> str | None:
         """Return the trial whose weights a seed starts from; None for fresh weights."""

@@ -15,6 +15,7 @@ class TransformerConfig(EncoderConfig):
     dropout: float | None = Field(
         None, ge=0, lt=1, description="Dropout of hidden states and attention; null: as the encoder has it."
     )
+    encoder_layers: int | None = Field(None, ge=1, description="So many of its first layers alone; null: all.")
     tag_embedding: bool = Field(False, description="Whether to add an embedding of part-of-speech tags.")
     hidden_tag_embedding: bool = Field(
         False, description="Whether to add another embedding of tags to the encoder's vectors."

@@ -4,9 +4,10 @@ import copy
 import importlib.util
 import logging
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -46,7 +47,9 @@ def encoder_folder(source: str | Path) -> Path | None:
     return Path(source) if Path(source).is_dir() else None
 
 
-def load_model(source: Any, *, dropout: float | None, pooler: bool) -> "PreTrainedModel":
+def load_model(
+    source: Any, *, dropout: float | None, pooler: bool, layers: int | None = None
+) -> "PreTrainedModel":
     """Load an encoder in float32, in evaluation mode.
 
     Args:
@@ -54,18 +57,21 @@ def load_model(source: Any, *, dropout: float | None, pooler: bool) -> "PreTrain
             weights, a configuration of transformers or the result of its ``to_dict``.
         dropout: Replaces every dropout of the configuration; None leaves them.
         pooler: Whether to keep the encoder's own pooler, if it has one.
+        layers: Keep so many of the first layers; None keeps all.
 
     Raises:
-        CoattendError: If the encoder is not available, or is not an encoder.
+        CoattendError: If the encoder is not available, is not an encoder, or has fewer layers.
     """
     from transformers import AutoModel
+
+    changes = partial(_change, dropout=dropout, layers=layers)
 
     model: PreTrainedModel
     with _silence():
         if isinstance(source, str | Path):
-            model = _pretrained(source, dropout, pooler)
+            model = _pretrained(source, changes, pooler)
         else:
-            model = AutoModel.from_config(_with_dropout(_configuration(source), dropout), dtype=torch.float32)
+            model = AutoModel.from_config(changes(_configuration(source)), dtype=torch.float32)
     if not pooler and getattr(model, "pooler", None) is not None:
         model.register_module("pooler", None)  # No parameter may be dead; forward methods test for None.
     use_own_attention(model)
@@ -154,7 +160,9 @@ def _attend(
     return attend(query, key, value, attention_mask, dropout=dropout).transpose(1, 2).contiguous(), None
 
 
-def _pretrained(source: str | Path, dropout: float | None, pooler: bool) -> "PreTrainedModel":
+def _pretrained(
+    source: str | Path, changes: "Callable[[PretrainedConfig], PretrainedConfig]", pooler: bool
+) -> "PreTrainedModel":
     from transformers import AutoConfig, AutoModel
 
     folder = encoder_folder(source)
@@ -169,7 +177,7 @@ def _pretrained(source: str | Path, dropout: float | None, pooler: bool) -> "Pre
             config = AutoConfig.from_pretrained(name, local_files_only=local, trust_remote_code=False)
             model, report = AutoModel.from_pretrained(
                 name,
-                config=_with_dropout(config, dropout),
+                config=changes(config),
                 dtype=torch.float32,
                 local_files_only=local,
                 output_loading_info=True,
@@ -227,7 +235,7 @@ def _configuration(source: "PretrainedConfig | Mapping[str, Any]") -> "Pretraine
     return AutoConfig.for_model(description.pop("model_type"), **description)
 
 
-def _with_dropout(config: "PretrainedConfig", dropout: float | None) -> "PretrainedConfig":
+def _change(config: "PretrainedConfig", *, dropout: float | None, layers: int | None) -> "PretrainedConfig":
     if config.is_encoder_decoder:
         raise CoattendError(
             f"a {config.model_type} model is no encoder: it has a decoder", cure="Take an encoder such as BERT's"
@@ -237,6 +245,13 @@ def _with_dropout(config: "PretrainedConfig", dropout: float | None) -> "Pretrai
         for name, value in config.to_dict().items():
             if "dropout" in name and isinstance(value, int | float) and not isinstance(value, bool):
                 setattr(config, name, dropout)
+    if layers is not None:
+        if layers > config.num_hidden_layers:
+            problem = f"is {layers}, and the encoder has {config.num_hidden_layers}"
+            raise CoattendError(problem, where="encoder_layers", cure="Set it to null for all of them")
+        config.num_hidden_layers = layers  # The files' weights of later layers are not loaded.
+        if getattr(config, "layer_types", None):
+            config.layer_types = config.layer_types[:layers]
     return config
 
 

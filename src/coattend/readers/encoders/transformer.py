@@ -67,7 +67,7 @@ class TransformerEncoder(nn.Module):
         self, config: TransformerConfig, source: "str | Path | Mapping[str, Any] | Any", *, summary: bool = False
     ) -> None:
         super().__init__()
-        self.model = load_model(source, dropout=config.dropout, pooler=summary)
+        self.model = load_model(source, dropout=config.dropout, pooler=summary, layers=config.encoder_layers)
         family = self.model.config.model_type
         if config.co_attention and family in WITHOUT_PAIR_MASKS:
             raise CoattendError(
