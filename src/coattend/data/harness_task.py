@@ -62,7 +62,7 @@ class _Function(str):
     """Name of a function in a file beside the YAML."""
 
 
-class _Dumper(yaml.SafeDumper):
+class _Dumper(yaml.SafeDumper):  # type: ignore[misc]  # PyYAML has no types.
     """Writes line ends as ``\\n``, and functions with the harness's tag."""
 
 

@@ -18,7 +18,8 @@ def export_task(
     from coattend.data.harness_task import harness_task
 
     task = harness_task(questions, passages, benchmark, export)
-    logger.info("%s: lm_eval --include_path <data>/08_reporting/harness --tasks %s", benchmark.title, ",".join(task.names))
+    names = ",".join(task.names)
+    logger.info("%s: lm_eval --include_path <data>/08_reporting/harness --tasks %s", benchmark.title, names)
     return task.files, task.tables
 
 
