@@ -95,6 +95,8 @@ def test_test_is_scored_where_its_answers_are_known():
     assert list(export([rows[0], rows[2]]).tables) == ["mine_dev"]
     with pytest.raises(CoattendError, match=r"Mine: none of its questions has a known answer in trial.*dev, test"):
         export(rows, split="trial")
+    with pytest.raises(CoattendError, match=r"Name another split: dev, test"):
+        export([*rows, question("d", split="train")], split="train")
 
 
 def test_examples_are_training_questions_of_passages_that_are_not_scored():
@@ -107,6 +109,10 @@ def test_examples_are_training_questions_of_passages_that_are_not_scored():
     few = export(rows, examples=3).tables["mine_train"]["question_id"].to_pylist()
     assert len(few) == 3
     assert set(few) == set(export(rows[::-1], examples=3).tables["mine_train"]["question_id"].to_pylist())
+    # A passage that is asked about in another subset is none, either.
+    two = [question("a", subset="x", group="gt"), question("t", subset="y", split="train"), question("b", subset="y")]
+    assert "mine_y_train" in export([*two, question("u", subset="y", split="train")]).tables
+    assert "mine_y_train" not in export([two[0], two[1] | {"group": "gt"}, two[2]]).tables
     assert "fewshot_split" not in config(export(rows, examples=0), "coattend_mine")
 
 

@@ -62,7 +62,7 @@ class _Function(str):
     """Name of a function in a file beside the YAML."""
 
 
-class _Dumper(yaml.SafeDumper):
+class _Dumper(yaml.SafeDumper):  # type: ignore[misc]  # PyYAML has no types.
     """Writes line ends as ``\\n``, and functions with the harness's tag."""
 
 
@@ -137,6 +137,8 @@ def _parts(
     """Yield the name of a group of tasks with each of its tasks, in alphabetical order."""
     splits_to_try = [parameters.split] if parameters.split else SCORED
     index = questions.to_table(columns=_INDEX_COLUMNS)
+    # Passages of any other split, or of another subset, must not stand in examples.
+    asked = pc.unique(index["group"].filter(pc.not_equal(_text(index, "split"), TRAINING_SPLIT)))
     is_span = pc.equal(_text(index, "task"), "span")
     index = index.filter(pc.if_else(is_span, pc.is_valid(index["answers"]), pc.is_valid(index["label"])))
     for task in sorted(pc.unique(_text(index, "task")).to_pylist()):
@@ -145,21 +147,20 @@ def _parts(
         subsets = sorted(pc.unique(_text(of_task, "subset")).to_pylist(), key=str)
         for subset in subsets:
             rows = of_task.filter(pc.equal(pc.fill_null(_text(of_task, "subset"), ""), subset or ""))
-            splits = set(pc.unique(_text(rows, "split")).to_pylist())
+            splits = set(pc.unique(_text(rows, "split")).to_pylist()) - {TRAINING_SPLIT}
             split = next((name for name in splits_to_try if name in splits), None)
             if split is None:
                 continue
             scored = rows.filter(pc.equal(_text(rows, "split"), split))
-            examples = _drawn(rows, parameters.examples)
+            examples = _drawn(rows, asked, parameters.examples)
             name = group if len(subsets) == 1 else f"{group}_{_word(subset or 'other')}"
             yield group, _Part(name, task, split, *(_whole(questions, chosen) for chosen in (scored, examples)))
 
 
-def _drawn(rows: pa.Table, count: int) -> pa.Table:
-    """Draw training questions by a hash of their ids, of passages that overlap with none of another split."""
+def _drawn(rows: pa.Table, asked: pa.Array, count: int) -> pa.Table:
+    """Draw training questions by a hash of their ids, of none of the groups of passages that are asked about."""
     is_train = pc.equal(_text(rows, "split"), TRAINING_SPLIT)
-    others = rows.filter(pc.invert(is_train))
-    free = rows.filter(pc.and_(is_train, pc.invert(pc.is_in(rows["group"], pc.unique(others["group"])))))
+    free = rows.filter(pc.and_(is_train, pc.invert(pc.is_in(rows["group"], asked))))
     order = sorted(range(len(free)), key=[text_id(name) for name in free["question_id"].to_pylist()].__getitem__)
     return free.take(pa.array(order[:count], pa.int64()))
 
