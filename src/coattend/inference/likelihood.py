@@ -23,7 +23,14 @@ import pyarrow.parquet as pq
 import torch
 
 from coattend import readers
-from coattend.config import BenchmarkParameters, ReaderParameters, TaggingParameters, TrainingParameters, training_of
+from coattend.config import (
+    BenchmarkParameters,
+    EncoderParameters,
+    ReaderParameters,
+    TaggingParameters,
+    TrainingParameters,
+    training_of,
+)
 from coattend.config.entries import missing_model
 from coattend.errors import CoattendError
 from coattend.evaluation.records import TrainingRecord
@@ -245,7 +252,9 @@ class OptionLikelihood:
                 "reader": self.reader.reader,
                 "head": self.head,
                 "options": options,
-                "encoder": EncoderContent(digest=encoder_digest(self.options["model"]), dropout=None),
+                "encoder": EncoderContent(
+                    digest=encoder_digest(EncoderParameters(source=self.options["model"])), dropout=None
+                ),
                 "training": cast("TrainingRecord", settings),
                 "seed": seed,
                 "data": _digest([[prompt.context, prompt.continuations, label] for prompt, label in examples]),

@@ -47,9 +47,7 @@ def encoder_folder(source: str | Path) -> Path | None:
     return Path(source) if Path(source).is_dir() else None
 
 
-def load_model(
-    source: Any, *, dropout: float | None, pooler: bool, layers: int | None = None
-) -> "PreTrainedModel":
+def load_model(source: Any, *, dropout: float | None, pooler: bool, layers: int | None = None) -> "PreTrainedModel":
     """Load an encoder in float32, in evaluation mode.
 
     Args:
