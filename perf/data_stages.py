@@ -172,10 +172,10 @@ def released_tools() -> tuple[Any, Any, Any, dict[str, int]]:
     import nltk
     from transformers import AutoTokenizer
 
-    from coattend.text.tokenizer import find_tokenizer_files
+    from coattend.readers.encoders.pretrained import EMBEDDED, encoder_folder
 
     nltk.data.path += [str(nltk_data.find_package(package)) for package in nltk_data.PACKAGES]
     nltk.pos_tag(nltk.word_tokenize("Load the data now."))
-    tokenizer = AutoTokenizer.from_pretrained(str(find_tokenizer_files("embedded")))
+    tokenizer = AutoTokenizer.from_pretrained(str(encoder_folder(EMBEDDED)))
     tag_ids = {name: number for number, name in enumerate(tagset("penn").names)}
     return nltk.pos_tag, nltk.word_tokenize, tokenizer, tag_ids

@@ -18,7 +18,8 @@ from coattend.batches.dataset import QuestionSet
 from coattend.config import TokenizerParameters
 from coattend.inference.attention_maps import question_texts
 from coattend.inference.predict import answer_questions
-from coattend.text.tokenizer import find_tokenizer_files, load_tokenizer
+from coattend.readers.encoders.pretrained import EMBEDDED, encoder_folder
+from coattend.text.tokenizer import load_tokenizer
 from coattend.trials.build import build_reader
 from coattend.trials.experiment import Experiment
 from perf.prepared import Prepared
@@ -96,7 +97,7 @@ def pipeline_rate(name: str, pairs: list[tuple[str, str]], questions: int, batch
 
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
-    folder = str(find_tokenizer_files("embedded"))
+    folder = str(encoder_folder(EMBEDDED))
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder, model_max_length=512)
     # A head has two labels by default.
     pipeline = transformers.pipeline(name, model=folder, tokenizer=tokenizer, device=-1, batch_size=batch_size)

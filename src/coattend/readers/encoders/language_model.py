@@ -124,13 +124,15 @@ class LanguageModel:
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
         where = f"language model {source!r}"
-        options: dict[str, Any] = {"trust_remote_code": False, "local_files_only": Path(source).is_dir()}
+        local = Path(source).is_dir()
         dtype = torch.bfloat16 if bf16 else torch.float32
         loaded: Any
         try:
             with _without_progress_bars():
-                tokenizer = AutoTokenizer.from_pretrained(source, **options)
-                loaded = AutoModelForCausalLM.from_pretrained(source, dtype=dtype, output_loading_info=True, **options)
+                tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=local, trust_remote_code=False)
+                loaded = AutoModelForCausalLM.from_pretrained(
+                    source, dtype=dtype, output_loading_info=True, local_files_only=local, trust_remote_code=False
+                )
         except (OSError, ValueError, KeyError, ImportError) as error:
             reason = " ".join(str(error).split())[:200]
             raise CoattendError(
