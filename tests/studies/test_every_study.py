@@ -111,7 +111,7 @@ def make_tiny(project: Path) -> Path:
     parameters["studies"] = {name: {"base": {"encoder": "minilm"}} for name in silent}
     (tests / "parameters.yml").write_text(yaml.safe_dump(parameters))
     encoders_file = tests / "parameters_encoders.yml"
-    (tiny_encoder,) = yaml.safe_load(encoders_file.read_text())["encoders"].values()
+    tiny_encoder = yaml.safe_load(encoders_file.read_text())["encoders"]["minilm"]
     encoders = yaml.safe_load((base / "parameters_training.yml").read_text())["encoders"]
     tokenizers = yaml.safe_load((base / "parameters_tokenization.yml").read_text())["tokenizers"]
     replaced = {
