@@ -78,9 +78,12 @@ def test_encoders_studies_and_environments_are_those_of_the_source(elsewhere, mo
     file.with_suffix(".yaml").write_text(yaml.safe_dump(encoders))
     (elsewhere / "mine").mkdir()
     (elsewhere / "mine/parameters.yaml").write_text("readers: { duma: { encoder: mine } }\n")
+    (elsewhere / "mine/parameters_more.yml").write_text("benchmarks: { sample: { encoder: mine } }\n")
     (elsewhere / "base/studies/grid.yml").unlink()
     loader = ProjectConfigLoader(str(elsewhere), env="mine", **CONFIG_LOADER_ARGS)
     assert entries.text_profiles(entries.reader_entry("duma"), "dream").tokenizer == "bert_base"
+    assert entries.text_profiles(entries.reader_entry("plain"), "dream").tokenizer == "minilm"
+    assert entries.text_profiles(entries.reader_entry("plain"), "sample").tokenizer == "bert_base"
     assert not [name for name in studies.study_names() if name.startswith("grid")]
     assert "exams" in loader["parameters"]["benchmarks"]
     with pytest.raises(Exception, match=r"there is no environment 'mien'.*Did you mean 'mine'\?"):

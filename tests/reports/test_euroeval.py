@@ -91,6 +91,14 @@ def test_choices_have_accuracy_and_correlation_of_each_seed(tmp_path):
     assert results["total"].keys() == {"test_accuracy", "test_accuracy_se", "test_mcc", "test_mcc_se"}
 
 
+@pytest.mark.parametrize("shots", [0, 2])
+def test_a_language_model_as_it_is_is_generative_and_shown_examples_or_not(tmp_path, shots):
+    scored = metrics("options", {"dev": {"all": {"accuracy": score(s0=75.0)}}}, (0,))
+    scored["trials"][0] |= {"trained": False, "options": {"shots": shots}}
+    (record,) = records(scored, *tables({0: GOLD}), tmp_path)
+    assert (record["generative"], record["few_shot"]) == (True, shots > 0)
+
+
 def test_spans_have_f1_and_exact_match_in_percent(tmp_path):
     splits = {"test": {"all": {"exact": score(s0=40.0), "f1": score(s0=61.5)}}}
     (record,) = records(metrics("span", splits, (0,)), *tables({}, task="span"), tmp_path)

@@ -94,6 +94,11 @@ def test_an_untrained_encoder_and_the_language_of_its_texts_are_named(evaluated)
     assert (data.language, data.base_model) == ("zh", None)
 
 
+def test_layers_that_are_left_out_are_told(evaluated):
+    assert "`embedded, 3 layers`" in written(evaluated, encoder="embedded", encoder_layers=3)
+    assert "layers`" not in written(evaluated, encoder="embedded")
+
+
 def test_a_model_is_loaded_from_the_store_that_it_was_logged_in(evaluated):
     assert 'mlflow.set_tracking_uri("https://***@host:5000")' in written(evaluated)
 

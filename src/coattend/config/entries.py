@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from coattend import readers
 from coattend.config.benchmark import BenchmarkParameters
-from coattend.config.reader import PROFILES, EncoderParameters, ReaderParameters
-from coattend.config.source import BASE, MODEL, current, parameter_files
+from coattend.config.reader import EncoderParameters, ReaderParameters
+from coattend.config.source import BASE, MODEL, WIRING_FIELDS, current, parameter_files
 from coattend.config.yaml import Lines, TextFile, load_yaml
 from coattend.errors import CoattendError, did_you_mean
 from coattend.readers.registry import JOIN
@@ -156,10 +156,10 @@ def encoder_entry(name: str, *, where: str | None = None) -> Entry:
 
 def text_profiles(entry: Entry, benchmark_name: str) -> TextProfiles:
     """The profiles of a reader's entry on a benchmark: what the entry leaves out is the benchmark's, or the default."""
-    of_benchmark = benchmark_entry(benchmark_name)
+    of_benchmark = benchmark_entry(benchmark_name) | current().benchmarks.get(benchmark_name, {})
     encoder, tagging = (
         entry.get(field) or of_benchmark.get(field) or ReaderParameters.model_fields[field].default
-        for field in PROFILES
+        for field in WIRING_FIELDS
     )
     return TextProfiles(
         tagging=tagging,
@@ -231,7 +231,7 @@ def _check_benchmarks(blocks: dict[str, _Block]) -> None:
 def _check_profiles(blocks: dict[str, _Block], block: str, name: str) -> None:
     """Check that the profiles exist that an entry of a block names."""
     entry = blocks[block].entries[name] or {}
-    for field in PROFILES:
+    for field in WIRING_FIELDS:
         known = blocks[f"{field}s"].entries
         if entry.get(field) is not None and entry[field] not in known:
             where = _where(blocks[block].files[name], block, name, field)

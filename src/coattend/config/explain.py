@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from coattend import readers
 from coattend.config.benchmark import BenchmarkParameters
 from coattend.config.project import project_folder
-from coattend.config.reader import PROFILES, EncoderParameters, Layer, ReaderParameters, training_layers, training_of
-from coattend.config.source import BASE, LOCAL, parameter_files
+from coattend.config.reader import EncoderParameters, Layer, ReaderParameters, training_layers, training_of
+from coattend.config.source import BASE, LOCAL, WIRING_FIELDS, parameter_files
 from coattend.config.yaml import Lines, TextFile
 
 QUESTION_FIELDS = ("fill_blanks", "words_as_options", "drop_asked", "scored", "max_characters")
@@ -99,7 +99,7 @@ def explain(
     wiring = {"reader": entry.reader, "encoder": entry.encoder, "tagging": entry.tagging, "head": head}
     # Fields of the benchmark and the encoder come from one block each.
     benchmark_layer = Layer(f"benchmarks.{about.name}", benchmark)
-    profiles = {field: benchmark[field] for field in PROFILES if benchmark.get(field) is not None}
+    profiles = {field: benchmark[field] for field in WIRING_FIELDS if benchmark.get(field) is not None}
     wiring_layers = [Layer(f"benchmarks.{about.name}", profiles), *entry_layers]
     encoder_layer = Layer(f"encoders.{entry.encoder}", parameters["encoders"][entry.encoder])
     questions = {field: getattr(about, field) for field in QUESTION_FIELDS}

@@ -7,17 +7,13 @@ from pydantic import Field, ValidationError, model_validator
 
 from coattend.config.base import Parameters
 from coattend.config.benchmark import BenchmarkParameters
+from coattend.config.source import WIRING_FIELDS
 from coattend.config.training import TrainingParameters
 from coattend.errors import CoattendError, did_you_mean
-
-CHARACTERS = "characters"
-"""Source of the untrained encoder over characters."""
+from coattend.readers.encoders.configs import CHARACTERS
 
 UNTRAINED = f"{CHARACTERS} (untrained)"
-"""Its name on pages, in MLflow and in cards."""
-
-PROFILES = ("encoder", "tagging")
-"""Fields of a reader's entry that name profiles, of which a benchmark may have its own."""
+"""Name of the untrained encoder over characters on pages, in MLflow and in cards."""
 
 
 class UntrainedParameters(Parameters):
@@ -59,10 +55,11 @@ class EncoderParameters(Parameters):
         """True if it starts from random weights."""
         return self.source == CHARACTERS
 
-    @property
-    def title(self) -> str:
-        """Its source as pages and cards show it."""
-        return UNTRAINED if self.is_untrained else self.source
+
+def encoder_title(source: str, layers: int | None) -> str:
+    """An encoder as pages show it, with the number of layers that are kept if some are left out."""
+    title = UNTRAINED if source == CHARACTERS else source
+    return title if layers is None else f"{title}, {layers} layers"
 
 
 class ReaderParameters(Parameters):
@@ -92,7 +89,7 @@ class ReaderParameters(Parameters):
 
     def on(self, benchmark: BenchmarkParameters) -> "ReaderParameters":
         """The same reader with the benchmark's encoder and tagging where its entry names none."""
-        named = {field: getattr(benchmark, field) for field in PROFILES if field not in self.model_fields_set}
+        named = {field: getattr(benchmark, field) for field in WIRING_FIELDS if field not in self.model_fields_set}
         return self.model_copy(update={field: name for field, name in named.items() if name is not None})
 
     @model_validator(mode="before")

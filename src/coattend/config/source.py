@@ -12,7 +12,7 @@ import json
 import mimetypes
 import os
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -29,7 +29,7 @@ LOCAL = "local"
 """Kedro's environment where none is chosen."""
 SUFFIXES = (".yml", ".yaml", ".json")
 WIRING_FIELDS = ("encoder", "tagging")
-"""Fields of a reader that decide which tables it reads."""
+"""Fields of a reader that decide which tables it reads, of which a benchmark may have its own."""
 MODEL = "model"
 """Option of a reader that is a language model, without which it has no nodes."""
 
@@ -59,23 +59,20 @@ class StoredFile(NamedTuple):
 @dataclass(frozen=True)
 class ConfigSource:
     """A configuration source (a folder, an archive, or an address that fsspec knows), and what one of its environments
-    changes in the wiring of readers and of studies, by name."""
+    changes in the wiring of readers, studies and benchmarks, by name."""
 
     location: str
     readers: Entries = field(default_factory=dict)
     studies: Entries = field(default_factory=dict)
+    benchmarks: Entries = field(default_factory=dict)
 
     @classmethod
     def of(cls, location: str, environment: str | None) -> "ConfigSource":
         """Read the wiring of an environment; None: ``local``."""
-        readers, studies = _changes(location, environment or LOCAL)
-        wiring = {
-            name: {field: entry[field] for field in (*WIRING_FIELDS, MODEL) if field in entry}
-            for name, entry in readers.items()
-            if any(field in entry for field in (*WIRING_FIELDS, MODEL))
-        }
-        bases = {name: {"base": entry["base"]} for name, entry in studies.items() if entry.get("base")}
-        return cls(location, wiring, bases)
+        changes = _changes(location, environment or LOCAL)
+        bases = {name: {"base": entry["base"]} for name, entry in changes["studies"].items() if entry.get("base")}
+        readers = _chosen(changes["readers"], (*WIRING_FIELDS, MODEL))
+        return cls(location, readers, bases, _chosen(changes["benchmarks"], WIRING_FIELDS))
 
     def with_models(self, runtime_params: Mapping[str, Any]) -> "ConfigSource":
         """The same with the language models that a command names by ``--params readers.<name>.model=<model>``."""
@@ -221,18 +218,23 @@ def _absolute(location: str) -> str:
     return location if "://" in location else str(Path(location).absolute())
 
 
-def _changes(location: str, environment: str) -> tuple[Entries, Entries]:
-    """Changes to readers and studies in the parameter files of an environment."""
-    readers: Entries = {}
-    studies: Entries = {}
+def _changes(location: str, environment: str) -> dict[str, Entries]:
+    """Changes to readers, studies and benchmarks in the parameter files of an environment."""
+    changes: dict[str, Entries] = {"readers": {}, "studies": {}, "benchmarks": {}}
     for file in parameter_files(location, environment):
         try:
             content = load_yaml(file)
         except CoattendError:
             continue  # Kedro reads the file too, and says what is wrong with it.
-        for name, changes in (("readers", readers), ("studies", studies)) if isinstance(content, dict) else ():
+        for name, entries in changes.items() if isinstance(content, dict) else ():
             block = content.get(name)
             # The config loader refuses what is no mapping.
             if isinstance(block, dict):
-                changes |= {entry: fields for entry, fields in block.items() if isinstance(fields, dict)}
-    return readers, studies
+                entries |= {entry: fields for entry, fields in block.items() if isinstance(fields, dict)}
+    return changes
+
+
+def _chosen(entries: Entries, fields: Sequence[str]) -> Entries:
+    """Some fields of the entries that have any of them."""
+    chosen = {name: {field: entry[field] for field in fields if field in entry} for name, entry in entries.items()}
+    return {name: entry for name, entry in chosen.items() if entry}

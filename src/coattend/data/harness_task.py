@@ -19,7 +19,7 @@ from coattend.errors import CoattendError
 from coattend.evaluation.groups import TRAINING_SPLIT
 from coattend.readers.prompts import SEPARATOR, Inquiry, Prompt, write_prompt
 from coattend.schemas import HARNESS, QuestionRow, read_passage_texts
-from coattend.text.cloze import BLANK
+from coattend.text.cloze import blank_to_fill
 from coattend.text.hashing import text_id
 
 PREFIX = "coattend"
@@ -98,6 +98,11 @@ class _Part(NamedTuple):
     split: str
     scored: pa.Table
     examples: pa.Table
+
+
+def run_with(names: Sequence[str]) -> str:
+    """Write the command that runs tasks or groups."""
+    return f"lm_eval --include_path <data>/08_reporting/harness --tasks {','.join(names)}"
 
 
 def harness_task(
@@ -186,9 +191,8 @@ def _row(
         stem = write_prompt(Inquiry(None, row["question"], ())).context
         answers = list(dict.fromkeys(answer["text"] for answer in row["answers"] or ())) or [UNANSWERABLE]
         return {**texts, "passage": passage, "answers": answers, "stem": stem, "choices": None}
-    fills = benchmark.fill_blanks or row["task"] == "word"
-    blank = BLANK.search(row["question"]) if fills else None
-    inquiry = Inquiry(None, row["question"], tuple(row["options"] or ()), None if blank is None else blank.span())
+    blank = blank_to_fill(row["task"], row["question"], fill_blanks=benchmark.fill_blanks)
+    inquiry = Inquiry(None, row["question"], tuple(row["options"] or ()), blank)
     try:
         stem, choices = _behind_a_space(write_prompt(inquiry, parameters.answer_by))
     except ValueError as error:
@@ -260,7 +264,7 @@ def _metrics(part: _Part, parameters: ExportParameters) -> list[str]:
 
 
 def _heading(text: str, name: str) -> str:
-    return f"# {text}. Run it with: lm_eval --include_path <data>/08_reporting/harness --tasks {name}\n"
+    return f"# {text}. Run it with: {run_with([name])}\n"
 
 
 def _yaml(content: Mapping[str, object]) -> str:

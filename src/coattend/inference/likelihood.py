@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -41,8 +41,9 @@ from coattend.readers.encoders.language_model import EncodedPrompt, LanguageMode
 from coattend.readers.heads.configs import LikelihoodConfig
 from coattend.readers.heads.likelihood import Likelihood
 from coattend.readers.prompts import Inquiry, Prompt, write_examples, write_prompt
+from coattend.readers.reader import DESCRIPTION
 from coattend.schemas import PREDICTIONS, REJECTED, QuestionRow, read_passage_texts
-from coattend.text.cloze import BLANK
+from coattend.text.cloze import blank_to_fill
 from coattend.text.hashing import text_id
 from coattend.trials import run_spec
 from coattend.trials.device import PeakMemory, device_and_precision, device_name, inference_batch_tokens, processor_name
@@ -51,8 +52,6 @@ from coattend.trials.trial import PREDICTIONS_FILE, EncoderContent, Trial, Trial
 
 ANSWERS_VERSION = 1
 """Raised whenever the same trial would give other answers to the same questions."""
-READER_FILE = "reader.json"
-"""Description of the reader in a trial's folder ``model``, as of trained readers, but without weights beside it."""
 IN_TRIAL_ID = ("max_length", "reads")
 """Training parameters that change an answer; the precision is a field of its own."""
 PARTS_READ = ("all", "no_passage")
@@ -95,11 +94,8 @@ class OptionLikelihood:
         """The parameters of which seeds, lengths, device and precision count."""
         training = training_of(self.tables.benchmark, self.reader, recurrent=False)
         if training.reads not in PARTS_READ:
-            problem, cure = (
-                f"{training.reads!r} cannot be asked of a language model",
-                f"Set it to {' or '.join(PARTS_READ)}",
-            )
-            raise CoattendError(problem, where="training.reads", cure=cure)
+            problem = f"{training.reads!r} cannot be asked of a language model"
+            raise CoattendError(problem, where="training.reads", cure=f"Set it to {' or '.join(PARTS_READ)}")
         return training
 
     @cached_property
@@ -108,7 +104,7 @@ class OptionLikelihood:
         return readers.head_for(self.reader.reader, self.tables.benchmark.answerable, self.reader.head)
 
     @cached_property
-    def task(self) -> str:
+    def task(self) -> Literal["options", "word"]:
         """The task of the questions that are read: ``word`` where candidates are read like options."""
         return "options" if "options" in self.tables.benchmark.tasks else "word"
 
@@ -178,7 +174,8 @@ class OptionLikelihood:
         rejected_file = trial.folder / f"rejected-{key}.json"
         with trial.locked():
             outcome = trial.outcome()
-            if outcome is None or not (_is_intact(answers) and _is_intact(rejected_file)):
+            files = (answers, rejected_file)
+            if outcome is None or not all(file.is_file() and matches_checksum(file) for file in files):
                 logger.info("%s: trial %s scores %d questions", self._title(seed), trial.id, len(rows))
                 memory = PeakMemory(device_and_precision(self.training)[0])
                 self.model  # noqa: B018  # Loading it is no part of the time that answers take.
@@ -206,10 +203,9 @@ class OptionLikelihood:
 
     def _inquiry(self, row: QuestionRow, passage: str | None) -> Inquiry:
         """Write a row for a prompt; a blank is filled where the benchmark's other readers fill it."""
-        fills = self.tables.benchmark.fill_blanks or self.task == "word"
-        blank = BLANK.search(row["question"]) if fills else None
+        blank = blank_to_fill(self.task, row["question"], fill_blanks=self.tables.benchmark.fill_blanks)
         passage = None if self.training.reads == "no_passage" else passage
-        return Inquiry(passage, row["question"], tuple(row["options"] or ()), None if blank is None else blank.span())
+        return Inquiry(passage, row["question"], tuple(row["options"] or ()), blank)
 
     def _examples(self, seed: int, scored_groups: set[str]) -> list[Example]:
         """Draw training questions by a hash of their ids and the seed, of passages that overlap neither with each other
@@ -335,11 +331,11 @@ class OptionLikelihood:
         return prompt, encoded
 
     def _finish(self, trial: Trial, *, seconds: float, memory: float, questions: int) -> TrialOutcome:
-        """Record a trial: its configuration and its cost, which is that of its first answers."""
+        """Record a trial: its configuration, without weights beside it, and its cost, that of its first answers."""
         shutil.rmtree(trial.model, ignore_errors=True)
         trial.model.mkdir(parents=True)
         description = {"reader": self.reader.reader, "head": self.head, **self.options}
-        (trial.model / READER_FILE).write_text(json.dumps(description, indent=1, sort_keys=True))
+        (trial.model / DESCRIPTION).write_text(json.dumps(description, indent=1, sort_keys=True))
         device, bf16 = device_and_precision(self.training)
         return trial.finish(
             {
@@ -384,7 +380,7 @@ class OptionLikelihood:
             name=self.reader.name,
             benchmark=benchmark.name,
             **benchmark.model_dump(include={"title", "licence", "published_at", "hub"}),
-            task="options" if self.task == "options" else "word",
+            task=self.task,
             reader=self.reader.reader,
             head=self.head,
             options=self.options,
@@ -403,10 +399,3 @@ class OptionLikelihood:
 
 def _digest(*contents: object) -> str:
     return hashlib.sha256(json.dumps(contents).encode()).hexdigest()
-
-
-def _is_intact(file: Path) -> bool:
-    try:
-        return matches_checksum(file)
-    except (OSError, ValueError):
-        return False

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any, Literal, NamedTuple, TypeVar, cast, get_args, get_origin
 
 from pydantic import ValidationError
@@ -54,9 +53,6 @@ class Composition:
     def classes(self) -> Classes:
         """The classes of its parts; this imports torch."""
         declaration = registry.find(self.reader)
-        if declaration.encoder == "transformer":
-            # Makes transformers know the untrained encoder, whose description a saved reader may have.
-            import_module(f"{__package__}.encoders.characters")
         return Classes(
             registry.part_class("encoder", declaration.encoder),
             registry.part_class("interaction", declaration.interaction),

@@ -260,3 +260,4 @@ ZOO: dict[str, NamedReader] = {
         heads=("likelihood",),
     ),
 }
+"""Readers by name."""

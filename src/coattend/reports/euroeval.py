@@ -86,6 +86,8 @@ def records(
     done = finished(metrics["trials"])
     if not done:
         return
+    # A language model that was not trained.
+    generative = not done[0].get("trained", True)
     scored, _ = scored_questions(questions, metrics["task"])
     of_split = members(scored["split"])
     for split, groups in metrics["splits"].items():
@@ -105,8 +107,8 @@ def records(
             max_sequence_length=_max_length(done[0]),
             vocabulary_size=vocabulary_size(trials / done[0]["trial_id"] / "model"),
             merge=False,
-            generative=False,
-            few_shot=None,
+            generative=generative,
+            few_shot=bool(done[0]["options"].get("shots")) if generative else None,
             validation_split=SPLITS[split],
         )
 

@@ -7,11 +7,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from coattend.config.reader import CHARACTERS
 from coattend.evaluation.groups import EVERYTHING
 from coattend.evaluation.records import ScoredTrials, TrialRecord, score_of
 from coattend.evaluation.summary import METRICS
 from coattend.masking import masked, masked_text
+from coattend.readers.encoders.configs import CHARACTERS
 from coattend.reports.sections import encoder_notes
 from coattend.serving.queries import example_query
 from coattend.trials.run_spec import RunSpec, TrainedOn

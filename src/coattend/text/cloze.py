@@ -17,6 +17,12 @@ def is_cloze(question: str) -> bool:
     return BLANK.search(question) is not None
 
 
+def blank_to_fill(task: str, question: str, *, fill_blanks: bool) -> tuple[int, int] | None:
+    """Return start and end of the blank that options fill; None if they follow the question. See `question_domains`."""
+    blank = BLANK.search(question) if fill_blanks or task == "word" else None
+    return None if blank is None else blank.span()
+
+
 def fill_blank(question: str, option: str) -> str:
     """Replace the first blank of a question by an option; the result is tagged and tokenised as one text."""
     return BLANK.sub(lambda _: option, question, count=1)
@@ -40,7 +46,7 @@ def question_domains(
     """
     if task == "span" or (task == "word" and not words_as_options):
         return [[question]]
-    fill = is_cloze(question) and (fill_blanks or task == "word")
+    fill = blank_to_fill(task, question, fill_blanks=fill_blanks) is not None
     return [[fill_blank(question, option)] if fill else [question, option] for option in options or ()]
 
 

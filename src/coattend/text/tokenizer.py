@@ -14,6 +14,7 @@ import numpy as np
 
 from coattend.config import TokenizerParameters
 from coattend.errors import CoattendError
+from coattend.readers.encoders.configs import CHARACTERS
 from coattend.text.alignment import Spans, offsets_of
 
 if TYPE_CHECKING:
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 
 VERSION = 2
 """Increased if this module's own code gives other tokens to some text."""
-
-CHARACTERS = "characters"
-"""Source of the tokenizer that takes each character for a token: see `character_tokenizer`."""
 
 _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 CHARACTER_IDS = len(_SPECIAL) + 0x10000
@@ -197,6 +195,7 @@ def character_tokenizer() -> "Tokenizer":
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
         special_tokens=[(name, special[name]) for name in ("[CLS]", "[SEP]")],
     )
+    tokenizer.enable_padding(pad_id=special["[PAD]"])
     return tokenizer
 
 
@@ -214,8 +213,6 @@ def _joins(subwords: SubwordTokenizer, question: str, option: str) -> bool:
 def _pad_id(tokenizer: "Tokenizer", source: str) -> int:
     if tokenizer.padding is not None:
         return int(tokenizer.padding["pad_id"])
-    if source == CHARACTERS:
-        return _first_id(tokenizer, ("[PAD]",), 0)
     try:
         pad_token = json.loads((_find_files(source) / "tokenizer_config.json").read_text(encoding="utf-8")).get(
             "pad_token"

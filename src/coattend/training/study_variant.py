@@ -90,7 +90,7 @@ def train_variant(
     outcome = untrained_outcome(reader, benchmark)
     outcome["task"] = evaluated.source.task
     if variant.setup.encoder.is_untrained and outcome["encoder"] != "recurrent":
-        outcome["encoder"] = variant.setup.encoder.title
+        outcome["encoder"] = evaluated.encoder_title
     if search is not None:
         trained, outcome["search"] = tune(trained, store, search, processes=processes, engine=engine)
     runner = TrialRunner.of(trained, store)

@@ -26,6 +26,7 @@ from coattend.config import (
     TrainingParameters,
     training_of,
 )
+from coattend.config.reader import encoder_title
 from coattend.errors import CoattendError
 from coattend.text.tokenizer import SpecialLayout, load_tokenizer, special_layout, unknown_id
 
@@ -261,9 +262,8 @@ class Experiment:
 
     @property
     def encoder_title(self) -> str:
-        """Its encoder as pages show it, with the number of its layers if some are left out."""
-        layers = self.model_options.get("encoder_layers")
-        return self.encoder.title if layers is None else f"{self.encoder.title}, {layers} layers"
+        """Its encoder as pages show it."""
+        return encoder_title(self.encoder.source, self.model_options.get("encoder_layers"))
 
     def parent_trial(self, seed: int) -> str | None:
         """Return the trial whose weights a seed starts from; None for fresh weights."""

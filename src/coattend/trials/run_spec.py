@@ -16,6 +16,7 @@ from coattend.config import (
     TokenizerParameters,
 )
 from coattend.config.base import Parameters
+from coattend.config.reader import encoder_title
 from coattend.config.source import run_command
 from coattend.config.training import TrainingParameters
 from coattend.errors import CoattendError
@@ -73,6 +74,7 @@ class RunSpec(Parameters):
     head: str = Field(description="Its head.")
     options: dict[str, Any] = Field(description="The reader's options, resolved.")
     encoder: str = Field(description="Source of its encoder, and so of its tokenizer.")
+    encoder_layers: int | None = Field(None, description="So many of its first layers that are kept; null: all.")
     tokenizer: str = Field(description="Digest of that tokenizer; empty if it reads words alone.")
     tokenizer_profile: str = Field(description="Name of the tokenizer profile of its tokens.")
     reads_words: bool = Field(description="True if it reads words, and subwords at most for their context.")
@@ -102,8 +104,8 @@ class RunSpec(Parameters):
 
     @property
     def encoder_title(self) -> str:
-        """Source of its encoder as pages show it."""
-        return EncoderParameters(source=self.encoder).title
+        """Its encoder as pages show it."""
+        return encoder_title(self.encoder, self.encoder_layers)
 
     @property
     def is_servable(self) -> bool:
@@ -155,6 +157,7 @@ def run_spec_of(experiment: Experiment, outcome: TrialOutcome, store: Path) -> R
         head=experiment.head,
         options=experiment.options,
         encoder=experiment.encoder.source,
+        encoder_layers=experiment.model_options.get("encoder_layers"),
         tokenizer=subwords.tokenizer,
         tokenizer_profile=experiment.preparation.tokenizer,
         reads_words=isinstance(experiment.source.tokens, WordTokens),
@@ -268,7 +271,7 @@ def restore_experiment(
         options=spec.options,
         training=spec.training.model_dump(),
     )
-    encoder = EncoderParameters(source=spec.encoder, tokenizer=spec.tokenizer_profile)
+    encoder = EncoderParameters(source=spec.encoder, tokenizer=spec.tokenizer_profile, layers=spec.encoder_layers)
     setup = ReaderSetup(reader, encoder, TokenizerParameters(source=spec.encoder), spec.tagging)
     return Experiment.from_config(benchmark_tables, setup)
 

@@ -44,6 +44,7 @@ def answer(
     trained, the predictions, and the questions that it could not be given."""
     from coattend.inference.likelihood import LikelihoodTables, OptionLikelihood
 
+    reader = reader.on(benchmark)
     tagging = TaggingParameters.model_validate(profiles["taggings"][reader.tagging])
     tables = LikelihoodTables(questions, passages, benchmark)
     asked = OptionLikelihood(tables, reader, tagging, trials)

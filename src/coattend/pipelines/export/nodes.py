@@ -15,11 +15,10 @@ def export_task(
 ) -> tuple[dict[str, str], dict[str, Table]]:
     """Write a benchmark as tasks of lm-evaluation-harness: the files and the tables of
     `coattend.data.harness_task.HarnessTask`."""
-    from coattend.data.harness_task import harness_task
+    from coattend.data.harness_task import harness_task, run_with
 
     task = harness_task(questions, passages, benchmark, export)
-    names = ",".join(task.names)
-    logger.info("%s: lm_eval --include_path <data>/08_reporting/harness --tasks %s", benchmark.title, names)
+    logger.info("%s: %s", benchmark.title, run_with(task.names))
     return task.files, task.tables
 
 

@@ -15,7 +15,7 @@ def submit(
     benchmark: BenchmarkParameters,
 ) -> dict[str, str]:
     """Write a reader's predictions as its benchmark wants them: the content of each file by its name."""
-    from coattend.evaluation import submission
+    from coattend.reports import submission
 
     if benchmark.submission is None:
         cure = "Set its parameter 'submission' to squad or recam, or leave its namespace out of this pipeline"

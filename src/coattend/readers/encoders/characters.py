@@ -8,8 +8,7 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, BertConfig, BertModel
 
-SOURCE = "characters"
-"""Source of the encoder, and of the tokenizer whose ids it reads."""
+from coattend.readers.encoders.configs import CHARACTERS
 
 VERSION = 1
 """Raised when a change to this module trains another encoder from the same parameters."""
@@ -22,7 +21,7 @@ UNKNOWN = 1
 class CharacterConfig(BertConfig):
     """A configuration of BERT's with the ids of the characters that it knows."""
 
-    model_type = SOURCE
+    model_type = CHARACTERS
     known_ids: list[int] | None = None
     id_count: int = 4
 
@@ -88,5 +87,5 @@ def character_configuration(
     return description
 
 
-AutoConfig.register(SOURCE, CharacterConfig, exist_ok=True)
+AutoConfig.register(CHARACTERS, CharacterConfig, exist_ok=True)
 AutoModel.register(CharacterConfig, CharacterModel, exist_ok=True)

@@ -6,6 +6,9 @@ from pydantic import Field
 
 from coattend.readers.interfaces import STREAMS, EncoderConfig
 
+CHARACTERS = "characters"
+"""Source of the untrained encoder over characters, and of the tokenizer whose ids it reads."""
+
 
 class TransformerConfig(EncoderConfig):
     """Options of the transformer encoder."""

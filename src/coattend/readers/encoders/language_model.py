@@ -12,7 +12,6 @@ Shapes: R sequences, N tokens, K tokens that predict another one, V tokens of th
 import inspect
 import logging
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,6 +22,7 @@ from torch import Tensor
 
 from coattend.errors import CoattendError
 from coattend.readers.encoders.configs import LanguageModelConfig
+from coattend.readers.encoders.pretrained import silence
 from coattend.readers.prompts import Prompt
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class LanguageModel:
         dtype = torch.bfloat16 if bf16 else torch.float32
         loaded: Any
         try:
-            with _without_progress_bars():
+            with silence():
                 tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=local, trust_remote_code=False)
                 loaded = AutoModelForCausalLM.from_pretrained(
                     source, dtype=dtype, output_loading_info=True, local_files_only=local, trust_remote_code=False
@@ -331,19 +331,6 @@ def shared_length(contexts: Sequence[tuple[int, ...]]) -> int:
         if left != right:
             return index
     return min(len(first), len(last))
-
-
-@contextmanager
-def _without_progress_bars() -> Iterator[None]:
-    from transformers.utils import logging as model_logging
-
-    shows_bars = model_logging.is_progress_bar_enabled()
-    model_logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shows_bars:
-            model_logging.enable_progress_bar()
 
 
 def _window(config: Any) -> int | None:

@@ -1,6 +1,7 @@
 """Pretrained encoders of Hugging Face: loading without noise, errors with a cure, and attention by this package."""
 
 import copy
+import importlib
 import importlib.util
 import logging
 import math
@@ -15,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from coattend.errors import CoattendError
+from coattend.readers.encoders.configs import CHARACTERS
 from coattend.readers.layers.attention import attend
 
 if TYPE_CHECKING:
@@ -65,7 +67,7 @@ def load_model(source: Any, *, dropout: float | None, pooler: bool, layers: int 
     changes = partial(_change, dropout=dropout, layers=layers)
 
     model: PreTrainedModel
-    with _silence():
+    with silence():
         if isinstance(source, str | Path):
             model = _pretrained(source, changes, pooler)
         else:
@@ -83,7 +85,7 @@ def load_tokenizer(source: str | Path) -> "PreTrainedTokenizerBase":
 
     folder = encoder_folder(source)
     try:
-        with _silence():
+        with silence():
             return AutoTokenizer.from_pretrained(
                 str(folder or source), local_files_only=folder is not None, trust_remote_code=False
             )
@@ -230,6 +232,8 @@ def _configuration(source: "PretrainedConfig | Mapping[str, Any]") -> "Pretraine
             cure="Give a folder, a name or a configuration; Words(..., encoder=...) where a recurrent reader wants one",
         )
     description = dict(source)
+    if description["model_type"] == CHARACTERS:
+        importlib.import_module(f"{__package__}.characters")  # Makes transformers know it.
     return AutoConfig.for_model(description.pop("model_type"), **description)
 
 
@@ -254,7 +258,7 @@ def _change(config: "PretrainedConfig", *, dropout: float | None, layers: int | 
 
 
 @contextmanager
-def _silence() -> Iterator[None]:
+def silence() -> Iterator[None]:
     """Hide progress bars, loading reports and notes of retries."""
     from huggingface_hub.utils import logging as hub_logging
     from transformers.utils import logging as model_logging

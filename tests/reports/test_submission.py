@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from coattend.errors import CoattendError
-from coattend.evaluation.submission import files
+from coattend.reports.submission import files
 from coattend.schemas import PREDICTIONS, QUESTIONS
 
 
