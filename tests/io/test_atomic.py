@@ -1,6 +1,7 @@
 """Files are there whole or not at all."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -40,6 +41,20 @@ def test_two_writers_do_not_meet(tmp_path):
         first.write_text("first")
         second.write_text("second")
     assert path.read_text() == "first"
+
+
+def test_writers_of_one_file_leave_the_checksum_of_what_they_leave(tmp_path):
+    path = tmp_path / "file.txt"
+
+    def write(text):
+        with write_with_checksum(path) as temporary:
+            temporary.write_text(text)
+        return matches_checksum(path)
+
+    with ThreadPoolExecutor(4) as writers:
+        for turn in range(100):
+            assert all(writers.map(write, [f"{turn} {writer}" for writer in range(4)])), turn
+            assert matches_checksum(path), turn
 
 
 def test_a_disk_that_refuses_is_told_with_the_file(tmp_path):

@@ -117,15 +117,33 @@ def write_with_checksum(path: Path) -> Iterator[Path]:
     """Write a file as `atomic_write` does, and its SHA-256 to ``.<name>.sha256`` beside it.
 
     The old checksum is removed before the new file appears: a run that is killed in between leaves a whole file without
-    a checksum, and a power cut perhaps with an empty one.
+    a checksum, and a power cut perhaps with an empty one. Two runs that write the same file take turns, so that the
+    checksum that stays is that of the file that stays.
     """
-    with atomic_write(path) as temporary:
-        yield temporary
-        digest = _file_digest(temporary)
-        checksum_path(path).unlink(missing_ok=True)
-    # What it says is on the disk already; waiting for the disk once more would take as long as that did.
-    with atomic_write(checksum_path(path), sync=False) as temporary:
-        temporary.write_text(f"{digest}\n")
+    with ExitStack() as turn:
+        with atomic_write(path) as temporary:
+            yield temporary
+            digest = _file_digest(temporary)
+            turn.enter_context(_turn_in(path.parent))
+            checksum_path(path).unlink(missing_ok=True)
+        # What it says is on the disk already; waiting for the disk once more would take as long as that did.
+        with atomic_write(checksum_path(path), sync=False) as temporary:
+            temporary.write_text(f"{digest}\n")
+
+
+@contextmanager
+def _turn_in(folder: Path) -> Iterator[None]:
+    """Wait until no other process replaces a file of the folder together with its checksum, then hold them off.
+
+    A file system without locks of folders lets all of them go on.
+    """
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def write_if_changed(path: Path, text: str) -> None:
@@ -139,10 +157,9 @@ def write_if_changed(path: Path, text: str) -> None:
 
 def matches_checksum(path: Path) -> bool:
     """Return True if a file matches its checksum, or has none; raise an OSError if it cannot be read."""
-    digest = _file_digest(path)
     recorded = _read_checksum(path)
-    # If the recorded checksum changes meanwhile, another run is writing the file.
-    return recorded in (None, digest) or _read_checksum(path) != recorded or _file_digest(path) == recorded
+    # A run that writes the file removes its checksum first: one that is there before and after is that of the file.
+    return recorded in (None, _file_digest(path)) or _read_checksum(path) != recorded
 
 
 def verify_checksum(path: Path, *, cure: str) -> None:

@@ -89,7 +89,7 @@ def _difference_cell(row: StudyRow) -> Cell:
     p_corrected = row.get("p_corrected")
     return estimate_cell(
         {"mean": row["difference"], "low": row["difference_low"], "high": row["difference_high"]},
-        "" if p_corrected is None else f"p {p_corrected:.3f}",
+        "" if p_corrected is None else f"p {tables.format_p_value(p_corrected)}",
         row.get("verdict") or "",
         sign="+",
     )
@@ -104,7 +104,7 @@ def _seed_tables(findings: StudyFindings) -> tuple[Table, ...]:
             f"{METRIC_TITLES[row['metric']]}",
             "Seed": str(difference["seed"]),
             "Beside its baseline": estimate_cell(difference, sign="+"),
-            "McNemar's p": NO_VALUE if difference["mcnemar_p"] is None else f"{difference['mcnemar_p']:.3f}",
+            "McNemar's p": tables.format_p_value(difference["mcnemar_p"]),
         }
         for row in rows_in_question(findings)
         for difference in row["by_seed"]
