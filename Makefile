@@ -25,6 +25,9 @@ PICTURES ?= __default__,dream,study_duma_table7,results
 # A process a core, each with one thread.
 AT_ONCE := -n auto --dist worksteal
 export PYTHONWARNINGS ?= ignore
+# Commands, workers and tests are processes that import the same: what the first compiled is kept for the others, though
+# the environment may say otherwise.
+export PYTHONDONTWRITEBYTECODE :=
 export TOKENIZERS_PARALLELISM ?= true
 
 .DEFAULT_GOAL := help
