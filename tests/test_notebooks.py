@@ -70,7 +70,8 @@ def test_no_output_and_no_path_of_a_machine_is_kept(name):
         assert not ABSOLUTE.search(cell.source), cell.source
 
 
-@pytest.mark.parametrize("folder", ["notebooks", pytest.param(".", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", ["notebooks", "."])
 def test_a_benchmark_is_explored_wherever_jupyter_was_started(execute, project, folder):
     executed = execute(notebook_of("explore_a_benchmark"), folder)
     (box,) = figures(executed)
