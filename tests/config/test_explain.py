@@ -55,7 +55,9 @@ def pairs(*, every):
     seen = set()
     for benchmark in entries.benchmark_names():
         first, *others = entries.readers_of(benchmark)
-        yield from ((benchmark, reader) for reader in (first, *others) if every or reader not in seen or reader == first)
+        yield from (
+            (benchmark, reader) for reader in (first, *others) if every or reader not in seen or reader == first
+        )
         seen.update((first, *others))
 
 
