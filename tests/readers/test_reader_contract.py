@@ -94,7 +94,7 @@ OTHER_PAIRS = [case for case in NAMED if case not in COVERING]
 SLOW = params(with_family(0, OTHER_PAIRS) + with_family(1, NAMED + VARIANTS) + MATRIX, pytest.mark.slow)
 CASES = params(with_family(0, COVERING + VARIANTS)) + SLOW
 WITHOUT_VARIANTS = params(with_family(0, COVERING)) + params(with_family(0, VARIANTS), pytest.mark.slow) + SLOW
-"""Options change neither how numbers are rounded nor what a file knows: with them by `make test-full`."""
+"""By default, rounding and files are tested of each part as it is, options of parts with `make test-full`."""
 
 also_of_words = pytest.mark.parametrize("case", CASES + params(OF_WORDS, pytest.mark.slow), indirect=True)
 """With every combination that reads words, as well as the cases of all tests."""
