@@ -41,11 +41,19 @@ if importlib.util.find_spec("ibis") is None:
     sys.modules["ibis"] = None  # type: ignore[assignment]
 
 # The time to draw an input depends on how busy the machine is: no deadline, and slow draws are no failure.
-settings.register_profile("coattend", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("coattend")
+# `make test-full` and `make mutation` draw many inputs, others few.
+steady = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("few", steady, max_examples=40)
+settings.register_profile("many", steady, max_examples=100)
+settings.load_profile("few")
 
 # Ten virtual seconds let the page's scripts finish.
 DUMPING = ("--enable-logging=stderr", "--virtual-time-budget=10000", "--dump-dom")
+
+# Commands and workers of tests import the same modules: what the first has compiled is kept for the others, though the
+# environment may say otherwise.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # A shell that starts the tests in the background makes them ignore Ctrl-C, and their child processes inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)

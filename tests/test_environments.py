@@ -189,18 +189,22 @@ def test_readers_of_words_have_the_vectors_and_the_optimizer_that_their_papers_p
         assert (options["vectors"], options["vectors_file"]) == file[:2]
 
 
-@pytest.mark.parametrize("name", [name for name in entries.benchmark_names() if name != "sample"])
-def test_a_quick_look_is_quick_for_readers_of_words_and_on_large_benchmarks_too(quick, name):
-    settings = BenchmarkParameters.model_validate(quick["benchmarks"][name])
-    for recurrent in (False, True) if settings.trained_on is None else ():
-        training = training_of(settings, ReaderParameters(name="any", reader="any"), recurrent=recurrent)
-        assert (training.seeds, training.epochs, training.max_questions) == ((0,), 1, 600)
-    splits = dict.fromkeys((group.partition("/")[0] for group in settings.published), 0.0)
-    for group, numbers in settings.published.items():
-        # What a whole split has counts, or else what its subsets have together.
-        if "/" not in group or group.partition("/")[0] not in settings.published:
-            splits[group.partition("/")[0]] += settings.scored * numbers.get("questions", 0)
-    assert all(count < 2100 for split, count in splits.items() if split in ("dev", "test"))
+LARGE = [name for name in entries.benchmark_names() if name != "sample"]
+
+
+def test_a_quick_look_is_quick_for_readers_of_words_and_on_large_benchmarks_too(subtests, quick):
+    for name in LARGE:
+        with subtests.test(name=name):
+            settings = BenchmarkParameters.model_validate(quick["benchmarks"][name])
+            for recurrent in (False, True) if settings.trained_on is None else ():
+                training = training_of(settings, ReaderParameters(name="any", reader="any"), recurrent=recurrent)
+                assert (training.seeds, training.epochs, training.max_questions) == ((0,), 1, 600)
+            splits = dict.fromkeys((group.partition("/")[0] for group in settings.published), 0.0)
+            for group, numbers in settings.published.items():
+                # What a whole split has counts, or else what its subsets have together.
+                if "/" not in group or group.partition("/")[0] not in settings.published:
+                    splits[group.partition("/")[0]] += settings.scored * numbers.get("questions", 0)
+            assert all(count < 2100 for split, count in splits.items() if split in ("dev", "test"))
 
 
 def test_an_environment_that_asks_a_share_has_tables_of_its_own():

@@ -62,7 +62,7 @@ def results(project, benchmark, reader="plain"):
     return json.loads((folder / "metrics.json").read_text()), folder
 
 
-@pytest.mark.parametrize("reader", ["plain", "dcn"])
+@pytest.mark.parametrize("reader", [pytest.param("plain", marks=pytest.mark.slow), "dcn"])
 def test_spans_in_windows_and_another_benchmark(add, run, project, reader):
     """The other benchmark numbers its words otherwise; readers of words know those that they were trained on."""
     files = {"train": ["train-*.json"], "dev": ["dev-*.json"]}
@@ -131,9 +131,8 @@ def write_own(path, rows):
             writer.writerows(cells)
 
 
-@pytest.mark.parametrize(
-    "suffixes", [("csv", "parquet", "jsonl"), pytest.param(("parquet", "jsonl", "csv"), marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("suffixes", [("csv", "parquet", "jsonl"), ("parquet", "jsonl", "csv")])
 def test_own_questions_in_files_of_every_kind_go_through_every_stage(add, run, project, suffixes):
     numbers = {"train": range(30), "dev": range(40, 46), "test": range(50, 56)}
     files = {split: [f"{split}.{suffix}"] for split, suffix in zip(numbers, suffixes, strict=True)}

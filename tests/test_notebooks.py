@@ -1,14 +1,17 @@
 """The notebooks run in a fresh project with the sample alone, and are kept without what they print."""
 
+import ast
 import json
 import re
 import shutil
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 
 import nbformat
 import pyarrow.parquet as pq
 import pytest
+from IPython.core.inputtransformer2 import TransformerManager
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
@@ -70,7 +73,18 @@ def test_no_output_and_no_path_of_a_machine_is_kept(name):
         assert not ABSOLUTE.search(cell.source), cell.source
 
 
-@pytest.mark.parametrize("folder", ["notebooks", pytest.param(".", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_cells_are_python_and_import_what_exists(name):
+    for cell in code_of(notebook_of(name)):
+        for node in ast.walk(ast.parse(TransformerManager().transform_cell(cell.source))):
+            if isinstance(node, ast.ImportFrom) and node.module.startswith("coattend"):
+                module = import_module(node.module)
+                for alias in node.names:
+                    assert hasattr(module, alias.name) or import_module(f"{node.module}.{alias.name}"), cell.source
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", ["notebooks", "."])
 def test_a_benchmark_is_explored_wherever_jupyter_was_started(execute, project, folder):
     executed = execute(notebook_of("explore_a_benchmark"), folder)
     (box,) = figures(executed)

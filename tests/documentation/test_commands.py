@@ -68,21 +68,24 @@ def kedro_command(*names):
     return command
 
 
-@pytest.mark.parametrize("command", RUNS)
-def test_every_run_names_what_exists(command, written_project, pipelines):
-    options = kedro_command("run").make_context("run", shlex.split(command)[2:]).params
-    # Namespaces alone mean the pipelines of their benchmarks.
-    alone = sorted({namespace.partition(".")[0] for namespace in options["namespaces"]}) or ["__default__"]
-    names = [name for pattern in options["pipelines"] or alone for name in matching(pattern, pipelines)]
-    nodes = [node for name in names for node in pipelines[name].nodes]
-    namespaces = {name for node in nodes for name in prefixes(node.namespace)}
-    for pattern in options["namespaces"] or ():
-        assert pattern.endswith(OF_PACKAGES) or matching(pattern, namespaces)
-    assert set(options["to_nodes"] + options["from_nodes"] + options["node_names"]) <= {node.name for node in nodes}
-    tables = {name for node in nodes for name in (*node.inputs, *node.outputs)}
-    assert set(options["to_outputs"] + options["from_inputs"]) <= tables
-    filled = kedro_command("run").make_context("run", shlex.split(re.sub("[<>]", "", command))[2:]).params
-    check_parameters(names, options["env"], filled["params"] or {}, written_project / "conf")
+def test_every_run_names_what_exists(subtests, written_project, pipelines):
+    for command in RUNS:
+        with subtests.test(command=command):
+            options = kedro_command("run").make_context("run", shlex.split(command)[2:]).params
+            # Namespaces alone mean the pipelines of their benchmarks.
+            alone = sorted({namespace.partition(".")[0] for namespace in options["namespaces"]}) or ["__default__"]
+            names = [name for pattern in options["pipelines"] or alone for name in matching(pattern, pipelines)]
+            nodes = [node for name in names for node in pipelines[name].nodes]
+            namespaces = {name for node in nodes for name in prefixes(node.namespace)}
+            for pattern in options["namespaces"] or ():
+                assert pattern.endswith(OF_PACKAGES) or matching(pattern, namespaces)
+            assert set(options["to_nodes"] + options["from_nodes"] + options["node_names"]) <= {
+                node.name for node in nodes
+            }
+            tables = {name for node in nodes for name in (*node.inputs, *node.outputs)}
+            assert set(options["to_outputs"] + options["from_inputs"]) <= tables
+            filled = kedro_command("run").make_context("run", shlex.split(re.sub("[<>]", "", command))[2:]).params
+            check_parameters(names, options["env"], filled["params"] or {}, written_project / "conf")
 
 
 def matching(pattern, names):
@@ -124,14 +127,15 @@ def parameters(conf, env):
     return loaded
 
 
-@pytest.mark.parametrize("command", OTHERS)
-def test_every_other_command_of_kedro_exists(command):
-    name, *words = shlex.split(command)[1:]
-    parsed = kedro_command(name)
-    while isinstance(parsed, click.Group):
-        name, *words = words
-        parsed = parsed.get_command(click.Context(parsed), name)
-    assert parsed.make_context(name, words)
+def test_every_other_command_of_kedro_exists(subtests):
+    for command in OTHERS:
+        with subtests.test(command=command):
+            name, *words = shlex.split(command)[1:]
+            parsed = kedro_command(name)
+            while isinstance(parsed, click.Group):
+                name, *words = words
+                parsed = parsed.get_command(click.Context(parsed), name)
+            assert parsed.make_context(name, words)
 
 
 @pytest.mark.parametrize(
@@ -157,12 +161,17 @@ def test_make_has_the_targets_that_pages_name():
             assert f"make {shlex.split(command)[1]} " in listed, page
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_every_module_that_is_run_has_the_options_that_pages_name(module):
-    lines = [command.partition(">")[0].split() for _, command in EVERY if command.startswith(f"python -m {module}")]
-    options = {word.partition("=")[0] for words in lines if words[2] == module for word in words if word[:2] == "--"}
-    spec = importlib.util.find_spec(module)
-    assert spec, "there is no such module"
-    if spec.submodule_search_locations:
-        spec = importlib.util.find_spec(f"{module}.__main__")
-    assert options <= set(re.findall(r"\"(--[\w-]+)\"", Path(spec.origin).read_text()))
+def test_every_module_that_is_run_has_the_options_that_pages_name(subtests):
+    for module in MODULES:
+        with subtests.test(module=module):
+            lines = [
+                command.partition(">")[0].split() for _, command in EVERY if command.startswith(f"python -m {module}")
+            ]
+            options = {
+                word.partition("=")[0] for words in lines if words[2] == module for word in words if word[:2] == "--"
+            }
+            spec = importlib.util.find_spec(module)
+            assert spec, "there is no such module"
+            if spec.submodule_search_locations:
+                spec = importlib.util.find_spec(f"{module}.__main__")
+            assert options <= set(re.findall(r"\"(--[\w-]+)\"", Path(spec.origin).read_text()))

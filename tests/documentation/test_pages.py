@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from functools import cache
 
-import pytest
 import yaml
 from docs._tools.generated_parts import COMMAND, pages, renewed
 from docs._tools.parameter_reference import models
@@ -109,9 +108,10 @@ def test_every_entry_is_measured_on_one_page():
     )
 
 
-@pytest.mark.parametrize("page", list(pages(ROOT)), ids=name_of)
-def test_generated_parts_are_those_of_today(page):
-    assert renewed(page.read_text(), ROOT) == page.read_text(), f"renew it with `{COMMAND}`"
+def test_generated_parts_are_those_of_today(subtests):
+    for page in pages(ROOT):
+        with subtests.test(page=name_of(page)):
+            assert renewed(page.read_text(), ROOT) == page.read_text(), f"renew it with `{COMMAND}`"
 
 
 def test_every_benchmark_has_its_part():

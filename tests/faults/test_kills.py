@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 from random import Random
 
 import pytest
@@ -46,7 +47,10 @@ def test_a_save_that_is_killed_anywhere(warm, tmp_path_factory, artifact):
         while killed:
             at += 1
             save(*before)
-            killed = warm.call(artifact, str(folder), "second", kill_at=at).code == -9
+            # A fork that changes nothing more may end before the signal reaches it.
+            forked = warm.call(artifact, str(folder), "second", kill_at=at)
+            killed = forked.files >= at
+            assert forked.code in (-signal.SIGKILL, 0) if killed else forked.code == 0
             try:
                 assert saving.load(artifact, str(folder)) in (old, finished)
             except DatasetError as error:

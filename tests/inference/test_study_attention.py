@@ -22,25 +22,26 @@ def questions():
     return pads.dataset(pa.Table.from_pylist([dict.fromkeys(QUESTIONS.names) | row for row in rows], QUESTIONS))
 
 
-@pytest.mark.parametrize(
-    ("benchmarks", "examples", "ids", "expected"),
-    [
-        (["race"], EXAMPLES[:1], None, "high4964.txt-3"),
-        (["race"], EXAMPLES[1:], None, "a+b"),
-        (["race", "squad_v2"], EXAMPLES[:1], "c", "c"),
-        (["race", "squad_v2"], [], "c+of-squad", "c"),
-        (["race", "squad_v2"], [], "a+b", "a+b"),
-        (["race", "squad_v2"], EXAMPLES, "of-squad", None),
-        # A study of one benchmark says of a misspelt id what is like it, when it is looked up.
-        (["race"], EXAMPLES, "high4964.txt-4", "high4964.txt-4"),
-        (["race"], [{"benchmark": "race", "question": "t"}], None, None),
-        (["race", "squad_v2"], [{"benchmark": "squad_v2", "question": "c"}], None, None),
-        (["race"], [], None, None),
-    ],
-)
-def test_ids_come_before_examples_and_each_benchmark_has_its_own(questions, benchmarks, examples, ids, expected):
-    findings = {"benchmarks": benchmarks, "examples": examples}
-    assert ids_of(findings, "race", AttentionParameters(ids=ids), questions) == expected
+CHOSEN = [
+    (["race"], EXAMPLES[:1], None, "high4964.txt-3"),
+    (["race"], EXAMPLES[1:], None, "a+b"),
+    (["race", "squad_v2"], EXAMPLES[:1], "c", "c"),
+    (["race", "squad_v2"], [], "c+of-squad", "c"),
+    (["race", "squad_v2"], [], "a+b", "a+b"),
+    (["race", "squad_v2"], EXAMPLES, "of-squad", None),
+    # A study of one benchmark says of a misspelt id what is like it, when it is looked up.
+    (["race"], EXAMPLES, "high4964.txt-4", "high4964.txt-4"),
+    (["race"], [{"benchmark": "race", "question": "t"}], None, None),
+    (["race", "squad_v2"], [{"benchmark": "squad_v2", "question": "c"}], None, None),
+    (["race"], [], None, None),
+]
+
+
+def test_ids_come_before_examples_and_each_benchmark_has_its_own(subtests, questions):
+    for benchmarks, examples, ids, expected in CHOSEN:
+        with subtests.test(examples=examples, ids=ids):
+            findings = {"benchmarks": benchmarks, "examples": examples}
+            assert ids_of(findings, "race", AttentionParameters(ids=ids), questions) == expected
 
 
 def test_an_example_that_is_not_among_the_questions_is_told(questions, caplog):

@@ -234,6 +234,7 @@ def test_a_file_of_vectors_that_is_not_there_is_missed_by_its_own_variant(study,
     assert {row["variant"] for row in results_in(folder)["rows"]} == {"plain"}
 
 
+@pytest.mark.slow
 def test_a_budget_leaves_out_variants_by_name_and_never_the_baseline(study, kedro_run):
     folder = study(STUDY.replace("[0, 1]", "[0]").replace("    printed:", "    budget_hours: 0.000001\n    printed:"))
     kedro_run("study_mine_turns", study=ONE_BY_ONE)

@@ -136,16 +136,19 @@ def assert_gradients_are_numbers(reader, edge):
         assert not parameter.requires_grad or parameter.grad.isfinite().all(), f"{name} ({edge})"
 
 
+DEFAULT = [(edge, False) for edge in EDGES] + [(edge, True) for edge in BF16_BY_DEFAULT]
+
+
 @pytest.mark.parametrize(
-    ("edges", "bf16"),
+    "edges",
     [
-        pytest.param(EDGES, False, id="float32"),
-        pytest.param(BF16_BY_DEFAULT, True, id="bf16"),
-        pytest.param(SLOW_IN_BF16, True, id="bf16-slow", marks=pytest.mark.slow),
+        pytest.param(DEFAULT, id="default"),
+        pytest.param([(edge, True) for edge in SLOW_IN_BF16], id="bf16-slow", marks=pytest.mark.slow),
     ],
 )
-def test_scores_losses_and_gradients_are_numbers(reader, task, edges, bf16):
-    for edge in edges:
+def test_scores_losses_and_gradients_are_numbers(reader, task, edges):
+    for edge, bf16 in edges:
+        name = f"{edge.__name__}, {'bf16' if bf16 else 'float32'}"
         batch = edge(task)
         with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
             output = learn(reader, batch)
@@ -153,9 +156,9 @@ def test_scores_losses_and_gradients_are_numbers(reader, task, edges, bf16):
         allowed[:, 0] = True  # "no answer"
         choices = batch.option_index >= 0 if task == "options" else batch.candidates > -2
         outputs = [(output.scores, choices), (output.start, allowed), (output.end, allowed)]
-        assert all(scores is None or scores[mask].isfinite().all() for scores, mask in outputs), edge.__name__
-        assert output.loss.isfinite(), edge.__name__
-        assert_gradients_are_numbers(reader, edge.__name__)
+        assert all(scores is None or scores[mask].isfinite().all() for scores, mask in outputs), name
+        assert output.loss.isfinite(), name
+        assert_gradients_are_numbers(reader, name)
 
 
 def test_tokens_that_are_alike_get_equal_scores(reader, task):

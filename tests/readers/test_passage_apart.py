@@ -1,6 +1,7 @@
 """Passages read once: against transformers' own layers under explicit masks, one sequence at a time."""
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 import tiny
@@ -101,12 +102,16 @@ def layer_by_layer(model, family, ids, types, bias):
     return hidden[0]
 
 
-@pytest.mark.parametrize("segments", ["reads", "blind"])
-@pytest.mark.parametrize("apart_layers", [None, 1, 0])
-@pytest.mark.parametrize("family", [*FAST, *SLOW])
+def masked():
+    """Every mask for BERT; for other families two, and the rest slowly."""
+    for family in (*FAST, *SLOW):
+        for layers, segments in product((None, 1, 0) if family in FAST else (None,), ("reads", "blind")):
+            default = family == "bert" or (layers, segments) in ((None, "reads"), (1, "blind"))
+            yield pytest.param(family, layers, segments, marks=() if default else pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("family", "apart_layers", "segments"), masked())
 def test_states_are_those_of_each_sequence_under_its_mask(family, apart_layers, segments):
-    if family in SLOW and apart_layers is not None:
-        return
     config = source(family)
     pooled = {} if apart_layers is None and segments == "reads" else {"streams": "both"}
     name = "transformer+dual_multi_head" if segments == "blind" else "transformer+none"
@@ -207,21 +212,21 @@ def reader_scores(batch):
     return scores.detach().round(decimals=6).tolist()
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "problem"),
-    [
-        ("plain", {"pooling": "cls_pooler"}, "does not know its question"),
-        ("plain", {}, "reads the passage, which nothing has brought together with the question"),
-        ("plain", {"head": "span"}, "reads the passage, which nothing has brought together with the question"),
-        ("plain", {"streams": "question", "segments": "blind"}, "reads the question, which nothing has brought"),
-        ("poi_net", {"turns": 0}, "reads the passage, which nothing has brought"),
-        ("duma_inside_encoder", {"apart_layers": 1}, "co-attention inside the encoder"),
-        ("duma", {"apart_layers": 2}, "is 2, and the encoder has 2"),
-    ],
-)
-def test_what_cannot_answer_is_refused_with_the_reason(name, options, problem):
-    with pytest.raises(CoattendError, match=problem):
-        readers.build(name, encoder=source("bert"), passage="apart", **options)
+REFUSED = [
+    ("plain", {"pooling": "cls_pooler"}, "does not know its question"),
+    ("plain", {}, "reads the passage, which nothing has brought together with the question"),
+    ("plain", {"head": "span"}, "reads the passage, which nothing has brought together with the question"),
+    ("plain", {"streams": "question", "segments": "blind"}, "reads the question, which nothing has brought"),
+    ("poi_net", {"turns": 0}, "reads the passage, which nothing has brought"),
+    ("duma_inside_encoder", {"apart_layers": 1}, "co-attention inside the encoder"),
+    ("duma", {"apart_layers": 2}, "is 2, and the encoder has 2"),
+]
+
+
+def test_what_cannot_answer_is_refused_with_the_reason(subtests):
+    for name, options, problem in REFUSED:
+        with subtests.test(name=name, options=options), pytest.raises(CoattendError, match=problem):
+            readers.build(name, encoder=source("bert"), passage="apart", **options)
 
 
 def test_families_that_cannot_are_refused():

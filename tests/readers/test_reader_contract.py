@@ -1,4 +1,4 @@
-"""The contract of every reader: by default of the named ones and of options, slowly of the whole matrix."""
+"""The contract of every reader: by default each named one, each head and each option, slowly the whole matrix."""
 
 from dataclasses import replace
 
@@ -86,20 +86,21 @@ FITTING += [row for row in readers.capabilities(passage="apart") if row.reason i
 MATRIX = [("bert", capability.reader, capability.head, capability.options) for capability in FITTING]
 OF_WORDS = [("words", *case[1:]) for case in MATRIX if case[1].startswith("recurrent")]
 
-BY_DEFAULT = params(with_family(0, NAMED + VARIANTS))
-SLOW = params(with_family(1, NAMED + VARIANTS) + MATRIX, pytest.mark.slow)
-CASES = BY_DEFAULT + SLOW
+FIRST_WITH = {head: name for name, head, _ in reversed(NAMED)}
+COVERING = [case for case in NAMED if readers.heads_of(case[0])[0] == case[1] or FIRST_WITH[case[1]] == case[0]]
+"""Each reader with its first head, and each head with its first reader."""
+
+OTHER_PAIRS = [case for case in NAMED if case not in COVERING]
+SLOW = params(with_family(0, OTHER_PAIRS) + with_family(1, NAMED + VARIANTS) + MATRIX, pytest.mark.slow)
+CASES = params(with_family(0, COVERING + VARIANTS)) + SLOW
+WITHOUT_VARIANTS = params(with_family(0, COVERING)) + params(with_family(0, VARIANTS), pytest.mark.slow) + SLOW
+"""By default, rounding and files are tested of each part as it is, options of parts with `make test-full`."""
 
 also_of_words = pytest.mark.parametrize("case", CASES + params(OF_WORDS, pytest.mark.slow), indirect=True)
 """With every combination that reads words, as well as the cases of all tests."""
 
-# A file knows nothing of heads: by default each reader is saved with its first one.
-FIRST_HEADS = [case for case in NAMED if case[1] == readers.heads_of(case[0])[0]]
-OTHER_HEADS = [case for case in NAMED if case not in FIRST_HEADS]
-SAVED = params(with_family(0, FIRST_HEADS + VARIANTS)) + params(with_family(0, OTHER_HEADS), pytest.mark.slow)
 
-
-@pytest.fixture(params=CASES, scope="module")
+@pytest.fixture(scope="module")
 def case(request):
     return request.param
 
@@ -212,7 +213,7 @@ def test_every_parameter_learns_but_for_shifts_that_change_no_answer(case, task)
     torch.testing.assert_close(train_on(reader, batch).loss, before, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("case", SAVED + SLOW + params(OF_WORDS, pytest.mark.slow), indirect=True)
+@pytest.mark.parametrize("case", WITHOUT_VARIANTS + params(OF_WORDS, pytest.mark.slow), indirect=True)
 def test_it_loads_as_it_was_saved(case, questions, task, tmp_path):
     reader = tiny.scatter(build(case)).float()
     reader.save(tmp_path / "reader")
@@ -226,6 +227,7 @@ def test_it_loads_as_it_was_saved(case, questions, task, tmp_path):
         assert torch.equal(expected, scores)
 
 
+@pytest.mark.parametrize("case", WITHOUT_VARIANTS, indirect=True)
 def test_float32_answers_are_those_of_float64_and_bf16_autocast_gives_float32_answers(case, reader, questions, task):
     single = build(case)
     with torch.autocast("cpu", torch.bfloat16):

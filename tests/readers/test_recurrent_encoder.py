@@ -131,22 +131,23 @@ def test_published_vectors_are_read():
         torch.testing.assert_close(read_vectors(file, words), torch.tensor(expected), rtol=0, atol=0)
 
 
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        ("a 1 2\nb 1\n", r"vectors\.txt, line 2: has 1 numbers and the first line 2"),
-        ("a 1 2\nb 1 2\nc 1 2 3\n", r"vectors\.txt, line 3: has 3 numbers and the first line 2"),
-        ("400000 2\na 1 2\n", r"vectors\.txt, line 2: has 2 numbers and the first line 1"),
-        ("a\t1\t2\n", r"vectors\.txt, line 1: has 0 numbers"),
-        ("b 1 2\na 1 two\n", r"vectors\.txt, line 2: holds no vector of 'a'"),
-        ("a 1 nan\n", r"vectors\.txt, line 1: holds no vector of 'a'"),
-        ("", r"vectors\.txt: holds no vectors: it is empty"),
-    ],
-)
-def test_a_broken_line_is_named(tmp_path, content, problem):
-    (tmp_path / "vectors.txt").write_text(content)
-    with pytest.raises(CoattendError, match=problem):
-        read_vectors(tmp_path / "vectors.txt", ["a"])
+BROKEN = [
+    ("a 1 2\nb 1\n", r"vectors\.txt, line 2: has 1 numbers and the first line 2"),
+    ("a 1 2\nb 1 2\nc 1 2 3\n", r"vectors\.txt, line 3: has 3 numbers and the first line 2"),
+    ("400000 2\na 1 2\n", r"vectors\.txt, line 2: has 2 numbers and the first line 1"),
+    ("a\t1\t2\n", r"vectors\.txt, line 1: has 0 numbers"),
+    ("b 1 2\na 1 two\n", r"vectors\.txt, line 2: holds no vector of 'a'"),
+    ("a 1 nan\n", r"vectors\.txt, line 1: holds no vector of 'a'"),
+    ("", r"vectors\.txt: holds no vectors: it is empty"),
+]
+
+
+def test_a_broken_line_is_named(subtests, tmp_path):
+    for content, problem in BROKEN:
+        with subtests.test(content=content):
+            (tmp_path / "vectors.txt").write_text(content)
+            with pytest.raises(CoattendError, match=problem):
+                read_vectors(tmp_path / "vectors.txt", ["a"])
 
 
 def test_a_file_of_vectors_that_is_not_there_is_named(tmp_path):

@@ -52,16 +52,17 @@ def test_every_format_has_a_boundary():
     }
 
 
-@pytest.mark.parametrize("name", [*FILE_BOUNDARIES, *READER_BOUNDARIES])
-def test_valid_samples_are_accepted_and_regressions_are_read_or_refused(name, tmp_path):
-    boundary = boundary_of(name)
-    for sample in boundary.samples:
-        assert boundary.accepts(sample, tmp_path)
-    for title, content in regressions(boundary).items():
-        try:
-            boundary.accepts(content, tmp_path)
-        except Exception as error:
-            raise AssertionError(f"{name}/{title}") from error
+def test_valid_samples_are_accepted_and_regressions_are_read_or_refused(subtests, tmp_path):
+    for name in (*FILE_BOUNDARIES, *READER_BOUNDARIES):
+        with subtests.test(name=name):
+            boundary = boundary_of(name)
+            for sample in boundary.samples:
+                assert boundary.accepts(sample, tmp_path)
+            for title, content in regressions(boundary).items():
+                try:
+                    boundary.accepts(content, tmp_path)
+                except Exception as error:
+                    raise AssertionError(f"{name}/{title}") from error
 
 
 def test_a_failing_reader_is_the_servers_fault(monkeypatch, tmp_path):

@@ -95,31 +95,32 @@ def test_data_for_research_are_told_to_the_hub(trained_sample):
     assert data.license_link == "https://github.com/nlpdata/dream"
 
 
-@pytest.mark.parametrize(
-    ("own_licence", "other_licences", "expected"),
-    [
-        ("Apache-2.0, as this project.", [], "apache-2.0"),
-        ("Apache-2.0, as this project.", ["CC BY 4.0"], "cc-by-4.0"),
-        ("CC BY-SA 4.0", ["CC BY 4.0"], "cc-by-sa-4.0"),
-        ("GFDL 1.3", ["Not stated by its publishers.", "CC BY 4.0"], "data-of-other-0"),
-        ("", ["For non-commercial research only."], "data-of-other-0"),
-        ("For non-commercial research only.", [""], "data-of-sample"),
-    ],
-)
-def test_the_licence_that_allows_least_is_the_readers(trained_sample, own_licence, other_licences, expected):
-    from coattend.serving.model_card import metadata
-    from coattend.trials import run_spec
-    from coattend.trials.run_spec import TrainedOn
+LICENCES = [
+    ("Apache-2.0, as this project.", [], "apache-2.0"),
+    ("Apache-2.0, as this project.", ["CC BY 4.0"], "cc-by-4.0"),
+    ("CC BY-SA 4.0", ["CC BY 4.0"], "cc-by-sa-4.0"),
+    ("GFDL 1.3", ["Not stated by its publishers.", "CC BY 4.0"], "data-of-other-0"),
+    ("", ["For non-commercial research only."], "data-of-other-0"),
+    ("For non-commercial research only.", [""], "data-of-sample"),
+]
 
-    also = tuple(
-        TrainedOn(name=f"other_{n}", title="", licence=licence, hub=f"them/{n}")
-        for n, licence in enumerate(other_licences)
-    )
-    spec = run_spec.read(trial_of(trained_sample, "poi_net"))
-    spec = spec.model_copy(update={"licence": own_licence, "also_trained_on": also})
-    data = metadata(spec, {"splits": {}})
-    assert (data.license_name or data.license) == expected
-    assert (data.datasets or []) == [training_set.hub for training_set in also]
+
+def test_the_licence_that_allows_least_is_the_readers(subtests, trained_sample):
+    for own_licence, other_licences, expected in LICENCES:
+        with subtests.test(own=own_licence, others=other_licences):
+            from coattend.serving.model_card import metadata
+            from coattend.trials import run_spec
+            from coattend.trials.run_spec import TrainedOn
+
+            also = tuple(
+                TrainedOn(name=f"other_{n}", title="", licence=licence, hub=f"them/{n}")
+                for n, licence in enumerate(other_licences)
+            )
+            spec = run_spec.read(trial_of(trained_sample, "poi_net"))
+            spec = spec.model_copy(update={"licence": own_licence, "also_trained_on": also})
+            data = metadata(spec, {"splits": {}})
+            assert (data.license_name or data.license) == expected
+            assert (data.datasets or []) == [training_set.hub for training_set in also]
 
 
 def test_what_cannot_be_shared_is_refused(run_trained, trained_sample):

@@ -171,10 +171,10 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "query", "message"), REFUSED)
-def test_what_cannot_be_answered_is_refused_with_the_reason(answerers, name, query, message):
-    with pytest.raises(InvalidQuery, match=message):
-        answerers[name].answer(query)
+def test_what_cannot_be_answered_is_refused_with_the_reason(subtests, answerers):
+    for name, query, message in REFUSED:
+        with subtests.test(name=name, message=message), pytest.raises(InvalidQuery, match=message):
+            answerers[name].answer(query)
 
 
 def test_limits_can_be_lower(trained_sample):

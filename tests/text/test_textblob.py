@@ -62,27 +62,28 @@ def test_places_are_those_in_the_whole_text():
     ]
 
 
-@pytest.mark.parametrize(
-    ("forms", "sentence", "expected"),
-    [
-        (["a", "b"], " a  b ", [(1, 2), (4, 5)]),
-        (["a", "b"], "ab", [(0, 1), (1, 2)]),
-        (["``", "a", "''"], '"a"', [(0, 1), (1, 2), (2, 3)]),
-        (["''", "``"], '""', [(0, 1), (1, 2)]),
-        (["``", "a"], "''a", [(0, 2), (2, 3)]),
-        (["''", "a"], "''a", [(0, 2), (2, 3)]),
-        (["''", "a"], "``a", None),
-        (["'", "a"], '"a', None),
-        (["a", "c"], "a b", None),
-        (["a", "b"], "a", None),
-        (["a"], "a b", None),
-        ([], "", []),
-        ([], " ", []),
-        ([], "a", None),
-    ],
-)
-def test_forms_are_found_where_only_spaces_and_double_quotes_were_changed(forms, sentence, expected):
-    assert _locate(forms, sentence) == expected
+PLACES = [
+    (["a", "b"], " a  b ", [(1, 2), (4, 5)]),
+    (["a", "b"], "ab", [(0, 1), (1, 2)]),
+    (["``", "a", "''"], '"a"', [(0, 1), (1, 2), (2, 3)]),
+    (["''", "``"], '""', [(0, 1), (1, 2)]),
+    (["``", "a"], "''a", [(0, 2), (2, 3)]),
+    (["''", "a"], "''a", [(0, 2), (2, 3)]),
+    (["''", "a"], "``a", None),
+    (["'", "a"], '"a', None),
+    (["a", "c"], "a b", None),
+    (["a", "b"], "a", None),
+    (["a"], "a b", None),
+    ([], "", []),
+    ([], " ", []),
+    ([], "a", None),
+]
+
+
+def test_forms_are_found_where_only_spaces_and_double_quotes_were_changed(subtests):
+    for forms, sentence, expected in PLACES:
+        with subtests.test(forms=forms, sentence=sentence):
+            assert _locate(forms, sentence) == expected
 
 
 def test_where_more_was_changed_words_are_what_stands_between_spaces():
@@ -99,8 +100,12 @@ def test_a_text_without_words_has_no_sentences(text):
     assert written(text) == []
 
 
-@pytest.mark.parametrize("piece", [".", "'", '"', ". ", "a.", "\u0301", "?!", "`", "😀"])
-def test_long_runs_are_split_in_a_moment(piece):
-    text = piece * 8_000
-    for spans in (whole_line, TextblobTagger().sentence_spans):
-        assert "".join(word for sentence in written(text, spans) for word in sentence) == "".join(text.split())
+PIECES = [".", "'", '"', ". ", "a.", "\u0301", "?!", "`", "😀"]
+
+
+def test_long_runs_are_split_in_a_moment(subtests):
+    for piece in PIECES:
+        with subtests.test(piece=piece):
+            text = piece * 8_000
+            for spans in (whole_line, TextblobTagger().sentence_spans):
+                assert "".join(word for sentence in written(text, spans) for word in sentence) == "".join(text.split())

@@ -191,20 +191,21 @@ def of_words(folder, *names, pad=None, **config):
     return load_tokenizer(TokenizerParameters(source=save(tokenizer, folder, **config)))
 
 
-@pytest.mark.parametrize(
-    ("names", "config", "pad_id"),
-    [
-        ((), {}, 0),
-        (("<pad>",), {}, 2),
-        (("<pad>", "[PAD]"), {}, 3),
-        (("<pad>", "[PAD]", "blank"), {"pad_token": "blank"}, 4),
-        (("[PAD]", "<pad>"), {"pad_token": {"content": "<pad>"}}, 3),
-        (("[PAD]", "<pad>"), {"pad_token": "absent"}, 2),
-        (("[PAD]", "blank"), {"pad": "blank"}, 3),
-    ],
-)
-def test_padding_is_what_the_tokenizer_pads_with_or_names(tmp_path, names, config, pad_id):
-    assert of_words(tmp_path / "words", *names, **config).pad_id == pad_id
+PADDING = [
+    ((), {}, 0),
+    (("<pad>",), {}, 2),
+    (("<pad>", "[PAD]"), {}, 3),
+    (("<pad>", "[PAD]", "blank"), {"pad_token": "blank"}, 4),
+    (("[PAD]", "<pad>"), {"pad_token": {"content": "<pad>"}}, 3),
+    (("[PAD]", "<pad>"), {"pad_token": "absent"}, 2),
+    (("[PAD]", "blank"), {"pad": "blank"}, 3),
+]
+
+
+def test_padding_is_what_the_tokenizer_pads_with_or_names(subtests, tmp_path):
+    for names, config, pad_id in PADDING:
+        with subtests.test(names=names, config=config):
+            assert of_words(tmp_path / "words", *names, **config).pad_id == pad_id
 
 
 def test_a_hidden_token_is_the_mask_or_an_unknown_one_or_padding(loaded, tmp_path):

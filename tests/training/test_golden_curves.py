@@ -136,6 +136,7 @@ def _swap_a_sign(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(IterativeCoAttention, "forward", negated)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change", [_draw_another_number_first, _swap_a_sign, None], ids=["the order of draws", "a sign", "dropout"]
 )

@@ -196,7 +196,7 @@ def steps(monkeypatch):
     return seen, ends
 
 
-@pytest.mark.parametrize("reader", ["plain", "poi_net"])
+@pytest.mark.parametrize("reader", [pytest.param("plain", marks=pytest.mark.slow), "poi_net"])
 def test_after_an_end_in_the_middle_of_an_epoch_the_same_questions_follow(experiment_for, tmp_path, steps, reader):
     seen, ends = steps
     experiment = experiment_for(reader, max_questions=16, epochs=3, evaluations=5, tokens_per_batch=512)

@@ -54,7 +54,7 @@ def attempt_seed(experiment, store):
 
 
 @pytest.mark.usefixtures("unfrozen_gc")
-@pytest.mark.parametrize("train", [train_reader, attempt_seed])
+@pytest.mark.parametrize("train", [pytest.param(train_reader, marks=pytest.mark.slow), attempt_seed])
 def test_garbage_is_searched_for_in_what_is_new_alone(experiment_for, tmp_path, train):
     train(experiment_for(seeds=[3]), tmp_path)
     loaded = gc.get_freeze_count()

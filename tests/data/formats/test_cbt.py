@@ -60,30 +60,31 @@ def test_questions_need_no_empty_line_between_them(read):
     assert len(read(block().rstrip() + "\n" + block().rstrip())) == 2
 
 
-@pytest.mark.parametrize(
-    ("bad", "reason"),
-    [
-        (block(answer="chair"), "'chair' is not among the options"),
-        (block(answer="cat"), "the answer 'cat' is not in the passage"),
-        (block(candidates=""), "has no options"),
-        (block(candidates="lamp||cat"), "option 2 is empty"),
-        (block(query="No gap here ."), "0 gaps"),
-        (block(query="XXXXX and XXXXX ."), "2 gaps"),
-        (block().replace("\tlamp\t\t", "\tlamp\t"), "3 fields"),
-        (block(SENTENCES[:19]), "has 20 lines"),
-        (block().replace("7 Sentence", "8 Sentence"), "numbered from 1 to 21"),
-        (block().replace("7 Sentence", "Sentence"), "numbered from 1 to 21"),
-        (block(["..."] * 20), "no words"),
-        (block(["x" * 1000] * 20), "more than max_characters"),
-    ],
-)
-def test_a_bad_question_is_listed_and_the_rest_goes_on(read, bad, reason):
-    good, rejected, next_passage = read(block() + bad + block())
-    assert isinstance(rejected, Rejection)
-    assert rejected.record.startswith("lines 23 to ")
-    assert reason in rejected.reason
-    assert isinstance(good, PassageRecord)
-    assert isinstance(next_passage, PassageRecord)
+BAD = [
+    (block(answer="chair"), "'chair' is not among the options"),
+    (block(answer="cat"), "the answer 'cat' is not in the passage"),
+    (block(candidates=""), "has no options"),
+    (block(candidates="lamp||cat"), "option 2 is empty"),
+    (block(query="No gap here ."), "0 gaps"),
+    (block(query="XXXXX and XXXXX ."), "2 gaps"),
+    (block().replace("\tlamp\t\t", "\tlamp\t"), "3 fields"),
+    (block(SENTENCES[:19]), "has 20 lines"),
+    (block().replace("7 Sentence", "8 Sentence"), "numbered from 1 to 21"),
+    (block().replace("7 Sentence", "Sentence"), "numbered from 1 to 21"),
+    (block(["..."] * 20), "no words"),
+    (block(["x" * 1000] * 20), "more than max_characters"),
+]
+
+
+def test_a_bad_question_is_listed_and_the_rest_goes_on(subtests, read):
+    for bad, reason in BAD:
+        with subtests.test(reason=reason):
+            good, rejected, next_passage = read(block() + bad + block())
+            assert isinstance(rejected, Rejection)
+            assert rejected.record.startswith("lines 23 to ")
+            assert reason in rejected.reason
+            assert isinstance(good, PassageRecord)
+            assert isinstance(next_passage, PassageRecord)
 
 
 def test_a_file_that_was_cut_off_loses_its_last_question_only(read):

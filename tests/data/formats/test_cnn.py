@@ -40,23 +40,24 @@ def test_entities_can_be_numbered_by_their_first_occurrence(file):
     assert question.options[question.label] == "@entity2"
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"query": "a lamp was found"}, "0 gaps @placeholder"),
-        ({"query": "@placeholder and @placeholder"}, "2 gaps @placeholder"),
-        ({"answer": "@entity9"}, "the answer '@entity9' is not among the options"),
-        ({"context": "@entity4 found a lamp ."}, "the answer '@entity11' is not in the context"),
-        ({"entities": "@entity11:Rome"}, "has one option only"),
-        ({"entities": "Rome\nAnn"}, "the entity 'Rome' is not written @entity and a number"),
-        ({"context": "x " * 600}, "more than max_characters"),
-    ],
-)
-def test_what_cannot_be_used_is_left_out_and_said(file, change, reason):
-    (rejected,) = cnn.read(write(file, **change), max_characters=1000)
-    assert isinstance(rejected, Rejection)
-    assert rejected.file == "0a1b.question"
-    assert reason in rejected.reason
+UNUSABLE = [
+    ({"query": "a lamp was found"}, "0 gaps @placeholder"),
+    ({"query": "@placeholder and @placeholder"}, "2 gaps @placeholder"),
+    ({"answer": "@entity9"}, "the answer '@entity9' is not among the options"),
+    ({"context": "@entity4 found a lamp ."}, "the answer '@entity11' is not in the context"),
+    ({"entities": "@entity11:Rome"}, "has one option only"),
+    ({"entities": "Rome\nAnn"}, "the entity 'Rome' is not written @entity and a number"),
+    ({"context": "x " * 600}, "more than max_characters"),
+]
+
+
+def test_what_cannot_be_used_is_left_out_and_said(subtests, file):
+    for change, reason in UNUSABLE:
+        with subtests.test(reason=reason):
+            (rejected,) = cnn.read(write(file, **change), max_characters=1000)
+            assert isinstance(rejected, Rejection)
+            assert rejected.file == "0a1b.question"
+            assert reason in rejected.reason
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 4])

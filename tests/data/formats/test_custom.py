@@ -66,31 +66,32 @@ def test_parquet_holds_what_json_lines_hold(tmp_path, rows):
     assert questions(tmp_path / "train.parquet") == questions(write_jsonl(tmp_path, *rows))
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"label": 2}, "the label 2 is none of its 2 options, counted from 0"),
-        ({"label": None}, "the answer is missing"),
-        ({"label": None, "answer": "in the attic"}, "'in the attic' is not among the options"),
-        ({"options": ["one"]}, "has one option only"),
-        ({"options": []}, "has no options"),
-        ({"passage": "..."}, "the passage has no words"),
-        ({"cells": 0}, "unknown field 'cells'"),
-        ({"lable": 0}, "unknown field 'lable'. Did you mean 'label'?"),
-        ({"options": None, "answers": [{"text": "the sea", "start": 0}]}, "'the sea' is not in the passage"),
-        ({"options": None, "answers": [{"text": "lamp", "start": 1}]}, "several times in the passage"),
-        ({"options": None, "answers": ["the hall"]}, "an answer is a text instead of an object"),
-        ({"options": None, "answers": [{"text": "the hall", "strat": 17}]}, "field 'strat'. Did you mean 'start'?"),
-        ({"options": ["at sea", "at home", "at sea"]}, "has the option 'at sea' twice"),
-        ({"label": 0, "answer": "at sea"}, "the label 0 says 'in the hall', and the answer 'at sea'"),
-        ({"question": None}, "the question is missing"),
-    ],
-)
-def test_what_cannot_be_used_is_left_out_and_said(tmp_path, change, reason):
-    (_, rejected) = custom.read(write_jsonl(tmp_path, SPAN, CHOICE | change), max_characters=1000)
-    assert isinstance(rejected, Rejection)
-    assert rejected.record == "line 2"
-    assert reason in rejected.reason
+UNUSABLE = [
+    ({"label": 2}, "the label 2 is none of its 2 options, counted from 0"),
+    ({"label": None}, "the answer is missing"),
+    ({"label": None, "answer": "in the attic"}, "'in the attic' is not among the options"),
+    ({"options": ["one"]}, "has one option only"),
+    ({"options": []}, "has no options"),
+    ({"passage": "..."}, "the passage has no words"),
+    ({"cells": 0}, "unknown field 'cells'"),
+    ({"lable": 0}, "unknown field 'lable'. Did you mean 'label'?"),
+    ({"options": None, "answers": [{"text": "the sea", "start": 0}]}, "'the sea' is not in the passage"),
+    ({"options": None, "answers": [{"text": "lamp", "start": 1}]}, "several times in the passage"),
+    ({"options": None, "answers": ["the hall"]}, "an answer is a text instead of an object"),
+    ({"options": None, "answers": [{"text": "the hall", "strat": 17}]}, "field 'strat'. Did you mean 'start'?"),
+    ({"options": ["at sea", "at home", "at sea"]}, "has the option 'at sea' twice"),
+    ({"label": 0, "answer": "at sea"}, "the label 0 says 'in the hall', and the answer 'at sea'"),
+    ({"question": None}, "the question is missing"),
+]
+
+
+def test_what_cannot_be_used_is_left_out_and_said(subtests, tmp_path):
+    for change, reason in UNUSABLE:
+        with subtests.test(reason=reason):
+            (_, rejected) = custom.read(write_jsonl(tmp_path, SPAN, CHOICE | change), max_characters=1000)
+            assert isinstance(rejected, Rejection)
+            assert rejected.record == "line 2"
+            assert reason in rejected.reason
 
 
 @pytest.mark.parametrize(

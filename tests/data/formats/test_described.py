@@ -69,32 +69,33 @@ RECORDS = {
 }
 
 
-@pytest.mark.parametrize("name", RECORDS)
-def test_records_as_described(tmp_path, name):
-    file, content = RECORDS[name]
-    rows = content if isinstance(content, list) and not file.endswith(".json") else [content]
-    text = "\n".join(map(json.dumps, rows)).encode()
-    (tmp_path / file).write_bytes(gzip.compress(text) if file.endswith(".gz") else text)
-    benchmark = entries.benchmark(name)
-    source = benchmark.sources[0]
-    read = format_reader(source.format, source.options, source.fields)
-    records = [
-        record
-        for path, _ in readable_files(RawFile(tmp_path / file, "dev", source))
-        for record in read(path, max_characters=1000)
-    ]
-    assert not [record for record in records if isinstance(record, Rejection)]
-    first = records[0].questions[0]
-    assert first.task in benchmark.tasks
-    assert first.question.lower().startswith(("where", "is the lamp there"))
-    assert records[0].text == (first.question if name == "arc" else TEXT)
-    if first.task == "span":
-        assert set(first.answers) == {("hall", 29)} if content is MRQA else {("the hall", 25)}
-    elif name == "boolq":
-        assert (first.options, first.label) == (("yes", "no"), 1)
-    else:
-        labels = [question.label for record in records for question in record.questions]
-        assert (first.options, set(labels)) == (tuple(CHOICES), {1})
+def test_records_as_described(subtests, tmp_path):
+    for name in RECORDS:
+        with subtests.test(name=name):
+            file, content = RECORDS[name]
+            rows = content if isinstance(content, list) and not file.endswith(".json") else [content]
+            text = "\n".join(map(json.dumps, rows)).encode()
+            (tmp_path / file).write_bytes(gzip.compress(text) if file.endswith(".gz") else text)
+            benchmark = entries.benchmark(name)
+            source = benchmark.sources[0]
+            read = format_reader(source.format, source.options, source.fields)
+            records = [
+                record
+                for path, _ in readable_files(RawFile(tmp_path / file, "dev", source))
+                for record in read(path, max_characters=1000)
+            ]
+            assert not [record for record in records if isinstance(record, Rejection)]
+            first = records[0].questions[0]
+            assert first.task in benchmark.tasks
+            assert first.question.lower().startswith(("where", "is the lamp there"))
+            assert records[0].text == (first.question if name == "arc" else TEXT)
+            if first.task == "span":
+                assert set(first.answers) == {("hall", 29)} if content is MRQA else {("the hall", 25)}
+            elif name == "boolq":
+                assert (first.options, first.label) == (("yes", "no"), 1)
+            else:
+                labels = [question.label for record in records for question in record.questions]
+                assert (first.options, set(labels)) == (tuple(CHOICES), {1})
 
 
 def mctest_line(name="mc160.dev.0", kind="one"):

@@ -41,54 +41,56 @@ def test_the_first_of_equal_options_is_the_answer(read):
     assert passage.questions[0].label == 1
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"answer": "Elsewhere."}, "'Elsewhere.' is not among the options"),
-        ({"answer": 1}, "the answer is a number"),
-        ({"answer": None}, "the answer is missing"),
-        ({"question": " \n"}, "the question is empty"),
-        ({"question": "Why? " * 300}, "1,500 characters, more than max_characters"),
-        ({"question": "\ud800?"}, "surrogate"),
-        ({"choice": []}, "has no options"),
-        ({"choice": None}, "the list of options is missing"),
-        ({"choice": ["Here."]}, "one option only"),
-        ({"choice": ["Here.", ""]}, "option 2 is empty"),
-        ({"choice": ["Here.", ["There."]]}, "option 2 is a list"),
-        ({"choice": ["Here.", "\udfff"]}, "surrogate"),
-    ],
-)
-def test_a_bad_question_is_listed_and_the_rest_goes_on(read, change, reason):
-    rejected, passage, next_passage = read([dialogue([ASKED | change, ASKED]), dialogue(name="8")])
-    assert isinstance(rejected, Rejection)
-    assert (rejected.file, rejected.record) == ("train.json", "4-7-1")
-    assert reason in rejected.reason
-    assert [question.question_id for question in passage.questions] == ["4-7-2"]
-    assert next_passage.passage_id == "8"
+BAD_QUESTIONS = [
+    ({"answer": "Elsewhere."}, "'Elsewhere.' is not among the options"),
+    ({"answer": 1}, "the answer is a number"),
+    ({"answer": None}, "the answer is missing"),
+    ({"question": " \n"}, "the question is empty"),
+    ({"question": "Why? " * 300}, "1,500 characters, more than max_characters"),
+    ({"question": "\ud800?"}, "surrogate"),
+    ({"choice": []}, "has no options"),
+    ({"choice": None}, "the list of options is missing"),
+    ({"choice": ["Here."]}, "one option only"),
+    ({"choice": ["Here.", ""]}, "option 2 is empty"),
+    ({"choice": ["Here.", ["There."]]}, "option 2 is a list"),
+    ({"choice": ["Here.", "\udfff"]}, "surrogate"),
+]
 
 
-@pytest.mark.parametrize(
-    ("bad", "record", "reason"),
-    [
-        (None, "dialogue number 2", "the dialogue is missing"),
-        ([["M: Hello."], []], "dialogue number 2", "has 2 parts"),
-        (dialogue(name=12), "dialogue number 2", "the id is a number"),
-        (dialogue(name="\ud800"), "dialogue number 2", "surrogate"),
-        (dialogue(turns=[]), "4-7", "no words"),
-        (dialogue(turns=["M:", "W: ...", "?!"]), "4-7", "no words"),
-        (dialogue(turns=["M: Hello.", None]), "4-7", "turn 2 is missing"),
-        (dialogue(turns=["M: \udc00 is half."]), "4-7", "surrogate"),
-        (dialogue(turns=["M: Hello."] * 200), "4-7", "more than max_characters"),
-        ([["M: Hello."], {"question": "Who?"}, "4-7"], "4-7", "the list of questions is an object"),
-        ([["M: Hello."], ["Who?"], "4-7"], "4-7-1", "the question is a text"),
-    ],
-)
-def test_a_bad_dialogue_is_listed_and_the_rest_goes_on(read, bad, record, reason):
-    records = read([dialogue(name="1"), bad, dialogue(name="3")])
-    (rejected,) = [entry for entry in records if isinstance(entry, Rejection)]
-    assert rejected.record == record
-    assert reason in rejected.reason
-    assert {"1", "3"} <= {entry.passage_id for entry in records if isinstance(entry, PassageRecord)}
+def test_a_bad_question_is_listed_and_the_rest_goes_on(subtests, read):
+    for change, reason in BAD_QUESTIONS:
+        with subtests.test(reason=reason):
+            rejected, passage, next_passage = read([dialogue([ASKED | change, ASKED]), dialogue(name="8")])
+            assert isinstance(rejected, Rejection)
+            assert (rejected.file, rejected.record) == ("train.json", "4-7-1")
+            assert reason in rejected.reason
+            assert [question.question_id for question in passage.questions] == ["4-7-2"]
+            assert next_passage.passage_id == "8"
+
+
+BAD_DIALOGUES = [
+    (None, "dialogue number 2", "the dialogue is missing"),
+    ([["M: Hello."], []], "dialogue number 2", "has 2 parts"),
+    (dialogue(name=12), "dialogue number 2", "the id is a number"),
+    (dialogue(name="\ud800"), "dialogue number 2", "surrogate"),
+    (dialogue(turns=[]), "4-7", "no words"),
+    (dialogue(turns=["M:", "W: ...", "?!"]), "4-7", "no words"),
+    (dialogue(turns=["M: Hello.", None]), "4-7", "turn 2 is missing"),
+    (dialogue(turns=["M: \udc00 is half."]), "4-7", "surrogate"),
+    (dialogue(turns=["M: Hello."] * 200), "4-7", "more than max_characters"),
+    ([["M: Hello."], {"question": "Who?"}, "4-7"], "4-7", "the list of questions is an object"),
+    ([["M: Hello."], ["Who?"], "4-7"], "4-7-1", "the question is a text"),
+]
+
+
+def test_a_bad_dialogue_is_listed_and_the_rest_goes_on(subtests, read):
+    for bad, record, reason in BAD_DIALOGUES:
+        with subtests.test(record=record, reason=reason):
+            records = read([dialogue(name="1"), bad, dialogue(name="3")])
+            (rejected,) = [entry for entry in records if isinstance(entry, Rejection)]
+            assert rejected.record == record
+            assert reason in rejected.reason
+            assert {"1", "3"} <= {entry.passage_id for entry in records if isinstance(entry, PassageRecord)}
 
 
 def test_a_text_of_a_million_characters_is_listed(read):

@@ -39,34 +39,35 @@ def asked(records):
     return [question for record in records for question in record.questions]
 
 
-@pytest.mark.parametrize(
-    ("answer_is", "answer", "label"),
-    [
-        *(("index", 1, 1), ("index", "0", 0), ("number", 2, 1), ("number", "1", 0)),
-        *(("letter", "B", 1), ("letter", " a ", 0), ("text", "at sea", 1), ("key", "B", 1), ("index", [1, 1], 1)),
-        *(("index", 2, "index of none of its 2 options"), ("number", 0, "number of none"), ("index", True, "'True'")),
-        *(
-            ("letter", "C", "letter of none"),
-            ("letter", "AB", "letter of none"),
-            ("index", "x", "'x' instead of a whole"),
-        ),
-        *(("text", "at home", "not among the options"), ("key", "C", "none of the keys A, B"), ("text", 1, "a number")),
-        *(
-            ("index", None, "the answer is missing"),
-            ("index", [0, 1], "has 2 right options"),
-            ("index", [], "has no right"),
-        ),
-    ],
-)
-def test_an_answer_names_an_option(tmp_path, answer_is, answer, label):
-    keys = {"option_keys": "choices.key"} if answer_is == "key" else {}
-    rows = lines(tmp_path, CHOICE | {"gold": answer})
-    (record,) = read(rows, **PATHS, **keys, answer="gold", answer_is=answer_is)
-    if isinstance(label, int):
-        assert asked([record])[0].label == label
-    else:
-        assert label in record.reason
-        assert record.record == "line 1"
+ANSWERS = [
+    *(("index", 1, 1), ("index", "0", 0), ("number", 2, 1), ("number", "1", 0)),
+    *(("letter", "B", 1), ("letter", " a ", 0), ("text", "at sea", 1), ("key", "B", 1), ("index", [1, 1], 1)),
+    *(("index", 2, "index of none of its 2 options"), ("number", 0, "number of none"), ("index", True, "'True'")),
+    *(
+        ("letter", "C", "letter of none"),
+        ("letter", "AB", "letter of none"),
+        ("index", "x", "'x' instead of a whole"),
+    ),
+    *(("text", "at home", "not among the options"), ("key", "C", "none of the keys A, B"), ("text", 1, "a number")),
+    *(
+        ("index", None, "the answer is missing"),
+        ("index", [0, 1], "has 2 right options"),
+        ("index", [], "has no right"),
+    ),
+]
+
+
+def test_an_answer_names_an_option(subtests, tmp_path):
+    for answer_is, answer, label in ANSWERS:
+        with subtests.test(answer_is=answer_is, answer=answer):
+            keys = {"option_keys": "choices.key"} if answer_is == "key" else {}
+            rows = lines(tmp_path, CHOICE | {"gold": answer})
+            (record,) = read(rows, **PATHS, **keys, answer="gold", answer_is=answer_is)
+            if isinstance(label, int):
+                assert asked([record])[0].label == label
+            else:
+                assert label in record.reason
+                assert record.record == "line 1"
 
 
 @pytest.mark.parametrize(("answer", "label"), [(True, 0), (False, 1), ("No", 1), ("yes", 0), (1, 0), ("perhaps", None)])
@@ -178,47 +179,50 @@ def test_a_file_that_lacks_a_path_is_not_read_to_its_end(tmp_path):
     assert len(rejected) < 150
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"text": None}, "the passage is missing"),
-        ({"text": ["a", 1]}, "the passage is a number instead of a text"),
-        ({"text": "..."}, "the passage has no words"),
-        ({"text": "x" * 1001}, "more than max_characters"),
-        ({"ask": " "}, "the question is empty"),
-        ({"ask": "\ud800"}, "surrogate"),
-        ({"choices": {"text": "in the hall"}}, "leads to a text instead of a list"),
-        ({"choices": {}}, "has no 'text' of the path 'choices.text[]'"),
-        ({"choices": []}, "'text' of the path 'choices.text[]' is looked up in a list"),
-        ({"choices": {"text": ["one"]}}, "has one option only"),
-    ],
-)
-def test_what_cannot_be_used_is_left_out_and_said(tmp_path, change, reason):
-    row = CHOICE | {"gold": 0}
-    path = write(tmp_path, "train.jsonl", f"{json.dumps(row)}\n\n{json.dumps(row | change)}\n{json.dumps(row)}\n")
-    records = read(path, **PATHS, answer="gold", answer_is="index")
-    (rejected,) = [record for record in records if isinstance(record, Rejection)]
-    assert (rejected.file, rejected.record) == ("train.jsonl", "line 3")
-    assert reason in rejected.reason
-    assert len(records) == 3
+UNUSABLE = [
+    ({"text": None}, "the passage is missing"),
+    ({"text": ["a", 1]}, "the passage is a number instead of a text"),
+    ({"text": "..."}, "the passage has no words"),
+    ({"text": "x" * 1001}, "more than max_characters"),
+    ({"ask": " "}, "the question is empty"),
+    ({"ask": "\ud800"}, "surrogate"),
+    ({"choices": {"text": "in the hall"}}, "leads to a text instead of a list"),
+    ({"choices": {}}, "has no 'text' of the path 'choices.text[]'"),
+    ({"choices": []}, "'text' of the path 'choices.text[]' is looked up in a list"),
+    ({"choices": {"text": ["one"]}}, "has one option only"),
+]
 
 
-@pytest.mark.parametrize(
-    ("paths", "problem"),
-    [
-        ({"answer_is": "index"}, "needs options"),
-        ({"answer_is": "yes_no", "options": "choices"}, "has no options"),
-        ({"answer_is": "key", "options": "choices"}, "option_keys need each other"),
-        ({"answer_is": "span", "end": "end"}, "end needs start"),
-        ({"answer_is": "span", "passage": None}, "needs a passage"),
-        ({"answer_is": "index", "options": "choices[", "start": "start"}, "pattern"),
-        ({"answer_is": "yes_no", "start": "start"}, "belong to answer_is: span"),
-        ({"answer_is": "yes_no", "awnser": "gold"}, "awnser"),
-    ],
-)
-def test_paths_that_do_not_fit_together_are_refused(paths, problem):
-    with pytest.raises(ValidationError, match=problem):
-        FieldParameters.model_validate({"passage": "text", "question": "ask", "answer": "gold"} | paths)
+def test_what_cannot_be_used_is_left_out_and_said(subtests, tmp_path):
+    for change, reason in UNUSABLE:
+        with subtests.test(reason=reason):
+            row = CHOICE | {"gold": 0}
+            path = write(
+                tmp_path, "train.jsonl", f"{json.dumps(row)}\n\n{json.dumps(row | change)}\n{json.dumps(row)}\n"
+            )
+            records = read(path, **PATHS, answer="gold", answer_is="index")
+            (rejected,) = [record for record in records if isinstance(record, Rejection)]
+            assert (rejected.file, rejected.record) == ("train.jsonl", "line 3")
+            assert reason in rejected.reason
+            assert len(records) == 3
+
+
+MISMATCHES = [
+    ({"answer_is": "index"}, "needs options"),
+    ({"answer_is": "yes_no", "options": "choices"}, "has no options"),
+    ({"answer_is": "key", "options": "choices"}, "option_keys need each other"),
+    ({"answer_is": "span", "end": "end"}, "end needs start"),
+    ({"answer_is": "span", "passage": None}, "needs a passage"),
+    ({"answer_is": "index", "options": "choices[", "start": "start"}, "pattern"),
+    ({"answer_is": "yes_no", "start": "start"}, "belong to answer_is: span"),
+    ({"answer_is": "yes_no", "awnser": "gold"}, "awnser"),
+]
+
+
+def test_paths_that_do_not_fit_together_are_refused(subtests):
+    for paths, problem in MISMATCHES:
+        with subtests.test(problem=problem), pytest.raises(ValidationError, match=problem):
+            FieldParameters.model_validate({"passage": "text", "question": "ask", "answer": "gold"} | paths)
 
 
 @given(

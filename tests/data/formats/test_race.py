@@ -40,25 +40,26 @@ def test_an_article(read):
     assert first.options == ("Hall", "Attic", "Garden", "Here")
 
 
-@pytest.mark.parametrize(
-    ("change", "record", "reason"),
-    [
-        ({"answers": ["E", "D"]}, "high19.txt-1", "'E' is not a letter from A to D"),
-        ({"answers": ["a", "D"]}, "high19.txt-1", "'a' is not a letter"),
-        ({"answers": ["", "D"]}, "high19.txt-1", "is not a letter"),
-        ({"answers": [1, "D"]}, "high19.txt-1", "the answer is a number instead of a text"),
-        ({"options": [ARTICLE["options"][0][:3], ARTICLE["options"][1]]}, "high19.txt-1", "3 options instead of 4"),
-        ({"options": [["a", "b", "c", " "], ARTICLE["options"][1]]}, "high19.txt-1", "option 4 is empty"),
-        ({"answers": ["A"]}, "high19.txt", "2 questions, 2 options, 1 answers"),
-        ({"article": "... !"}, "high19.txt", "the article has no words"),
-        ({"article": "x" * 1001}, "high19.txt", "more than max_characters"),
-        ({"id": 7}, "7", "the id is a number"),
-    ],
-)
-def test_what_cannot_be_used_is_left_out_and_said(read, change, record, reason):
-    rejected = [rejection for rejection in read(**change) if isinstance(rejection, Rejection)]
-    assert [rejection.record for rejection in rejected] == [record]
-    assert reason in rejected[0].reason
+UNUSABLE = [
+    ({"answers": ["E", "D"]}, "high19.txt-1", "'E' is not a letter from A to D"),
+    ({"answers": ["a", "D"]}, "high19.txt-1", "'a' is not a letter"),
+    ({"answers": ["", "D"]}, "high19.txt-1", "is not a letter"),
+    ({"answers": [1, "D"]}, "high19.txt-1", "the answer is a number instead of a text"),
+    ({"options": [ARTICLE["options"][0][:3], ARTICLE["options"][1]]}, "high19.txt-1", "3 options instead of 4"),
+    ({"options": [["a", "b", "c", " "], ARTICLE["options"][1]]}, "high19.txt-1", "option 4 is empty"),
+    ({"answers": ["A"]}, "high19.txt", "2 questions, 2 options, 1 answers"),
+    ({"article": "... !"}, "high19.txt", "the article has no words"),
+    ({"article": "x" * 1001}, "high19.txt", "more than max_characters"),
+    ({"id": 7}, "7", "the id is a number"),
+]
+
+
+def test_what_cannot_be_used_is_left_out_and_said(subtests, read):
+    for change, record, reason in UNUSABLE:
+        with subtests.test(reason=reason):
+            rejected = [rejection for rejection in read(**change) if isinstance(rejection, Rejection)]
+            assert [rejection.record for rejection in rejected] == [record]
+            assert reason in rejected[0].reason
 
 
 def rows(**change):

@@ -32,11 +32,6 @@ NAME = "raw.jsonl"
 """A name that no format objects to."""
 
 
-@pytest.fixture(params=sorted(CONTENTS))
-def form(request):
-    return request.param
-
-
 def read(form, path):
     read_file = format_reader(form, {}, PATHS if form == "fields" else None)
     return list(read_file(path, max_characters=1000))
@@ -54,36 +49,46 @@ def test_every_format_is_tried_here():
     assert names() == sorted({*CONTENTS, *BINARY, *IN_TWO_FILES})
 
 
-def test_a_missing_file(form, tmp_path):
-    assert "cannot be read" in error_of(form, tmp_path / NAME)
+def test_a_missing_file(subtests, tmp_path):
+    for form in CONTENTS:
+        with subtests.test(form=form):
+            assert "cannot be read" in error_of(form, tmp_path / NAME)
 
 
-def test_a_folder_in_place_of_a_file(form, tmp_path):
+def test_a_folder_in_place_of_a_file(subtests, tmp_path):
     (tmp_path / NAME).mkdir()
-    assert "cannot be read" in error_of(form, tmp_path / NAME)
+    for form in CONTENTS:
+        with subtests.test(form=form):
+            assert "cannot be read" in error_of(form, tmp_path / NAME)
 
 
-def test_an_empty_file(form, tmp_path):
-    for content in (b"", b"\n \r\n"):
-        (tmp_path / NAME).write_bytes(content)
-        assert "is empty" in error_of(form, tmp_path / NAME)
+def test_an_empty_file(subtests, tmp_path):
+    for form in CONTENTS:
+        with subtests.test(form=form):
+            for content in (b"", b"\n \r\n"):
+                (tmp_path / NAME).write_bytes(content)
+                assert "is empty" in error_of(form, tmp_path / NAME)
 
 
-def test_a_file_that_is_not_utf8(form, tmp_path):
-    content = CONTENTS[form].replace("lamp", "l\xe4mp").encode("latin-1")
-    (tmp_path / NAME).write_bytes(content)
-    message = error_of(form, tmp_path / NAME)
-    assert f"not UTF-8 (byte 0xe4 at offset {content.index(0xE4)})" in message
-    line = content[: content.index(0xE4)].count(b"\n") + 1
-    assert f"line {line}: " in message
+def test_a_file_that_is_not_utf8(subtests, tmp_path):
+    for form in CONTENTS:
+        with subtests.test(form=form):
+            content = CONTENTS[form].replace("lamp", "l\xe4mp").encode("latin-1")
+            (tmp_path / NAME).write_bytes(content)
+            message = error_of(form, tmp_path / NAME)
+            assert f"not UTF-8 (byte 0xe4 at offset {content.index(0xE4)})" in message
+            line = content[: content.index(0xE4)].count(b"\n") + 1
+            assert f"line {line}: " in message
 
 
-def test_the_place_of_a_wrong_byte_counts_lines_and_the_byte_order_mark(form, tmp_path):
-    content = "\ufeff\n\n".encode() + CONTENTS[form].encode() + b"\n\xff"
-    (tmp_path / NAME).write_bytes(content)
-    message = error_of(form, tmp_path / NAME)
-    assert f"at offset {len(content) - 1})" in message
-    assert f"line {content.count(10) + 1}" in message
+def test_the_place_of_a_wrong_byte_counts_lines_and_the_byte_order_mark(subtests, tmp_path):
+    for form in CONTENTS:
+        with subtests.test(form=form):
+            content = "\ufeff\n\n".encode() + CONTENTS[form].encode() + b"\n\xff"
+            (tmp_path / NAME).write_bytes(content)
+            message = error_of(form, tmp_path / NAME)
+            assert f"at offset {len(content) - 1})" in message
+            assert f"line {content.count(10) + 1}" in message
 
 
 @pytest.mark.parametrize("form", ["dream", "squad", "race"])
@@ -128,18 +133,22 @@ def test_cbt_that_is_none(tmp_path):
     assert "line 3" in error_of("cbt", tmp_path / NAME)
 
 
-def test_a_byte_order_mark_is_accepted(form, tmp_path):
-    (tmp_path / "plain.jsonl").write_text(CONTENTS[form])
-    (tmp_path / "marked.jsonl").write_text("\ufeff" + CONTENTS[form])
-    plain, marked = (read(form, tmp_path / f"{name}.jsonl") for name in ("plain", "marked"))
-    assert repr(plain).replace("plain", "marked") == repr(marked)
+def test_a_byte_order_mark_is_accepted(subtests, tmp_path):
+    for form in CONTENTS:
+        with subtests.test(form=form):
+            (tmp_path / "plain.jsonl").write_text(CONTENTS[form])
+            (tmp_path / "marked.jsonl").write_text("\ufeff" + CONTENTS[form])
+            plain, marked = (read(form, tmp_path / f"{name}.jsonl") for name in ("plain", "marked"))
+            assert repr(plain).replace("plain", "marked") == repr(marked)
 
 
-def test_line_ends_of_windows_are_accepted(form, tmp_path):
-    (tmp_path / "unix.jsonl").write_bytes(CONTENTS[form].encode())
-    (tmp_path / "dos.jsonl").write_bytes(CONTENTS[form].replace("\n", "\r\n").encode())
-    unix, dos = (read(form, tmp_path / f"{name}.jsonl") for name in ("unix", "dos"))
-    assert repr(unix).replace("unix", "dos") == repr(dos)
+def test_line_ends_of_windows_are_accepted(subtests, tmp_path):
+    for form in CONTENTS:
+        with subtests.test(form=form):
+            (tmp_path / "unix.jsonl").write_bytes(CONTENTS[form].encode())
+            (tmp_path / "dos.jsonl").write_bytes(CONTENTS[form].replace("\n", "\r\n").encode())
+            unix, dos = (read(form, tmp_path / f"{name}.jsonl") for name in ("unix", "dos"))
+            assert repr(unix).replace("unix", "dos") == repr(dos)
 
 
 def test_an_unknown_format_is_refused_with_the_right_one():

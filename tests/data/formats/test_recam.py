@@ -42,25 +42,26 @@ def test_ids_cover_the_options(read):
     assert first.questions[0].question_id != changed.questions[0].question_id
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"question": "A lamp."}, "0 gaps @placeholder instead of one"),
-        ({"question": "@placeholder or @placeholder"}, "2 gaps @placeholder instead of one"),
-        ({"label": 5}, "the label 5 is not a number from 0 to 4"),
-        ({"label": -1}, "the label -1"),
-        ({"label": "2"}, "the label is a text instead of a number"),
-        ({"label": True}, "the label is true or false"),
-        ({"option_4": None}, "option_4 is missing"),
-        ({"article": "  "}, "the article is empty"),
-        ({"article": "half a pair: \ud800"}, "half a surrogate pair"),
-    ],
-)
-def test_what_cannot_be_used_is_left_out_and_said(read, change, reason):
-    (first, rejected) = read(ROW, ROW | change)
-    assert not isinstance(first, Rejection)
-    assert rejected.record == "line 2"
-    assert reason in rejected.reason
+UNUSABLE = [
+    ({"question": "A lamp."}, "0 gaps @placeholder instead of one"),
+    ({"question": "@placeholder or @placeholder"}, "2 gaps @placeholder instead of one"),
+    ({"label": 5}, "the label 5 is not a number from 0 to 4"),
+    ({"label": -1}, "the label -1"),
+    ({"label": "2"}, "the label is a text instead of a number"),
+    ({"label": True}, "the label is true or false"),
+    ({"option_4": None}, "option_4 is missing"),
+    ({"article": "  "}, "the article is empty"),
+    ({"article": "half a pair: \ud800"}, "half a surrogate pair"),
+]
+
+
+def test_what_cannot_be_used_is_left_out_and_said(subtests, read):
+    for change, reason in UNUSABLE:
+        with subtests.test(reason=reason):
+            (first, rejected) = read(ROW, ROW | change)
+            assert not isinstance(first, Rejection)
+            assert rejected.record == "line 2"
+            assert reason in rejected.reason
 
 
 @pytest.mark.parametrize(("name", "count"), [("Task_1_dev", 837), ("Task_2_dev", 851), ("Task_3_Intersection", 1000)])

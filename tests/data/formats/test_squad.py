@@ -51,54 +51,60 @@ def test_ids_come_from_title_and_text(read, tmp_path):
     assert elsewhere.passage_id != first.passage_id
 
 
-@pytest.mark.parametrize("start", [0, 19, -3, 10_000, None, "17", True])
-def test_a_wrong_offset_is_mended_where_the_answer_stands_once(read, start):
-    (passage,) = read([paragraph(squad_question(answers=[HALL | {"answer_start": start}]))])
-    assert passage.questions[0].answers == (("the hall", 17),)
+WRONG_OFFSETS = [0, 19, -3, 10_000, None, "17", True]
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"answers": [LAMP | {"answer_start": 5}]}, "several times"),
-        ({"answers": [HALL, {"text": "the garden", "answer_start": 4}]}, "not in the passage"),
-        ({"answers": [{"text": "", "answer_start": 0}]}, "an answer is empty"),
-        ({"answers": ["the hall"]}, "an answer is a text"),
-        ({"answers": [{"answer_start": 4}]}, "an answer's text is missing"),
-        ({"answers": []}, "has no answers and is not marked"),
-        ({"is_impossible": True}, "has answers"),
-        ({"is_impossible": "no"}, "is_impossible is a text"),
-        ({"question": "  "}, "the question is empty"),
-        ({"question": None}, "the question is missing"),
-        ({"question": "\ud83d"}, "surrogate"),
-    ],
-)
-def test_a_bad_question_is_listed_and_the_rest_goes_on(read, change, reason):
-    rejected, passage = read([paragraph(squad_question(**change), squad_question(id="q2"))])
-    assert isinstance(rejected, Rejection)
-    assert (rejected.file, rejected.record) == ("train.json", "q1")
-    assert reason in rejected.reason
-    assert [question.question_id for question in passage.questions] == ["q2"]
+def test_a_wrong_offset_is_mended_where_the_answer_stands_once(subtests, read):
+    for start in WRONG_OFFSETS:
+        with subtests.test(start=start):
+            (passage,) = read([paragraph(squad_question(answers=[HALL | {"answer_start": start}]))])
+            assert passage.questions[0].answers == (("the hall", 17),)
 
 
-@pytest.mark.parametrize(
-    ("bad", "record", "reason"),
-    [
-        (None, "article 1, paragraph 1", "the paragraph is missing"),
-        (paragraph(context=" "), "article 1, paragraph 1", "the context is empty"),
-        (paragraph(context="?!"), "article 1, paragraph 1", "no words"),
-        (paragraph(context="x" * 2000), "article 1, paragraph 1", "more than max_characters"),
-        ({"context": CONTEXT}, "article 1, paragraph 1", "the list of questions is missing"),
-        (paragraph("Who?"), "article 1, paragraph 1, question 1", "the question is a text"),
-        (paragraph(squad_question(id=None)), "article 1, paragraph 1, question 1", "the id is missing"),
-    ],
-)
-def test_a_bad_paragraph_is_listed_and_the_rest_goes_on(read, bad, record, reason):
-    records = read([bad, paragraph(squad_question())])
-    (rejected,) = [entry for entry in records if isinstance(entry, Rejection)]
-    assert rejected.record == record
-    assert reason in rejected.reason
-    assert isinstance(records[-1], PassageRecord)
+BAD_QUESTIONS = [
+    ({"answers": [LAMP | {"answer_start": 5}]}, "several times"),
+    ({"answers": [HALL, {"text": "the garden", "answer_start": 4}]}, "not in the passage"),
+    ({"answers": [{"text": "", "answer_start": 0}]}, "an answer is empty"),
+    ({"answers": ["the hall"]}, "an answer is a text"),
+    ({"answers": [{"answer_start": 4}]}, "an answer's text is missing"),
+    ({"answers": []}, "has no answers and is not marked"),
+    ({"is_impossible": True}, "has answers"),
+    ({"is_impossible": "no"}, "is_impossible is a text"),
+    ({"question": "  "}, "the question is empty"),
+    ({"question": None}, "the question is missing"),
+    ({"question": "\ud83d"}, "surrogate"),
+]
+
+
+def test_a_bad_question_is_listed_and_the_rest_goes_on(subtests, read):
+    for change, reason in BAD_QUESTIONS:
+        with subtests.test(reason=reason):
+            rejected, passage = read([paragraph(squad_question(**change), squad_question(id="q2"))])
+            assert isinstance(rejected, Rejection)
+            assert (rejected.file, rejected.record) == ("train.json", "q1")
+            assert reason in rejected.reason
+            assert [question.question_id for question in passage.questions] == ["q2"]
+
+
+BAD_PARAGRAPHS = [
+    (None, "article 1, paragraph 1", "the paragraph is missing"),
+    (paragraph(context=" "), "article 1, paragraph 1", "the context is empty"),
+    (paragraph(context="?!"), "article 1, paragraph 1", "no words"),
+    (paragraph(context="x" * 2000), "article 1, paragraph 1", "more than max_characters"),
+    ({"context": CONTEXT}, "article 1, paragraph 1", "the list of questions is missing"),
+    (paragraph("Who?"), "article 1, paragraph 1, question 1", "the question is a text"),
+    (paragraph(squad_question(id=None)), "article 1, paragraph 1, question 1", "the id is missing"),
+]
+
+
+def test_a_bad_paragraph_is_listed_and_the_rest_goes_on(subtests, read):
+    for bad, record, reason in BAD_PARAGRAPHS:
+        with subtests.test(record=record, reason=reason):
+            records = read([bad, paragraph(squad_question())])
+            (rejected,) = [entry for entry in records if isinstance(entry, Rejection)]
+            assert rejected.record == record
+            assert reason in rejected.reason
+            assert isinstance(records[-1], PassageRecord)
 
 
 @pytest.mark.parametrize("article", [None, {"title": 3, "paragraphs": []}, {"title": "Lamps"}])
