@@ -152,8 +152,8 @@ def test_only_one_word_of_each_copy_is_hidden(sample, name, hidden_id):
     words = np.full(example.windows[0][1] + experiment.layout.count, -1)
     first = len(experiment.layout.prefix)
     words[first : first + 3] = [0, 1, 1]
-    unmasked, hidden = hide.copies(example, [None, None], words), hide.copies(example, [0, 1], words)
     rows = len(example.sequences)
+    unmasked, hidden = (hide.copies(example, masked, [words] * rows) for masked in ([None, None], [0, 1]))
     changed = unmasked.input_ids.ne(hidden.input_ids) | unmasked.tag_ids.ne(hidden.tag_ids)
     assert changed[:rows].any(0).nonzero().flatten().tolist() == [first]
     assert changed[rows:].any(0).nonzero().flatten().tolist() == [first + 1, first + 2]
@@ -169,7 +169,7 @@ def test_pieces_beside_words_are_hidden_with_them(sample):
     hide = Occluder.of(experiment, questions, build_collator(experiment, reader, questions))
     words = np.full(example.windows[0][1] + experiment.layout.count, -1)
     words[3] = 0
-    hidden = hide.copies(example, [0], words)
+    hidden = hide.copies(example, [0], [words])
     inside = hidden.passage_piece_words == 3
     assert inside.any()
     assert (hidden.passage_pieces[inside] == hide.subword_mask).all()

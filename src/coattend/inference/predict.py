@@ -27,6 +27,7 @@ from coattend.parallel.engine import map_shards
 from coattend.parallel.progress import track_progress
 from coattend.readers.batch import Batch
 from coattend.readers.reader import Reader
+from coattend.readers.windows import read_batch
 from coattend.schemas import PREDICTIONS, REJECTED
 from coattend.trials.build import build_collator, cached_features
 from coattend.trials.device import concurrent_trials, device_and_precision, inference_batch_tokens
@@ -208,7 +209,7 @@ def _answer_batches(
         batch_examples = [examples[index] for index in indices]
         batch = Batch(**collator(batch_examples)).to(device)
         with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bf16):
-            output = reader(batch)
+            output = read_batch(reader, batch, training.over_windows)
         yield from decode(
             output,
             batch,
