@@ -10,6 +10,7 @@ from transformers import BertConfig
 from coattend import readers
 from coattend.batches.collator import Collator
 from coattend.batches.feature_cache import FeatureCache
+from coattend.errors import CoattendError
 from coattend.inference.predict import answer_questions, predict_all
 from coattend.readers.batch import Batch
 from coattend.readers.reader import Reader
@@ -130,6 +131,19 @@ def test_states_are_those_of_the_weights_in_use_whichever_trial_ran_first(experi
     for way in ways if pretrained_first else reversed(ways):
         experiment, outcome = trained(plain, store, **way)
         assert_asked_with_own_weights(experiment, outcome, store)
+
+
+def test_outputs_that_half_precision_cannot_hold_are_refused(collator, reader):
+    norm = reader.encoder.model.encoder.layer[-1].output.LayerNorm
+    with torch.no_grad():
+        norm.weight.mul_(1e6)
+    try:
+        assert np.isfinite(collator(bf16=False).features.vectors).all()
+        with pytest.raises(CoattendError, match=r"do not fit into float16.*precision to fp32"):
+            collator(bf16=True)
+    finally:
+        with torch.no_grad():
+            norm.weight.div_(1e6)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator
 
 from coattend.config.base import Parameters
 from coattend.readers.heads.configs import OverWindows
@@ -106,6 +106,16 @@ class TrainingParameters(Parameters):
         None, ge=1, description="Use so many training questions only, and no more held-out ones; null: all."
     )
     max_answer_length: int = Field(30, ge=1, description="Longest predicted span in tokens.")
+
+    @field_validator("precision", mode="before")
+    @classmethod
+    def _in_range(cls, precision: object) -> object:
+        if precision in ("fp16", "float16", "half"):
+            raise ValueError(
+                "float16 ends at 65,504, beyond which encoders such as DeBERTa overflow: set it to bf16, which has the "
+                "range of float32, or to fp32"
+            )
+        return precision
 
 
 class RerankingParameters(Parameters):
