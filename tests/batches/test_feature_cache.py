@@ -161,6 +161,9 @@ def test_windows_of_options_are_learned_from_asked_and_served_alike(experiment_f
     questions = experiment.source.evaluation(experiment.training)
     assert any(len(example.sequences) > example.option_count for example in questions.examples)
     assert_asked_with_own_weights(experiment, outcome, store)
+    # The same windows, asked in another way, have other answers.
+    in_another_way = experiment.training.model_copy(update={"over_windows": "max"})
+    assert_asked_with_own_weights(replace(experiment, training=in_another_way), outcome, store)
     # One by one, from their texts, by the packed reader that an MLflow model carries.
     pack(store / outcome["trial_id"], tmp_path / "packed")
     predictor = Predictor.load(tmp_path / "packed")

@@ -170,6 +170,8 @@ def _cache_name(experiment: Experiment, questions: QuestionSet) -> str:
     golds = questions.questions.select(["question_id", "label", "answers"]).to_pylist()
     examples, max_answer_length = digest(questions.examples, questions.tokens), experiment.training.max_answer_length
     content = [PREDICTIONS_VERSION, examples, golds, max_answer_length]
+    # Left out if null, so that the names of other files do not depend on it.
+    content += [experiment.training.over_windows] if experiment.training.over_windows else []
     key = hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
     return PREDICTIONS_FILE.format(key=key)
 
