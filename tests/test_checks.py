@@ -61,3 +61,17 @@ def test_every_table_that_a_stage_reads_has_a_command_that_writes_it(empty_proje
             # It lacks nothing else, but for what pages do without.
             missing = {name for name in run.inputs() & written if name.partition(".")[0] == table.partition(".")[0]}
             assert {entry_of(name) for name in missing} <= {"metrics", "predictions"}, table
+
+
+@pytest.mark.parametrize(("training", "refused"), [({"max_length": 256}, True), ({"learning_rate": 1e-2}, False)])
+def test_a_training_is_checked_by_what_is_published_about_its_encoder(kedro_run, caplog, training, refused):
+    published = {"learning_rate": [1e-5, 3e-5], "max_length": 128, "source": "a paper"}
+    changes = {
+        "encoders": {"minilm_3": {"fine_tuning": published}},
+        "readers": {"plain": {"training": {"max_length": 128} | training}},
+    }
+    # Tables are looked for once the readers are checked, and there are none.
+    with pytest.raises(CoattendError, match="128 at most" if refused else "does not exist"):
+        kedro_run("training", "sample.plain", **changes)
+    warned = "sample.plain: training.learning_rate is 0.01" in caplog.text and "1e-05 to 3e-05 (a paper)" in caplog.text
+    assert warned is not refused

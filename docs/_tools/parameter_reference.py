@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 from coattend import config
 from coattend.config import Parameters
 from coattend.config.benchmark import DownloadParameters
-from coattend.config.reader import UntrainedParameters
+from coattend.config.reader import FineTuningParameters, UntrainedParameters
 from coattend.config.study import (
     CitedParameters,
     ExampleParameters,
@@ -33,6 +33,7 @@ def models() -> dict[str, type[Parameters]]:
         DownloadParameters,
         CitedParameters,
         ExampleParameters,
+        FineTuningParameters,
         PaperParameters,
         PrintedParameters,
         UntrainedParameters,

@@ -14,6 +14,7 @@ PUBLIC_MODULES = (
     "coattend.readers",
     "coattend.readers.reader",
     "coattend.readers.batch",
+    "coattend.readers.windows",
     "coattend.readers.interfaces",
     "coattend.serving.predictor",
     "coattend.serving.queries",

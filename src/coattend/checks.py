@@ -1,5 +1,6 @@
 """Checks of a run before it starts: parameters, wiring, training sets and tables."""
 
+import logging
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -8,12 +9,15 @@ from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
 from coattend import studies
-from coattend.config import EncoderParameters, ReaderParameters
+from coattend.config import EncoderParameters, ReaderParameters, TrainingParameters
 from coattend.config.entries import TextProfiles, benchmark_names, reader_entry, text_profiles
 from coattend.config.parameters import nearest_parameter
+from coattend.config.reader import check_fine_tuning
 from coattend.config.source import current, run_command
 from coattend.errors import CoattendError, did_you_mean
 from coattend.pipelines.keys import NodeKey, entry_of, prefix_of
+
+logger = logging.getLogger(__name__)
 
 DATA_STAGES = ("ingestion", "tagging", "tokenization")
 """Stages that are run as one command: without changes they cost nothing."""
@@ -61,6 +65,15 @@ def _built_profiles(key: NodeKey) -> TextProfiles:
         return text_profiles(reader_entry(str(key.reader)), benchmark)
     study = studies.load_study(key.study)
     return text_profiles(study.changed(current().studies.get(key.study, {})).entry(str(key.reader)), benchmark)
+
+
+def check_encoder(key: NodeKey, training: TrainingParameters, catalog: Any) -> None:
+    """Refuse a training that its encoder does not allow, and warn of one that rarely works, by what is published."""
+    encoder = _built_profiles(key).encoder
+    parameters = EncoderParameters.model_validate(catalog.load(f"params:encoders.{encoder}"))
+    warning = check_fine_tuning(encoder, parameters, training)
+    if warning is not None:
+        logger.warning("%s.%s: %s", key.benchmark, key.reader, warning)
 
 
 def check_trained_on(node: Node, benchmarks: Iterable[str]) -> None:

@@ -78,7 +78,7 @@ class RunHooks:
 def _check_reader(node: Node, catalog: Any) -> None:
     """Check that the reader of a node can be built and trained as its parameters say."""
     from coattend import readers
-    from coattend.checks import check_trained_on, check_wiring
+    from coattend.checks import check_encoder, check_trained_on, check_wiring
     from coattend.config import training_of
 
     key = NodeKey.of(node)
@@ -89,6 +89,8 @@ def _check_reader(node: Node, catalog: Any) -> None:
     training = training_of(benchmark, reader, recurrent=recurrent)
     if entry_of(node.outputs[0]) in ("model", "outcome"):
         check_trained_on(node, training.train_on)
+        if not recurrent:
+            check_encoder(key, training, catalog)
     head = readers.head_for(reader.reader, benchmark.answerable, reader.head)
     try:
         readers.resolve(reader.reader, head=head, **reader.options)

@@ -42,6 +42,12 @@ def test_of_a_passage_the_first_token_is_left():
     assert (ablated.sequences, ablated.lengths, ablated.label) == (example().sequences, (7, 8), 1)
 
 
+def test_windows_without_their_passage_are_one():
+    windows = ((0, 20), (0, 20), (12, 28), (12, 28))
+    (ablated,), _ = read("no_passage", example(sequences=2 * example().sequences, lengths=(7, 8) * 2, windows=windows))
+    assert ablated == example(windows=((0, 1), (0, 1)))
+
+
 def test_without_the_question_options_are_left():
     (ablated,), _ = read("no_question")
     assert ablated.sequences == ((ROWS["yes"],), (ROWS["no"],))

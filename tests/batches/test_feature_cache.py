@@ -10,9 +10,12 @@ from transformers import BertConfig
 from coattend import readers
 from coattend.batches.collator import Collator
 from coattend.batches.feature_cache import FeatureCache
+from coattend.errors import CoattendError
 from coattend.inference.predict import answer_questions, predict_all
 from coattend.readers.batch import Batch
 from coattend.readers.reader import Reader
+from coattend.serving.predictor import Predictor, Query
+from coattend.serving.preprocessor import pack
 from coattend.training.run_trial import TrialRunner
 from experiments import train_reader
 
@@ -128,6 +131,51 @@ def test_states_are_those_of_the_weights_in_use_whichever_trial_ran_first(experi
     for way in ways if pretrained_first else reversed(ways):
         experiment, outcome = trained(plain, store, **way)
         assert_asked_with_own_weights(experiment, outcome, store)
+
+
+def test_outputs_that_half_precision_cannot_hold_are_refused(collator, reader):
+    norm = reader.encoder.model.encoder.layer[-1].output.LayerNorm
+    with torch.no_grad():
+        norm.weight.mul_(1e6)
+    try:
+        assert np.isfinite(collator(bf16=False).features.vectors).all()
+        with pytest.raises(CoattendError, match=r"do not fit into float16.*precision to fp32"):
+            collator(bf16=True)
+    finally:
+        with torch.no_grad():
+            norm.weight.div_(1e6)
+
+
+@pytest.mark.parametrize(
+    ("name", "frozen"),
+    [
+        ("plain", False),
+        ("plain_apart", True),
+        pytest.param("plain", True, marks=pytest.mark.slow),
+    ],
+)
+def test_windows_of_options_are_learned_from_asked_and_served_alike(experiment_for, tmp_path, name, frozen):
+    store, experiment = tmp_path / "trials", experiment_for(name, precision="fp32", max_length=48, stride=8)
+    experiment, outcome = trained(experiment, store, over_windows="logsumexp", frozen=frozen)
+    assert outcome["signs"]["truncated_passages"] == 0
+    questions = experiment.source.evaluation(experiment.training)
+    assert any(len(example.sequences) > example.option_count for example in questions.examples)
+    assert_asked_with_own_weights(experiment, outcome, store)
+    # The same windows, asked in another way, have other answers.
+    in_another_way = experiment.training.model_copy(update={"over_windows": "max"})
+    assert_asked_with_own_weights(replace(experiment, training=in_another_way), outcome, store)
+    # One by one, from their texts, by the packed reader that an MLflow model carries.
+    pack(store / outcome["trial_id"], tmp_path / "packed")
+    predictor = Predictor.load(tmp_path / "packed")
+    rows = {row["question_id"]: row for row in predict_all(experiment, [outcome], store)[0].to_pylist()}
+    longest = sorted(questions.examples, key=lambda example: -len(example.sequences))[:4]
+    for example in longest:
+        question, row = questions.rows[example.question_id], rows[example.question_id]
+        query = Query(questions.texts[example.question_id], question["question"], tuple(question["options"]))
+        answer = predictor.answer(query)
+        expected = torch.tensor(row["scores"]).softmax(0).tolist()
+        assert answer["probabilities"] == pytest.approx(expected, abs=1e-5)
+        assert answer["label"] == row["label"]
 
 
 def test_a_trial_that_was_not_frozen_is_not_asked_as_if_it_were(experiment_for, tmp_path):

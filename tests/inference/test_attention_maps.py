@@ -18,6 +18,7 @@ from coattend.config import (
 from coattend.config.entries import benchmark_entry
 from coattend.inference.attention_maps import trace_forward
 from coattend.inference.occlusion import Occluder, occlude
+from coattend.inference.predict import answer_questions
 from coattend.readers.batch import Batch
 from coattend.readers.encoders.pretrained import encoder_folder
 from coattend.readers.encoders.word_embeddings import UNKNOWN
@@ -145,6 +146,40 @@ def test_hiding_words_does_what_reading_masked_texts_one_by_one_does(sample, nam
     assert np.abs(occlusion.drops).max() > 1e-4
 
 
+@pytest.mark.parametrize("name", ["duma", "plain_apart"])
+def test_a_word_is_hidden_in_all_windows_of_options(sample, name):
+    reader, experiment, _, _ = read_by(sample, name)
+    changes = {"max_length": 40, "stride": 8, "over_windows": "logsumexp", "precision": "fp32"}
+    experiment = replace(experiment, training=experiment.training.model_copy(update=changes))
+    questions = experiment.source.evaluation(experiment.training)
+    example = max(questions.examples, key=lambda example: len(example.sequences))
+    assert len(example.sequences) > example.option_count
+    trace = trace_forward(reader, experiment, questions, example)
+    answer, scores = trace.answer, trace.output.window_scores[0]
+    window, choice = divmod(answer.sequence, example.option_count)
+    assert (choice, window) == (answer.choice, int(scores[answer.choice].argmax()))
+    assert len(trace.sequences) == len(example.sequences)
+    occlusion = occlude(reader, experiment, questions, answer)
+
+    # The slow way: another passage, whose tokens of the word are masks.
+    tokens, text = questions.tokens, questions.texts[example.question_id]
+    read = tokens.slice(example.passage)
+    starts = [
+        index for index in range(len(text)) if not text[index].isspace() and (not index or text[index - 1].isspace())
+    ]
+    word_of_token = np.searchsorted(starts, tokens.starts[read], side="right") - 1
+    original = trace.output.scores[0].softmax(-1)[choice]
+    inside = np.unique(word_of_token[slice(example.windows[answer.sequence][0], sum(example.windows[answer.sequence]))])
+    for word in inside[:4]:
+        ids, tags = tokens.input_ids.copy(), tokens.tag_ids.copy()
+        ids[read][word_of_token == word], tags[read][word_of_token == word] = 103, ERR
+        masked = replace(questions, tokens=replace(tokens, input_ids=ids, tag_ids=tags), examples=[example])
+        (again,) = answer_questions(experiment, reader, masked)
+        expected = float(original - torch.tensor(again.scores).softmax(-1)[choice])
+        assert occlusion.drops[word] == pytest.approx(expected, abs=1e-5)
+    assert set(np.flatnonzero(~np.isnan(occlusion.drops))) == set(inside)
+
+
 @pytest.mark.parametrize(("name", "hidden_id"), [("poi_net", 103), ("aoa_reader", UNKNOWN)])
 def test_only_one_word_of_each_copy_is_hidden(sample, name, hidden_id):
     reader, experiment, questions, example = read_by(sample, name)
@@ -152,8 +187,8 @@ def test_only_one_word_of_each_copy_is_hidden(sample, name, hidden_id):
     words = np.full(example.windows[0][1] + experiment.layout.count, -1)
     first = len(experiment.layout.prefix)
     words[first : first + 3] = [0, 1, 1]
-    unmasked, hidden = hide.copies(example, [None, None], words), hide.copies(example, [0, 1], words)
     rows = len(example.sequences)
+    unmasked, hidden = (hide.copies(example, masked, [words] * rows) for masked in ([None, None], [0, 1]))
     changed = unmasked.input_ids.ne(hidden.input_ids) | unmasked.tag_ids.ne(hidden.tag_ids)
     assert changed[:rows].any(0).nonzero().flatten().tolist() == [first]
     assert changed[rows:].any(0).nonzero().flatten().tolist() == [first + 1, first + 2]
@@ -169,7 +204,7 @@ def test_pieces_beside_words_are_hidden_with_them(sample):
     hide = Occluder.of(experiment, questions, build_collator(experiment, reader, questions))
     words = np.full(example.windows[0][1] + experiment.layout.count, -1)
     words[3] = 0
-    hidden = hide.copies(example, [0], words)
+    hidden = hide.copies(example, [0], [words])
     inside = hidden.passage_piece_words == 3
     assert inside.any()
     assert (hidden.passage_pieces[inside] == hide.subword_mask).all()

@@ -44,6 +44,12 @@ def asked(sample, language_model, tmp_path):
     return make
 
 
+def test_windows_are_refused_with_the_way_out(asked):
+    with pytest.raises(CoattendError, match=r"log probabilities.*readers\.mine\.training\.over_windows to null"):
+        asked({"over_windows": "max"}).answer_all()
+    assert asked({"over_windows": None}).training.over_windows is None
+
+
 @pytest.fixture(scope="module")
 def log_probability(language_model):
     """A slow second implementation: a text behind another one, alone."""

@@ -162,6 +162,18 @@ def test_another_option_changes_the_shades(open_in_browser, page):
 
 
 @pytest.mark.slow
+def test_options_in_windows_are_named_with_their_part_of_the_passage(open_in_browser, readings):
+    reading = readings["questions"][0]["readings"][1]
+    windowed = reading | {"sequence": 3, "sequences": 2 * reading["sequences"]}
+    question = readings["questions"][0] | {"readings": [readings["questions"][0]["readings"][0], windowed]}
+    page = render_html(readings | {"questions": [question]}, ATTENTION.empty_table())
+    document = without_scripts(open_in_browser(page))
+    names = re.findall(r"<option[^>]*>([^<]*)</option>", document)
+    expected = ["a (chosen)", "b", "a, part 1", "b, part 1", "a, part 2", "b, part 2 (chosen)"]
+    assert [name for name in names if name in expected] == expected
+
+
+@pytest.mark.slow
 def test_another_question_is_shown_and_its_text_is_escaped(open_in_browser, page):
     document = without_scripts(open_in_browser(with_script(page, "at('next').click();")))
     assert '<h2 id="asked">&lt;/script&gt;&lt;script&gt;alert(1)' in document

@@ -32,3 +32,14 @@ def test_going_through_a_finished_trial_writes_nothing(runner):
     before = {file: file.stat().st_mtime_ns for file in (folder, *folder.rglob("*"))}
     assert runner.attempt(3) == (outcome, None)
     assert {file: file.stat().st_mtime_ns for file in (folder, *folder.rglob("*"))} == before
+
+
+def test_windows_of_options_are_part_of_a_trial_only_where_they_are_read(experiment_for, tmp_path):
+    def content(**settings):
+        return TrialRunner.of(experiment_for(**settings), tmp_path).trial(3).content
+
+    assert "over_windows" not in content()["training"]
+    assert content(over_windows="max")["training"]["over_windows"] == "max"
+    assert "over_windows" not in content(task="span", over_windows="max")["training"]
+    # The sample's passages are short: the same questions are read, by the same windows.
+    assert content(over_windows="max")["data"] == content()["data"]

@@ -35,10 +35,17 @@ def drop_inputs(examples: Sequence[Example], tokens: Tokens, reads: Reads) -> tu
     # Examples are rewritten lazily, so that only one is in memory.
     partial: Iterable[Example] = examples
     if reads in ("no_passage", "options_only"):
-        partial = (replace(example, windows=((0, 1),) * len(example.windows)) for example in partial)
+        partial = map(_without_passage, partial)
     if reads in ("no_question", "options_only"):
         partial = (_without_question(example, tokens) for example in partial)
     return Records.write(Example, partial), tokens
+
+
+def _without_passage(example: Example) -> Example:
+    # The windows of a long passage would all be the same.
+    count = example.option_count
+    sequences, lengths = example.sequences[:count], example.lengths[:count]
+    return replace(example, sequences=sequences, lengths=lengths, windows=((0, 1),) * count)
 
 
 def _without_question(example: Example, tokens: Tokens) -> Example:

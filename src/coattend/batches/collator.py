@@ -11,7 +11,7 @@ from coattend.batches.examples import Example, labels_of, token_span
 from coattend.batches.memory_mapped import release_pages
 from coattend.batches.sampler import LengthBuckets
 from coattend.batches.subword_alignment import SubwordAlignment, pad_subwords, text_spans
-from coattend.batches.tokens import Tokens, pad_rows
+from coattend.batches.tokens import Tokens
 from coattend.evaluation import SpanScorer
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ class Collator:
     """Makes the tensors of a batch from examples.
 
     Attributes:
-        task: ``"options"`` makes a row for each option, ``"span"`` one for each window of a passage, ``"word"`` one.
+        task: ``"options"`` makes a row for each option in each window of a passage that it is read with, ``"span"`` one
+            for each window, ``"word"`` one.
         multiple: Sequences are padded to a multiple of this, so that few different shapes occur.
         permutation: Returns the function that renames an example's entities.
         lookup: Maps token ids to a reader's own ids.
@@ -231,10 +232,17 @@ class Collator:
 
 
 def _options(examples: Sequence[Example]) -> dict[str, np.ndarray]:
-    """Return the sequence of each option [B, C], -1 at padding, and the labels [B] if all are known."""
-    ends = np.cumsum([len(example.sequences) for example in examples])
-    ranges = [range(end - len(example.sequences), end) for example, end in zip(examples, ends, strict=True)]
-    return {"option_index": pad_rows(ranges, -1)} | labels_of(examples)
+    """Return the sequence of each option [B, C], or of each option in each window [B, C, W] where a passage has
+    several, -1 at padding, and the labels [B] if all are known."""
+    shapes = [(len(example.sequences) // example.option_count, example.option_count) for example in examples]
+    most_windows, most_options = np.max(shapes, axis=0)
+    index = np.full((len(examples), most_options, most_windows), -1, np.int64)
+    row = 0
+    for question, (windows, options) in enumerate(shapes):
+        rows = np.arange(row, row + windows * options).reshape(windows, options)
+        index[question, :options, :windows] = rows.T
+        row += windows * options
+    return {"option_index": index if most_windows > 1 else index[..., 0]} | labels_of(examples)
 
 
 class SpanReward:

@@ -187,6 +187,7 @@ class QuestionSource:
             stride_counts=training.stride_counts,
             fill_blanks=self.fill_blanks,
             words_as_options=self.words_as_options,
+            options_in_windows=training.over_windows is not None,
             question_multiple=self.question_multiple,
         )
 

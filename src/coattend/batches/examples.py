@@ -34,11 +34,12 @@ class Layout:
 
     Attributes:
         max_length: Longest sequence in tokens, special ones included. The passage is cut, never the question.
-        stride: Tokens between the windows of a long passage, for spans.
+        stride: Tokens between the windows of a long passage.
         stride_counts: ``overlap``: the tokens that two windows share (at most half a window). ``advance``: those from
             the start of one to the start of the next.
         fill_blanks: True if an option fills the question's blank, False if it follows the question.
         words_as_options: True if candidates for a word are read like options.
+        options_in_windows: True if options are read with every window of a passage, False if with the first alone.
         question_multiple: A question takes the room of a multiple of so many tokens, so that questions about one
             passage leave it the same window, and it can be read once for them.
     """
@@ -49,6 +50,7 @@ class Layout:
     stride_counts: Literal["overlap", "advance"] = "overlap"
     fill_blanks: bool = False
     words_as_options: bool = False
+    options_in_windows: bool = False
     question_multiple: int = 1
 
     def windows(self, passage: int, question: int) -> list[tuple[int, int]]:
@@ -75,11 +77,11 @@ class Example:
     """A question about a passage.
 
     Attributes:
-        sequences: For each option, or for each window of the passage, the rows of the texts in the question domain.
+        sequences: The rows of the texts in the question domain: for each window of the passage, for each option.
         lengths: Tokens of each question domain, without special tokens.
-        windows: For each sequence the first of the passage's tokens that it contains, and their number. Options share
-            one window, as long as fits beside the longest question domain; windows for spans overlap and cover the
-            whole passage.
+        windows: For each sequence the first of the passage's tokens that it contains, and their number. Windows are as
+            long as fits beside the longest question domain, and options share them. For spans they overlap and cover
+            the whole passage; for options there is one, unless they are read in windows.
         spans: Gold answers as character spans of the passage; empty if there is none.
         candidates: Words to choose from, if the answer is a word of the passage.
         blank: Indices in the question domain of the tokens that are its blank.
@@ -99,6 +101,11 @@ class Example:
     def rows(self) -> tuple[int, ...]:
         """Rows of the passage and of the texts of all sequences."""
         return self.passage, *(row for texts in self.sequences for row in texts)
+
+    @property
+    def option_count(self) -> int:
+        """Number of its options; 1 for spans, and for words that are sought in the passage."""
+        return len(self.sequences) // len(set(self.windows))
 
     @property
     def longest(self) -> int:
@@ -169,12 +176,15 @@ def _example(question: QuestionRow, passage: int, tokens: Tokens, layout: Layout
         problem = f"question and option take {max(lengths)} tokens"
         reason = f"{problem} and leave no room for a passage in {layout.max_length}"
         return UnreadableQuestion(question["question_id"], reason)
-    # A span may lie in any window; options are compared over the same one.
-    if question["task"] == "span":
-        sequences, lengths = sequences * len(windows), lengths * len(windows)
-    else:
-        windows = windows[:1] * len(sequences)
     is_word_search = question["task"] == "word" and not layout.words_as_options
+    # A span may lie in any window; options are compared over the same ones.
+    if question["task"] != "span" and (is_word_search or not layout.options_in_windows):
+        windows = windows[:1]
+    windows, sequences, lengths = (
+        [window for window in windows for _ in sequences],
+        sequences * len(windows),
+        lengths * len(windows),
+    )
     return Example(
         question_id=question["question_id"],
         passage=passage,

@@ -17,6 +17,7 @@ from coattend.batches.examples import Example, digest
 from coattend.batches.sampler import LengthBuckets
 from coattend.batches.subword_alignment import SubwordAlignment, TextSpan, pad_subwords, text_spans
 from coattend.batches.tokens import Tokens
+from coattend.errors import CoattendError
 from coattend.io.atomic import matches_checksum, reserve_space, write_with_checksum
 from coattend.parallel.progress import track_progress
 from coattend.readers.batch import Batch
@@ -229,7 +230,12 @@ class FeatureCache:
                 stored = np.lib.format.open_memmap(temporary, "w+", self._dtype, (int(offsets[-1]), width))
                 reserve_space(temporary)
                 for row, vectors in track_progress(computed, len(lengths), title):
-                    stored[offsets[row] : offsets[row + 1]] = vectors
+                    row_slice = slice(offsets[row], offsets[row + 1])
+                    stored[row_slice] = vectors
+                    if not np.isfinite(stored[row_slice]).all():
+                        problem = f"cannot be: outputs of the encoder do not fit into {self._dtype.name}"
+                        cure = "Set training.precision to fp32, or train it with frozen: false"
+                        raise CoattendError(problem, where="training.frozen", cure=cure)
                 stored.flush()
         return np.load(file, mmap_mode="r"), offsets
 

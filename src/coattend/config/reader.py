@@ -15,6 +15,9 @@ from coattend.readers.encoders.configs import CHARACTERS
 UNTRAINED = f"{CHARACTERS} (untrained)"
 """Name of the untrained encoder over characters on pages, in MLflow and in cards."""
 
+FAR = 3.0
+"""Factor by which a learning rate lies far outside the published ones: the ranges themselves span three to eight."""
+
 
 class UntrainedParameters(Parameters):
     """Size of an encoder that starts untrained, with random weights."""
@@ -28,6 +31,23 @@ class UntrainedParameters(Parameters):
     def _heads_divide(self) -> "UntrainedParameters":
         if self.hidden % self.heads:
             raise ValueError(f"{self.heads} heads do not divide a width of {self.hidden}")
+        return self
+
+
+class FineTuningParameters(Parameters):
+    """What is published about fine-tuning a pretrained encoder, by which trainings are checked."""
+
+    learning_rate: tuple[float, float] = Field(description="The lowest and the highest peak rate that are published.")
+    max_length: int = Field(
+        ge=16, description="Tokens of the longest sequence that it was pretrained on; longer ones are refused."
+    )
+    source: str = Field(description="Where the rates are published.")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> "FineTuningParameters":
+        low, high = self.learning_rate
+        if not 0 < low <= high:
+            raise ValueError(f"learning_rate must be a low and a high rate above 0: {low:g} and {high:g} are not")
         return self
 
 
@@ -48,6 +68,9 @@ class EncoderParameters(Parameters):
     )
     untrained: UntrainedParameters = Field(
         UntrainedParameters(), description="Size of the encoder where its source is 'characters'."
+    )
+    fine_tuning: FineTuningParameters | None = Field(
+        None, description="Published rates and length, by which trainings are checked; null: nothing is checked."
     )
 
     @property
@@ -142,3 +165,26 @@ def training_of(benchmark: BenchmarkParameters, reader: ReaderParameters, *, rec
         raise CoattendError(first["msg"].removeprefix("Value error, "), where=f"{block}.{field}", cure=cure) from None
     all_subsets = training.train_on == {benchmark.name: ()}
     return training.model_copy(update={"train_on": {}}) if all_subsets else training
+
+
+def check_fine_tuning(name: str, encoder: EncoderParameters, training: TrainingParameters) -> str | None:
+    """Compare the training of a reader with what is published about its encoder, and return a warning if its learning
+    rate lies far outside; a frozen encoder has none.
+
+    Raises:
+        CoattendError: If sequences may be longer than those that the encoder was pretrained on.
+    """
+    published = encoder.fine_tuning
+    if published is None:
+        return None
+    if training.max_length > published.max_length:
+        problem = f"is {training.max_length}, and {encoder.source} was pretrained on {published.max_length} at most"
+        cure = f"Set it to {published.max_length} or less; training.over_windows reads longer passages of options"
+        raise CoattendError(problem, where=f"training.max_length with the encoder {name!r}", cure=cure)
+    low, high = published.learning_rate
+    if training.frozen or low / FAR <= training.learning_rate <= high * FAR:
+        return None
+    return (
+        f"training.learning_rate is {training.learning_rate:g}, and {encoder.source} is fine-tuned with {low:g} to "
+        f"{high:g} ({published.source}): it may learn nothing, or collapse"
+    )

@@ -2,9 +2,10 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator
 
 from coattend.config.base import Parameters
+from coattend.readers.heads.configs import OverWindows
 
 Reads = Literal["all", "no_passage", "no_question", "options_only", "shuffled_passage"]
 """The parts of a question with options that a reader is given."""
@@ -67,10 +68,18 @@ class TrainingParameters(Parameters):
         "held_out", description="Where checkpoints are chosen; dev is labelled."
     )
     stride: int = Field(
-        128, ge=0, description="Tokens between the windows of a long passage, as stride_counts says; for spans."
+        128,
+        ge=0,
+        description="Tokens between the windows of a long passage, as stride_counts says; for spans, and for options "
+        "with over_windows.",
     )
     stride_counts: Literal["overlap", "advance"] = Field(
         "overlap", description="What stride counts: tokens that two windows share, or tokens from start to start."
+    )
+    over_windows: OverWindows | None = Field(
+        None,
+        description="For options, read a long passage in windows; an option's score is the greatest over them, their "
+        "mean, or the logarithm of their summed exponentials; null: read the first window alone.",
     )
     permute_entities: bool = Field(
         False, description="Whether anonymised entities (CNN) change names among themselves in every batch."
@@ -97,6 +106,16 @@ class TrainingParameters(Parameters):
         None, ge=1, description="Use so many training questions only, and no more held-out ones; null: all."
     )
     max_answer_length: int = Field(30, ge=1, description="Longest predicted span in tokens.")
+
+    @field_validator("precision", mode="before")
+    @classmethod
+    def _in_range(cls, precision: object) -> object:
+        if precision in ("fp16", "float16", "half"):
+            raise ValueError(
+                "float16 ends at 65,504, beyond which encoders such as DeBERTa overflow: set it to bf16, which has the "
+                "range of float32, or to fp32"
+            )
+        return precision
 
 
 class RerankingParameters(Parameters):

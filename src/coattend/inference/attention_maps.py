@@ -22,6 +22,7 @@ from coattend.readers.encoders.transformer import TransformerEncoder
 from coattend.readers.interfaces import require
 from coattend.readers.legend import MapSpec, legend_of
 from coattend.readers.reader import Reader, ReaderOutput
+from coattend.readers.windows import read_batch
 from coattend.schemas import ATTENTION, QuestionRow
 from coattend.text.cloze import domains_of
 from coattend.text.tokenizer import load_tokenizer
@@ -64,7 +65,7 @@ class TracedSequence:
 
 @dataclass(frozen=True)
 class ForwardTrace:
-    """A reader's forward pass over one question, with a sequence for each option, or for each window of the passage."""
+    """A reader's forward pass over one question: a sequence for each window of the passage and, in it, each option."""
 
     output: ReaderOutput
     batch: Batch
@@ -83,7 +84,7 @@ def trace_forward(reader: Reader, experiment: Experiment, questions: QuestionSet
     reader.eval()
     reader.keep_maps()
     with torch.inference_mode():
-        output: ReaderOutput = reader(batch)
+        output = read_batch(reader, batch, experiment.training.over_windows)
     reader.keep_maps(False)
     max_answer_length = experiment.training.max_answer_length
     (answer,) = decode(
@@ -195,8 +196,8 @@ def _sequence_tokens(
     passage = _text_tokens(tokens, example.passage, "passage", questions.texts[example.question_id])
     before, between = ([Token("passage", name) for name in names] for names in (prefix, middle))
     texts = question_texts(experiment, questions.rows[example.question_id])
-    # Windows share the texts of the question; options have their own.
-    texts = texts if len(texts) > 1 else texts * len(example.sequences)
+    # Windows share the texts of the question or of its options.
+    texts = texts * (len(example.sequences) // len(texts))
     sequences = []
     for rows, (first, count), domain_texts in zip(example.sequences, example.windows, texts, strict=True):
         question = [
@@ -210,7 +211,7 @@ def _sequence_tokens(
 
 
 def question_texts(experiment: Experiment, question: QuestionRow) -> list[list[str]]:
-    """Return the texts in the question domain of each of a question's sequences; one entry if these are windows."""
+    """Return the texts in the question domain of each of a question's sequences about one window of its passage."""
     return domains_of(question, experiment.source)
 
 

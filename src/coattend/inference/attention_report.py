@@ -112,8 +112,8 @@ class TrialExplainer:
             probability = probability[window:]
         is_choice = isinstance(answer, OptionAnswer)
         texts = question_texts(self.experiment, question)
-        # Windows share one domain.
-        texts = texts if len(texts) > 1 else texts * len(answer.example.windows)
+        # Windows share these domains.
+        texts = texts * (len(answer.example.sequences) // len(texts))
         return {
             **self._score(trace.answer, question),
             "sequence": answer.sequence,

@@ -2,7 +2,7 @@
 
 A span is the best pair of a start and an end, or, of a head that proposes spans itself, its proposal.
 
-Shapes: B questions, S sequences (one for each option, or for each window of a passage), C options or candidates, P
+Shapes: B questions, S sequences (for each window of a passage one, or one for each option), C options or candidates, P
 tokens of the passage domain.
 """
 
@@ -20,6 +20,7 @@ from coattend.readers.batch import Batch
 from coattend.readers.heads.span import Spans, best_spans
 from coattend.readers.interfaces import require
 from coattend.readers.reader import ReaderOutput
+from coattend.readers.windows import WindowedOutput
 
 N_BEST = 3
 """Number of spans that `top_spans` lists."""
@@ -170,8 +171,9 @@ def decode(
     """
     # Options, or candidates for a word.
     if output.scores is not None:
-        for example, scores in zip(examples, output.scores.float().tolist(), strict=True):
-            yield _decode_option(example, scores)
+        by_window = output.window_scores.tolist() if isinstance(output, WindowedOutput) else None
+        for row, (example, scores) in enumerate(zip(examples, output.scores.float().tolist(), strict=True)):
+            yield _decode_option(example, scores, by_window and by_window[row])
         return
     # All distinct words of the passage.
     if output.word_mass is not None:
@@ -196,10 +198,15 @@ def best_option(scores: Sequence[float]) -> int:
     return max(range(len(scores)), key=scores.__getitem__)
 
 
-def _decode_option(example: Example, padded_scores: Sequence[float]) -> OptionAnswer:
-    scores = tuple(padded_scores[: len(example.candidates) or len(example.sequences)])
+def _decode_option(
+    example: Example, padded_scores: Sequence[float], by_window: Sequence[Sequence[float]] | None
+) -> OptionAnswer:
+    """Take the best option; its sequence is that of the window in which its score is best."""
+    scores = tuple(padded_scores[: len(example.candidates) or example.option_count])
     # Candidates for a word share one sequence.
-    return OptionAnswer(example, best_option(scores) if len(example.sequences) > 1 else 0, scores)
+    choice = best_option(scores) if example.option_count > 1 else 0
+    window = best_option(by_window[choice]) if by_window else 0
+    return OptionAnswer(example, window * example.option_count + choice, scores)
 
 
 def _decode_word(example: Example, words: Sequence[str], mass: Tensor) -> WordAnswer:

@@ -96,6 +96,10 @@ class OptionLikelihood:
         if training.reads not in PARTS_READ:
             problem = f"{training.reads!r} cannot be asked of a language model"
             raise CoattendError(problem, where="training.reads", cure=f"Set it to {' or '.join(PARTS_READ)}")
+        if training.over_windows is not None:
+            problem = "is not for a language model, whose log probabilities are of options behind one passage"
+            cure = f"Set readers.{self.reader.name}.training.over_windows to null: its passages are cut"
+            raise CoattendError(problem, where="training.over_windows", cure=cure)
         return training
 
     @cached_property

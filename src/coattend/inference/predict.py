@@ -27,6 +27,7 @@ from coattend.parallel.engine import map_shards
 from coattend.parallel.progress import track_progress
 from coattend.readers.batch import Batch
 from coattend.readers.reader import Reader
+from coattend.readers.windows import read_batch
 from coattend.schemas import PREDICTIONS, REJECTED
 from coattend.trials.build import build_collator, cached_features
 from coattend.trials.device import concurrent_trials, device_and_precision, inference_batch_tokens
@@ -169,6 +170,8 @@ def _cache_name(experiment: Experiment, questions: QuestionSet) -> str:
     golds = questions.questions.select(["question_id", "label", "answers"]).to_pylist()
     examples, max_answer_length = digest(questions.examples, questions.tokens), experiment.training.max_answer_length
     content = [PREDICTIONS_VERSION, examples, golds, max_answer_length]
+    # Left out if null, so that the names of other files do not depend on it.
+    content += [experiment.training.over_windows] if experiment.training.over_windows else []
     key = hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
     return PREDICTIONS_FILE.format(key=key)
 
@@ -208,7 +211,7 @@ def _answer_batches(
         batch_examples = [examples[index] for index in indices]
         batch = Batch(**collator(batch_examples)).to(device)
         with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bf16):
-            output = reader(batch)
+            output = read_batch(reader, batch, training.over_windows)
         yield from decode(
             output,
             batch,

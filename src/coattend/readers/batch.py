@@ -29,7 +29,9 @@ class Batch:
         question_mask: True at the question domain's real tokens [S, Q], bool.
         option_mask: True at the tokens of the option [S, Q], bool, if it follows its question; all False if it fills
             the question's blank.
-        option_index: Sequence of each option [B, C], long; -1 where a question has fewer options.
+        option_index: Sequence of each option [B, C], long; -1 where a question has fewer options. Where passages are
+            read in windows, of each option in each window [B, C, W], without a label in the batch: see
+            `coattend.readers.windows`.
         passage_of: Number of the passage that each sequence reads [S], long, from 0 without gaps, if encoders that read
             a passage apart are to read it once; None: each has a passage of its own.
         label: The correct option or candidate [B], long.

@@ -83,8 +83,8 @@ def _chance_loss(experiment: Experiment, examples: Sequence[Example]) -> float |
     over_words = experiment.task == "word" and experiment.options.get("normalise") == "document"
     if experiment.task == "span" or over_words:
         return None
-    # Options are sequences of their own; candidates share one.
-    return float(np.log([len(example.candidates) or len(example.sequences) for example in examples]).mean())
+    # Options have sequences of their own; candidates share one.
+    return float(np.log([len(example.candidates) or example.option_count for example in examples]).mean())
 
 
 def _answer_key(

@@ -272,6 +272,9 @@ def _content(experiment: Experiment, seed: int, data: str) -> TrialContent:
     if vectors_file is not None:
         encoder["vectors"] = _digest_or_none(Path(vectors_file))
     training |= {"start_from": experiment.parent_trial(seed), "precision": "bf16" if bf16 else "fp32"}
+    # Passages are cut for options by default, which is not named, and spans have windows of their own.
+    if experiment.task != "options" or experiment.training.over_windows is None:
+        del training["over_windows"]
     # SQuAD's scorer chooses the checkpoint by default, and is not named.
     if experiment.task == "span" and experiment.source.scorer != "squad":
         training["scorer"] = experiment.source.scorer

@@ -20,6 +20,8 @@ from coattend.evaluation.runs import asked_groups, included_costs, shared_subset
 from coattend.masking import masked_text
 from coattend.readers import is_trained
 from coattend.readers.batch import Batch
+from coattend.readers.interfaces import require
+from coattend.readers.windows import read_batch
 from coattend.training.launcher import Job
 from coattend.training.run_trial import TrialRunner
 from coattend.training.trainer import epochs_of
@@ -36,7 +38,7 @@ INFERENCE_SPEEDUP = 3.0
 WARM_UP_BATCHES, TIMED_BATCHES = 1, 3
 
 SPEED_FIELDS = ("benchmark", "reader", "head", "options", "encoder")
-SPEED_FIELDS_IN_TRAINING = ("tokens_per_batch", "max_length", "frozen", "precision")
+SPEED_FIELDS_IN_TRAINING = ("tokens_per_batch", "max_length", "over_windows", "frozen", "precision")
 """Fields of a trial's content, and of its training, that decide its speed."""
 
 ExperimentPair = tuple[Experiment, Experiment]
@@ -267,8 +269,9 @@ def _measured_rate(runner: TrialRunner) -> float:
         if number == min(WARM_UP_BATCHES, len(sampled) - 1):
             start, trained = time.perf_counter(), 0
         with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=bf16):
-            loss = reader(Batch(**collator([examples[index] for index in indices])).to(device)).loss
-        loss.backward()
+            batch = Batch(**collator([examples[index] for index in indices])).to(device)
+            output = read_batch(reader, batch, experiment.training.over_windows)
+        require(output.loss, "output.loss").backward()
         optimiser.step()
         optimiser.zero_grad()
         trained += len(indices)

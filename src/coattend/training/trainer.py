@@ -26,7 +26,9 @@ from coattend.batches.examples import Example
 from coattend.config import TrainingParameters
 from coattend.io.atomic import disk_errors
 from coattend.readers.batch import Batch
+from coattend.readers.interfaces import require
 from coattend.readers.reader import Reader
+from coattend.readers.windows import read_batch
 from coattend.training.callbacks import Measure, QuietProgressBar, callbacks_of
 from coattend.training.distributed import BATCH_WEIGHT, LOSS_WEIGHT, ShardedCollator, broadcast_from_main
 from coattend.trials.build import build_collator, entity_permutation
@@ -67,6 +69,7 @@ class ReaderTrainer(Trainer):
             callbacks=[*callbacks_of(experiment.training, title), measure],
         )
         self._reader, self._score, self._measure = reader, score, measure
+        self._over_windows = experiment.training.over_windows
         permutation = entity_permutation(experiment, arguments.seed, lambda: self.buckets.epoch)
         self._collator = build_collator(experiment, reader, questions, permutation=permutation, features=features)
         self.buckets = self._collator.buckets(
@@ -113,7 +116,8 @@ class ReaderTrainer(Trainer):
         otherwise finished trials are not trained again.
         """
         weight: float = inputs.pop(LOSS_WEIGHT)
-        loss: torch.Tensor = model(Batch(**inputs)).loss
+        output = read_batch(model, Batch(**inputs), self._over_windows)
+        loss = require(output.loss, "output.loss")
         # The trainer divides by the batches of this step, of which the last step of an epoch may have fewer.
         return loss * weight * self.current_gradient_accumulation_steps / self.args.gradient_accumulation_steps
 

@@ -128,7 +128,7 @@ class RunSpec(Parameters):
     @property
     def inference_training(self) -> TrainingParameters:
         """The training parameters that matter for a single question, in float32."""
-        lengths = ("max_length", "stride", "stride_counts", "max_answer_length")
+        lengths = ("max_length", "stride", "stride_counts", "over_windows", "max_answer_length")
         return TrainingParameters(**{name: getattr(self.training, name) for name in lengths}, precision="fp32")
 
     def without_credentials(self) -> "RunSpec":

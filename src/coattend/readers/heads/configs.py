@@ -7,6 +7,9 @@ from pydantic import Field
 
 from coattend.readers.interfaces import STREAMS, HeadConfig, Task
 
+OverWindows = Literal["max", "mean", "logsumexp"]
+"""Ways in which the scores of an option over the windows of its passage become one."""
+
 
 class OptionsConfig(HeadConfig):
     """Options of the options head."""

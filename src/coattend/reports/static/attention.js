@@ -69,12 +69,14 @@
     return `The share of each token of ${domains[legend.on]}.`;
   };
 
-  // A reader reads a question once with each option, or once with each part of a long passage.
+  // A reader reads a question once with each part of a long passage and, of options, once with each of them.
   const chooseSequence = (question, reading, reader) => {
     const choice = choices[reader], count = reading.sequences.length;
     const index = choice.sequence !== null && choice.sequence < count ? choice.sequence : reading.sequence;
     if (count === 1) return [index, ""];
-    const nameOf = (sequence) => reading.probabilities ? question.options[sequence] : `part ${sequence + 1}`;
+    const options = reading.probabilities ? question.options : [], perPart = options.length || 1;
+    const partOf = (sequence) => count > perPart ? [`part ${Math.floor(sequence / perPart) + 1}`] : [];
+    const nameOf = (sequence) => [...options.slice(sequence % perPart).slice(0, 1), ...partOf(sequence)].join(", ");
     const labelOf = (sequence) => `${nameOf(sequence)}${sequence === reading.sequence ? " (chosen)" : ""}`;
     const select = createElement("select", { id: `sequence-${reader}` }, ...reading.sequences.map((_, sequence) =>
       createElement("option", { value: sequence, selected: sequence === index }, labelOf(sequence))));
