@@ -33,6 +33,7 @@ def encoder(family: str = "bert", *, layers: int = 2) -> transformers.Pretrained
         "albert": lambda: transformers.AlbertConfig(embedding_size=8, **sizes),
         "roberta": lambda: transformers.RobertaConfig(type_vocab_size=1, **sizes),
         "electra": lambda: transformers.ElectraConfig(embedding_size=8, **sizes),
+        "deberta_v1": lambda: transformers.DebertaConfig(**sizes, **_DEBERTA),
         "deberta": lambda: transformers.DebertaV2Config(**sizes, **_DEBERTA),
         "modernbert": lambda: transformers.ModernBertConfig(**sizes, **_SPECIAL),
     }

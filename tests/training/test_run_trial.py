@@ -32,3 +32,17 @@ def test_going_through_a_finished_trial_writes_nothing(runner):
     before = {file: file.stat().st_mtime_ns for file in (folder, *folder.rglob("*"))}
     assert runner.attempt(3) == (outcome, None)
     assert {file: file.stat().st_mtime_ns for file in (folder, *folder.rglob("*"))} == before
+
+
+def test_what_changes_no_weight_changes_no_id(experiment_for, tmp_path):
+    """Nor does a choice that trainings did not have before, where it is left as it was."""
+
+    def trial(**training):
+        return TrialRunner.of(experiment_for(**training), tmp_path / "trials").trial(3)
+
+    usual = trial()
+    assert {"lora", "optimizer"}.isdisjoint(usual.content["training"])
+    assert trial(gradient_checkpointing=True).id == usual.id
+    assert (
+        len({usual.id, trial(lora={"rank": 2}).id, trial(lora={"rank": 4}).id, trial(optimizer="adamw_8bit").id}) == 4
+    )

@@ -1,11 +1,12 @@
 """Pretrained encoders of Hugging Face: loading without noise, errors with a cure, and attention by this package."""
 
 import copy
+import hashlib
 import importlib
 import importlib.util
 import logging
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import partial
@@ -118,6 +119,17 @@ def has_untrained_pooler(model: nn.Module) -> bool:
         return False
     biases = [weights for name, weights in pooler.named_parameters() if name.endswith("bias")]
     return bool(biases) and not any(bool(bias.any()) for bias in biases)
+
+
+def weights_digest(modules: Iterable[nn.Module]) -> str:
+    """Hash the weights of an encoder's modules, but for a pooler, which takes no part in hidden states."""
+    content = hashlib.sha256()
+    for module in modules:
+        for name, weights in module.state_dict().items():
+            if not name.startswith("pooler"):
+                content.update(f"{name} {weights.dtype} {tuple(weights.shape)}\n".encode())
+                content.update(weights.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+    return content.hexdigest()
 
 
 def use_own_attention(model: "PreTrainedModel") -> None:

@@ -3,16 +3,18 @@
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from coattend.errors import CoattendError
 from coattend.readers.batch import Batch
 from coattend.readers.encoders.configs import TransformerConfig
-from coattend.readers.encoders.passage_apart import FAST, LayerStack, PassageCache, PassageRows, apart_mask
+from coattend.readers.encoders.passage_apart import FAST, LayerStack, PassageCache, PassageRows, apart_mask, layers_of
 from coattend.readers.encoders.pretrained import (
     ATTENTION_NAME,
     has_untrained_pooler,
@@ -251,6 +253,18 @@ class TransformerEncoder(nn.Module):
             )
         for part in self.frozen_parts:
             part.requires_grad_(False)
+
+    def checkpoint_gradients(self) -> None:
+        """Compute hidden states inside the pretrained layers again for the gradient, instead of keeping them."""
+        family = self.model.config.model_type
+        if self.model.supports_gradient_checkpointing:
+            self.model.activation_checkpointing_enable()
+        elif family == "albert":  # Its layers, which share their weights, lack what those of transformers' others have.
+            for layer in set(layers_of(self.model)):
+                layer.forward = partial(checkpoint, layer.forward, use_reentrant=False)
+        else:
+            problem = f"cannot be: layers of {family} keep what they compute"
+            raise CoattendError(problem, where="training.gradient_checkpointing", cure="Set it to false")
 
     def _refuse_unknown_ids(self, batch: Batch) -> None:
         # An IndexError names neither the id nor the table: find out which id is too large.
