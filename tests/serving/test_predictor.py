@@ -16,6 +16,7 @@ from tiny_nltk_data import write_nltk_data
 
 from coattend.config import Limits
 from coattend.errors import CoattendError
+from coattend.inference.predict import predict_all
 from coattend.io.atomic import write_with_checksum
 from coattend.readers.batch import Batch
 from coattend.serving.predictor import InvalidQuery, Predictor, PreparedQueries, Query
@@ -24,7 +25,7 @@ from coattend.text import nltk as nltk_data
 from coattend.text.nltk import NltkTagger
 from coattend.text.textblob import TextblobTagger
 from coattend.trials.build import build_collator
-from experiments import train_reader
+from experiments import tokenized, train_reader
 
 READERS = ("poi_net", "plain_span", "aoa_reader")
 PASSAGE = "The lamp is in the hall . Mary carried the sofa to the attic ."
@@ -232,6 +233,25 @@ def test_adapters_are_merged_where_a_reader_is_packed_so(experiment_for, tmp_pat
     weights.write_bytes(weights.read_bytes()[:-1] + b"!")
     with pytest.raises(CoattendError, match="is not the reader that was trained"):
         Predictor.load(tmp_path / "True")
+
+
+def test_a_reader_over_a_decoder_is_trained_packed_and_asked(experiment_for, sample, language_model, tmp_path):
+    tokens = tokenized(sample, language_model)
+    experiment = experiment_for("duma", encoder=language_model, tokens=tokens, learning_rate=1e-2, precision="fp32")
+    # <s> passage </s> question </s>: its tokenizer sets none of them.
+    assert (experiment.layout.prefix, experiment.layout.middle, experiment.layout.suffix) == ((0,), (1,), (1,))
+    outcome, _ = train_reader(experiment, tmp_path / "trials")
+    predictions, _ = predict_all(experiment, [outcome], tmp_path / "trials")
+    pack(tmp_path / "trials" / outcome["trial_id"], tmp_path / "packed")
+    reader = Predictor.load(tmp_path / "packed")
+    assert reader.reader.encoder.config.attention == "causal"
+    assert reader.processing.layout == experiment.layout
+    rows = {row["question_id"]: row for row in sample.questions.to_table().to_pylist()}
+    passages = sample.passage_of(sample.rows("options"))
+    for prediction in predictions.to_pylist()[:8]:
+        row = rows[prediction["question_id"]]
+        query = Query(passages[row["question_id"]], row["question"], tuple(row["options"]))
+        assert reader.answer(query)["probabilities"] == pytest.approx(softmax(prediction["scores"]), abs=1e-4)
 
 
 @pytest.fixture

@@ -36,8 +36,8 @@ class EncoderParameters(Parameters):
 
     source: str = Field(
         "embedded",
-        description="'embedded' (MiniLM), a folder, a Hugging Face name, or 'characters': an untrained transformer "
-        "over the characters of the training questions.",
+        description="'embedded' (MiniLM), a folder or a Hugging Face name of an encoder, a decoder such as Llama or a "
+        "T5, or 'characters': an untrained transformer over the characters of the training questions.",
     )
     tokenizer: str = Field("minilm", description="Tokenizer profile whose tokens it reads.")
     dropout: float | None = Field(

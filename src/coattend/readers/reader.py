@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from coattend.errors import CoattendError
 from coattend.readers.batch import Batch
-from coattend.readers.composition import compose_fitting
+from coattend.readers.composition import check_fit, compose_fitting
 from coattend.readers.encoders.adapters import Adapters, add_adapters, merge_adapters
 from coattend.readers.encoders.pretrained import weights_digest
 from coattend.readers.interfaces import Attended, Encoder, Head, Interaction
@@ -99,6 +99,9 @@ class Reader(nn.Module):
         composition = compose_fitting(name, head, overrides)
         classes, configs = composition.classes, composition.configs
         encoder_module = classes.encoder(configs.encoder, encoder, summary=composition.encoder_summarises)
+        # Only now it is known how a transformer attends.
+        attending = getattr(encoder_module, "config", configs.encoder)
+        check_fit(replace(composition, configs=configs._replace(encoder=attending)))
         encoder_shape = encoder_module.shape
         # The head sees the width of the interaction's output instead of the encoder's.
         head_shape = replace(encoder_shape, hidden_size=configs.interaction.width(encoder_shape))

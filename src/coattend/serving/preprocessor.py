@@ -26,11 +26,13 @@ from coattend.text.tagging import TextTagger, load_named_tagger
 from coattend.text.tagset import tagset
 from coattend.text.textblob import TextblobTagger
 from coattend.text.tokenizer import (
+    CONFIG,
     SpecialLayout,
     SubwordTokenizer,
     load_tokenizer,
     read_tokenizer,
     special_layout,
+    special_names,
 )
 from coattend.trials import run_spec
 from coattend.trials.experiment import ReaderTexts
@@ -133,8 +135,8 @@ def pack(trial: Path, target: Path, *, merge: bool = False) -> RunSpec:
         (target / TOKENIZER).mkdir()
         tokenizer = read_tokenizer(subwords.source)
         tokenizer.save(str(target / TOKENIZER / "tokenizer.json"))
-        pad = subwords.tokenizer.id_to_token(subwords.pad_id)
-        (target / TOKENIZER / "tokenizer_config.json").write_text(json.dumps({"pad_token": pad}) + "\n")
+        names = {"pad_token": subwords.tokenizer.id_to_token(subwords.pad_id)} | special_names(subwords)
+        (target / TOKENIZER / CONFIG).write_text(json.dumps(names) + "\n")
     tagger = processing.tagger.tagger
     if isinstance(tagger, NltkTagger):
         english = nltk_data.open_package(tagger.punkt, nltk_data.PUNKT) / "english"

@@ -214,6 +214,8 @@ def cached_features(
     if experiment.alignment is None:
         names = ("co_attention", "passage", "apart_layers", "segments")
         encoder = f"{encoder} {[experiment.options.get(name) for name in names]}"
+        if "attention" in experiment.options:  # Of a decoder.
+            encoder = f"{encoder} {experiment.options['attention']}"
     cache = FeatureCache(
         store.parent / "encoder_outputs",
         encoder,
