@@ -1,5 +1,7 @@
 """A trial's content, and what is done again for each trial of an experiment."""
 
+from dataclasses import replace
+
 import pytest
 
 from coattend import readers
@@ -32,6 +34,14 @@ def test_going_through_a_finished_trial_writes_nothing(runner):
     before = {file: file.stat().st_mtime_ns for file in (folder, *folder.rglob("*"))}
     assert runner.attempt(3) == (outcome, None)
     assert {file: file.stat().st_mtime_ns for file in (folder, *folder.rglob("*"))} == before
+
+
+def test_an_encoder_with_fewer_layers_makes_another_trial(experiment_for, tmp_path):
+    experiment = experiment_for()
+    shorter = replace(experiment, encoder=experiment.encoder.model_copy(update={"layers": 1}))
+    trials = [TrialRunner.of(either, tmp_path / "trials").trial(3) for either in (experiment, shorter)]
+    assert trials[0].id != trials[1].id
+    assert "layers" not in trials[0].content["encoder"]
 
 
 def test_what_changes_no_weight_changes_no_id(experiment_for, tmp_path):

@@ -274,6 +274,8 @@ def _content(experiment: Experiment, seed: int, data: str) -> TrialContent:
     training = {name: value for name, value in training.items() if UNNAMED_DEFAULTS.get(name, ...) != value}
     _, bf16 = device_and_precision(experiment.training)
     encoder = EncoderContent(digest=encoder_digest(experiment.encoder), dropout=experiment.encoder.dropout)
+    if "encoder_layers" in experiment.model_options.keys() - experiment.options.keys():
+        encoder["layers"] = experiment.model_options["encoder_layers"]
     vectors_file = experiment.options.get("vectors_file")
     if vectors_file is not None:
         encoder["vectors"] = _digest_or_none(Path(vectors_file))
