@@ -21,6 +21,7 @@ from coattend.config import (
     TaggingParameters,
     TokenizerParameters,
 )
+from coattend.text.encode import tokenize_texts
 from coattend.text.hashing import file_version
 from coattend.text.tokenizer import SpecialLayout, load_tokenizer, special_layout
 from coattend.training.run_trial import train_all
@@ -160,6 +161,14 @@ def language_model(built_once, sample) -> Path:
     return built_once("language_model", lambda folder: write_language_model(folder, sample.texts.values()))
 
 
+def tokenized(sample: Sample, source: Path) -> pads.Dataset:
+    """The sample's tokens by the tokenizer in another folder."""
+    texts = pads.dataset(sample.folder / "03_primary/sample/texts", format="parquet").to_table()
+    tags = sample.tags.to_table()
+    rows = pc.index_in(texts["text_id"], value_set=tags["text_id"])
+    return pads.dataset(tokenize_texts(load_tokenizer(TokenizerParameters(source=str(source))), texts, tags.take(rows)))
+
+
 @pytest.fixture(scope="session")
 def sample(sample_tables, tiny_encoder) -> Sample:
     """The tables of the tiny sample, with the tiny encoder."""
@@ -170,12 +179,14 @@ def sample(sample_tables, tiny_encoder) -> Sample:
 def experiment_for(sample):
     """Make an experiment: a reader on a few questions of the sample."""
 
-    def make(reader="plain", task="options", **training):
+    def make(reader="plain", task="options", encoder=sample.encoder, tokens=sample.stored_tokens, **training):
         benchmark = BenchmarkParameters(**SAMPLE | {"tasks": [task]}, training=TRAINING | training)
         entry = ReaderParameters(name=reader, reader=reader, training={"seeds": [3, 4]})
         # The last table, of tagged words, is read by recurrent readers only.
-        tables = BenchmarkTables(sample.questions, sample.passages, sample.stored_tokens, None, benchmark)
-        encoder = EncoderParameters(source=str(sample.encoder))
-        return Experiment.from_config(tables, ReaderSetup(entry, encoder, TokenizerParameters(), TaggingParameters()))
+        tables = BenchmarkTables(sample.questions, sample.passages, tokens, None, benchmark)
+        # The tiny encoder reads MiniLM's subwords, any other its own.
+        tokenizer = TokenizerParameters() if encoder == sample.encoder else TokenizerParameters(source=str(encoder))
+        setup = ReaderSetup(entry, EncoderParameters(source=str(encoder)), tokenizer, TaggingParameters())
+        return Experiment.from_config(tables, setup)
 
     return make

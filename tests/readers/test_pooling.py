@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coattend.readers.layers.masked import masked_max, masked_mean
+from coattend.readers.layers.masked import masked_last, masked_max, masked_mean
 
 
 @settings(max_examples=40, deadline=None)
@@ -19,8 +19,9 @@ def test_pooling_is_over_the_real_tokens_of_all_streams(lengths, seed):
         masks.append(torch.arange(max(sizes) + 2) < torch.tensor(sizes)[:, None])
         streams.append(torch.randn(len(lengths), max(sizes) + 2, 3, dtype=torch.float64) - 2)
         streams[-1][~masks[-1]] = 50.0
-    mean, highest = masked_mean(streams, masks), masked_max(streams, masks)
+    mean, highest, last = (pool(streams, masks) for pool in (masked_mean, masked_max, masked_last))
     for row in range(len(lengths)):
+        assert torch.equal(last[row], streams[1][row, lengths[row][1] - 1])
         tokens = [
             token for stream, mask in zip(streams, masks, strict=True) for token in stream[row][mask[row]].tolist()
         ]

@@ -14,6 +14,7 @@ VARIANTS = [
     ("plain", "options", {"pooling": "cls_pooler"}),
     ("plain", "options", {"pooling": "max", "fuse": "concatenate", "tag_embedding": True}),
     ("plain", "span", {"tag_embedding": True, "loss": "mean", "score": "softmax"}),
+    ("plain", "options", {"pooling": "last"}),
     ("poi_net", "options", {"turns": 0}),
     ("poi_net", "options", {"turns": 2, "strategy": "average", "pooling": "mean"}),
     ("poi_net", "options", {"strategy": "weighted", "fuse": "multiply"}),

@@ -18,10 +18,12 @@ from coattend.readers.reader import Reader
 
 FAMILIES = ["bert", "albert", "roberta", "electra", "deberta", "modernbert"]
 
+DECODERS = ["llama", "qwen2", "qwen3"]
+
 CO_ATTENDING = [family for family in FAMILIES if family != "deberta"]
 """Families that take a mask of pairs of tokens."""
 
-SHIFTS = ("key.bias", "pos_key_proj.bias", "layer.1.output.LayerNorm.bias")
+SHIFTS = ("key.bias", "k_proj.bias", "pos_key_proj.bias", "layer.1.output.LayerNorm.bias")
 """They add the same to every score of a softmax; the last one to the score of every option."""
 
 
@@ -34,7 +36,7 @@ def count(module):
     return sum(parameter.numel() for parameter in module.parameters())
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [*FAMILIES, "t5", *DECODERS])
 def test_every_family_reads_a_question_alike_alone_and_in_a_batch_and_learns(family):
     config = tiny.encoder(family)
     questions = [tiny.question(0, passage=9), tiny.question(1, passage=3), tiny.question(2, passage=12)]
@@ -50,7 +52,7 @@ def test_every_family_reads_a_question_alike_alone_and_in_a_batch_and_learns(fam
         assert all(name.endswith(SHIFTS) for name in idle), options
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [*FAMILIES, "t5", *DECODERS])
 def test_hidden_states_are_those_of_the_model_itself(family):
     config = tiny.encoder(family)
     reader = build(config)
@@ -153,7 +155,7 @@ def test_a_sequence_beyond_the_table_of_positions_is_refused(family, limit):
         reader(tiny.batch([tiny.question(0, passage=limit - 5, options=(3,))], pad_id=config.pad_token_id))
 
 
-@pytest.mark.parametrize("family", ["deberta", "modernbert"])
+@pytest.mark.parametrize("family", ["deberta", "modernbert", "t5", *DECODERS])
 def test_families_without_such_a_table_have_no_limit(family):
     reader = build(tiny.encoder(family))
     assert reader(tiny.batch([tiny.question(0, passage=90)])).scores.isfinite().all()
@@ -275,11 +277,167 @@ def test_a_folder_without_a_whole_encoder_is_refused(folder, tmp_path):
 def test_what_is_no_encoder_is_refused(tmp_path):
     with pytest.raises(CoattendError, match="is no folder"):
         build(tmp_path / "nowhere")
-    decoding = transformers.T5Config(vocab_size=9, d_model=8, d_ff=8, num_layers=1, num_heads=1)
+    decoding = transformers.BartConfig(vocab_size=9, d_model=8, encoder_layers=1, decoder_layers=1)
     decoding.save_pretrained(tmp_path)
     for source in (decoding, tmp_path):
-        with pytest.raises(CoattendError, match=r"^a t5 model is no encoder: it has a decoder"):
+        with pytest.raises(CoattendError, match=r"^a bart model is no encoder: it has a decoder.*t5, mt5, umt5"):
             build(source)
+
+
+@pytest.mark.parametrize(
+    ("family", "whole"),
+    [("t5", transformers.T5ForConditionalGeneration), ("llama", transformers.LlamaForCausalLM)],
+)
+def test_of_a_model_that_generates_only_what_reads_is_loaded(family, whole, tmp_path, capfd):
+    model = whole(tiny.encoder(family, layers=3)).eval()
+    model.save_pretrained(tmp_path)
+    capfd.readouterr()
+    reader = build(tmp_path, encoder_layers=2)
+    assert capfd.readouterr() == ("", "")
+    names = {name for name, _ in reader.encoder.model.named_parameters()}
+    assert not [name for name in names if "decoder" in name or "head" in name]
+    inner = model.encoder if family == "t5" else model.model
+    norm = inner.final_layer_norm if family == "t5" else inner.norm
+    batch = tiny.batch([tiny.question(0), tiny.question(1, passage=4)])
+    inputs = {"input_ids": batch.input_ids, "attention_mask": batch.attention_mask}
+    expected = norm(inner(**inputs, output_hidden_states=True).hidden_states[2])
+    states = reader.encoder.read(batch)
+    torch.testing.assert_close(states[batch.attention_mask], expected[batch.attention_mask], rtol=0, atol=1e-6)
+    reader.save(tmp_path / "reader")
+    assert torch.equal(Reader.load(tmp_path / "reader")(batch).scores, reader(batch).scores)
+
+
+def moved_by(reader, batch, position):
+    """The real tokens of each sequence [S, N] whose vectors another token at a position moves."""
+    ids = batch.input_ids.clone()
+    ids[:, position] = (ids[:, position] + 7) % tiny.VOCABULARY
+    states, others = (reader.encoder.read(replace(batch, input_ids=tokens)) for tokens in (batch.input_ids, ids))
+    return ((states - others).abs().amax(-1) > 1e-9) & batch.attention_mask
+
+
+@pytest.mark.parametrize("family", DECODERS)
+def test_a_token_of_a_decoder_sees_those_before_it_or_all(family):
+    questions = [tiny.question(1), tiny.question(2, passage=4)]
+    batch = tiny.batch(questions, padding=2)
+    behind = torch.arange(batch.input_ids.shape[1]) >= 4
+    for attention, moved in (
+        (None, behind & batch.attention_mask),
+        ("causal", behind & batch.attention_mask),
+        ("bidirectional", batch.attention_mask),
+    ):
+        reader = tiny.scatter(build(tiny.encoder(family), attention=attention))
+        assert torch.equal(moved_by(reader, batch, 4), moved), attention
+        # Padding, and the other questions of a batch, change nothing.
+        for row, question in enumerate(questions):
+            alone = reader(tiny.batch([question])).scores[0]
+            torch.testing.assert_close(alone, reader(batch).scores[row], rtol=0, atol=1e-9)
+
+
+def test_a_bidirectional_decoder_is_loaded_as_it_was_saved(tmp_path):
+    reader = build(tiny.encoder("llama"), attention="bidirectional")
+    reader.save(tmp_path)
+    batch = tiny.batch([tiny.question(1)])
+    assert torch.equal(Reader.load(tmp_path)(batch).scores, reader(batch).scores)
+    causal = build(tiny.encoder("llama"), attention="causal")
+    causal.load_state_dict(reader.state_dict())
+    assert not torch.allclose(causal(batch).scores, reader(batch).scores)
+
+
+@pytest.mark.parametrize("attention", ["causal", "bidirectional"])
+def test_the_summary_of_a_decoder_and_its_last_token_have_seen_all(attention):
+    for pooling in ("cls_pooler", "last"):
+        reader = tiny.scatter(build(tiny.encoder("qwen2"), pooling=pooling, attention=attention))
+        batch = tiny.batch([tiny.question(1, options=(3, 5))], padding=2)
+        before = reader(batch).scores
+        for position in range(3):  # Of the passage, and so of both options.
+            ids = batch.input_ids.clone()
+            ids[:, position] = tiny.VOCABULARY - 1
+            assert (reader(replace(batch, input_ids=ids)).scores != before).all()
+        last = batch.question_index[0, batch.question_mask[0].sum() - 1]
+        ids = batch.input_ids.clone()
+        ids[0, last] = tiny.VOCABULARY - 1
+        assert ((reader(replace(batch, input_ids=ids)).scores != before) == torch.tensor([[True, False]])).all()
+
+
+def test_a_causal_decoder_fits_where_the_question_is_read_alone_or_brought_together():
+    llama = tiny.encoder("llama")
+    with pytest.raises(CoattendError) as refused:
+        build(llama, head="span")
+    problem = "the head 'span' reads the passage, which nothing has brought together with the question"
+    assert f"{problem}. What would fit: head=options, attention=bidirectional" in str(refused.value)
+    assert build(llama, head="span", attention="bidirectional")
+    assert build(llama, name="duma", head="span")
+    # What is known without the model is refused before it is loaded.
+    with pytest.raises(CoattendError, match="attention=bidirectional"):
+        readers.resolve("plain", "span", attention="causal")
+
+
+@pytest.mark.parametrize(
+    ("family", "options", "problem"),
+    [
+        (
+            "bert",
+            {"attention": "causal"},
+            "attention: causal: does not go with bert, which was trained to read in both",
+        ),
+        ("llama", {"passage": "apart", "streams": "question"}, "passage: apart: does not go with causal attention"),
+        ("llama", {"co_attention": True}, "co_attention: does not go with causal attention"),
+    ],
+)
+def test_what_does_not_go_with_an_attention_is_refused(family, options, problem):
+    with pytest.raises(CoattendError, match=problem):
+        build(tiny.encoder(family), **options)
+
+
+@pytest.mark.parametrize("family", ["t5", *DECODERS])
+def test_passages_are_read_apart_under_a_mask(family):
+    """As exactly as in a sequence of their own: the vectors of a passage do not change with what is asked."""
+    attention = {} if family == "t5" else {"attention": "bidirectional"}
+    reader = tiny.scatter(build(tiny.encoder(family), passage="apart", streams="question", **attention))
+    batch = tiny.batch([tiny.question(1, options=(3, 5))], padding=2)
+    asked = int(batch.question_index[0, 0])
+    moved = moved_by(reader, batch, asked)
+    assert not moved[:, :asked].any() and moved[:, asked:][batch.attention_mask[:, asked:]].all()
+    assert moved_by(reader, batch, 1)[batch.attention_mask].all()
+
+
+def test_attention_that_a_model_cannot_have_is_refused(monkeypatch):
+    """Here of one that takes its masks from elsewhere."""
+    monkeypatch.setattr("transformers.models.llama.modeling_llama.create_causal_mask", causal_whatever_is_configured)
+    with pytest.raises(CoattendError, match="attention: bidirectional: is not possible for llama"):
+        build(tiny.encoder("llama"), attention="bidirectional")
+    assert build(tiny.encoder("llama"))
+
+
+def causal_whatever_is_configured(inputs_embeds, **_):
+    length = inputs_embeds.shape[1]
+    return torch.ones(length, length, dtype=torch.bool).tril().expand(len(inputs_embeds), 1, length, length)
+
+
+EVERY = [
+    (family, capability, attention)
+    for family, attention in [("llama", "causal"), ("llama", "bidirectional"), ("t5", None), ("qwen3", "causal")]
+    for capability in readers.capabilities(**{} if attention is None else {"attention": attention})
+    if capability.encoder == "transformer" and capability.reason is None
+]
+
+
+@pytest.mark.parametrize(
+    ("family", "capability", "attention"),
+    [
+        pytest.param(*case, marks=() if case[0] == "llama" and case[2] == "causal" else pytest.mark.slow)
+        for case in EVERY
+    ],
+    ids=lambda part: f"{part.interaction}-{part.head}" if hasattr(part, "head") else str(part),
+)
+def test_every_interaction_and_head_that_fits_reads_over_it(family, capability, attention):
+    reader = tiny.scatter(build(tiny.encoder(family), capability.reader, head=capability.head, **capability.options))
+    options = (3, 5, 4) if capability.task == "options" else (5,)
+    questions = [tiny.question(n, passage=5 + n, options=options) for n in range(2)]
+    losses = [reader(tiny.batch(questions, padding=padding, task=capability.task)).loss for padding in (0, 3)]
+    torch.testing.assert_close(*losses, rtol=0, atol=1e-9)
+    losses[0].backward()
+    assert all(parameter.grad is not None for parameter in reader.parameters())
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ _SIZES = {
     "max_position_embeddings": 64,
 }
 _DEBERTA = {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], "position_biased_input": False}
+_GROUPED = {"num_key_value_heads": 2, "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3}
 _SPECIAL = {"pad_token_id": 0, "cls_token_id": CLS, "bos_token_id": CLS, "sep_token_id": SEP, "eos_token_id": SEP}
 
 
@@ -33,7 +34,14 @@ def encoder(family: str = "bert", *, layers: int = 2) -> transformers.Pretrained
         "albert": lambda: transformers.AlbertConfig(embedding_size=8, **sizes),
         "roberta": lambda: transformers.RobertaConfig(type_vocab_size=1, **sizes),
         "electra": lambda: transformers.ElectraConfig(embedding_size=8, **sizes),
+        "deberta_v1": lambda: transformers.DebertaConfig(**sizes, **_DEBERTA),
         "deberta": lambda: transformers.DebertaV2Config(**sizes, **_DEBERTA),
+        "llama": lambda: transformers.LlamaConfig(**_GROUPED, **sizes),
+        "qwen2": lambda: transformers.Qwen2Config(**_GROUPED, **sizes),
+        "qwen3": lambda: transformers.Qwen3Config(head_dim=4, **_GROUPED, **sizes),
+        "t5": lambda: transformers.T5Config(
+            vocab_size=VOCABULARY, d_model=16, d_kv=4, d_ff=24, num_heads=4, num_layers=layers
+        ),
         "modernbert": lambda: transformers.ModernBertConfig(**sizes, **_SPECIAL),
     }
     return sources[family]()

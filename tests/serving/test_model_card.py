@@ -11,8 +11,10 @@ from sampled import trial_of
 from coattend.reports.sections import UNTRAINED_NOTE
 from coattend.serving import model_card
 from coattend.serving.mlflow_model import log_reader
+from coattend.serving.predictor import Predictor
 from coattend.trials import run_spec
 from coattend.trials.run_spec import TrainedOn
+from experiments import train_reader
 
 
 @pytest.fixture
@@ -121,6 +123,25 @@ def test_a_model_is_logged_once_and_its_card_renewed(trained_sample, evaluated, 
     assert "another machine" in (location / "README.md").read_text()
     assert weights.stat().st_mtime_ns == was
     assert {model.status for model in logged()} == {"READY"}
+
+
+def test_adapters_of_a_logged_model_are_merged_on_request(
+    trained_sample, evaluated, experiment_for, tmp_path, quick_store
+):
+    pytest.importorskip("peft", reason="peft is not installed: it is in the extra `lora`")
+    outcome, _ = train_reader(experiment_for(lora={"rank": 2}), tmp_path / "trials")
+    _, metrics, trial = evaluated
+    client = MlflowClient(f"sqlite:///{tmp_path / 'mlflow.db'}")
+    experiment = client.create_experiment("sample", artifact_location=(tmp_path / "artifacts").as_uri())
+    for merge in (False, True):
+        run = client.create_run(experiment).info.run_id
+        for device in ("cpu", "another"):  # The second time it gets a new card alone.
+            described = trial | {"device": device, "training": outcome["training"]}
+            id = log_reader(client, run, tmp_path / "trials" / outcome["trial_id"], metrics, described, merge=merge)
+        folder = Path(client.get_logged_model(id).artifact_location.removeprefix("file://"))
+        assert Predictor.load(folder / "artifacts/reader").spec.merged == merge
+        assert ("adapters of its encoder alone" in (folder / "README.md").read_text()) != merge
+        assert ("coattend[lora]==" in (folder / "requirements.txt").read_text()) != merge
 
 
 def test_no_file_of_a_logged_model_has_a_credential(trained_sample, tmp_path, quick_store):

@@ -16,6 +16,7 @@ from tiny_nltk_data import write_nltk_data
 
 from coattend.config import Limits
 from coattend.errors import CoattendError
+from coattend.inference.predict import predict_all
 from coattend.io.atomic import write_with_checksum
 from coattend.readers.batch import Batch
 from coattend.serving.predictor import InvalidQuery, Predictor, PreparedQueries, Query
@@ -24,6 +25,7 @@ from coattend.text import nltk as nltk_data
 from coattend.text.nltk import NltkTagger
 from coattend.text.textblob import TextblobTagger
 from coattend.trials.build import build_collator
+from experiments import tokenized, train_reader
 
 READERS = ("poi_net", "plain_span", "aoa_reader")
 PASSAGE = "The lamp is in the hall . Mary carried the sofa to the attic ."
@@ -209,6 +211,47 @@ def test_a_packed_reader_needs_nothing_else(answerers, trained_sample, tmp_path,
     assert moved.answer(QUESTIONS[name]) == answerers[name].answer(QUESTIONS[name])
     suffixes = {file.suffix for file in (tmp_path / "moved").rglob("*") if file.is_file()}
     assert suffixes <= {".safetensors", ".json", ".tab", ".txt", ".sha256"}
+
+
+def test_adapters_are_merged_where_a_reader_is_packed_so(experiment_for, tmp_path):
+    pytest.importorskip("peft", reason="peft is not installed: it is in the extra `lora`")
+    experiment = experiment_for(lora={"rank": 2}, learning_rate=1e-2)
+    outcome, _ = train_reader(experiment, tmp_path / "trials")
+    trial = tmp_path / "trials" / outcome["trial_id"]
+    questions = [QUESTIONS["poi_net"], QUESTIONS["aoa_reader"]]
+    expected = list(Predictor.load(trial).answers(questions))
+    for merge in (False, True):
+        packed = pack(trial, tmp_path / f"{merge}", merge=merge)
+        assert packed.has_adapters != merge
+        reader = Predictor.load(tmp_path / f"{merge}")
+        assert ("lora" in str(reader.reader.state_dict().keys())) != merge
+        for answer, known in zip(reader.answers(questions), expected, strict=True):
+            assert answer["label"] == known["label"]
+            assert answer["probabilities"] == pytest.approx(known["probabilities"], abs=1e-6)
+    # A bit that a disk has lost is noticed in what was merged, too.
+    weights = tmp_path / "True/model/model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"!")
+    with pytest.raises(CoattendError, match="is not the reader that was trained"):
+        Predictor.load(tmp_path / "True")
+
+
+def test_a_reader_over_a_decoder_is_trained_packed_and_asked(experiment_for, sample, language_model, tmp_path):
+    tokens = tokenized(sample, language_model)
+    experiment = experiment_for("duma", encoder=language_model, tokens=tokens, learning_rate=1e-2, precision="fp32")
+    # <s> passage </s> question </s>: its tokenizer sets none of them.
+    assert (experiment.layout.prefix, experiment.layout.middle, experiment.layout.suffix) == ((0,), (1,), (1,))
+    outcome, _ = train_reader(experiment, tmp_path / "trials")
+    predictions, _ = predict_all(experiment, [outcome], tmp_path / "trials")
+    pack(tmp_path / "trials" / outcome["trial_id"], tmp_path / "packed")
+    reader = Predictor.load(tmp_path / "packed")
+    assert reader.reader.encoder.config.attention == "causal"
+    assert reader.processing.layout == experiment.layout
+    rows = {row["question_id"]: row for row in sample.questions.to_table().to_pylist()}
+    passages = sample.passage_of(sample.rows("options"))
+    for prediction in predictions.to_pylist()[:8]:
+        row = rows[prediction["question_id"]]
+        query = Query(passages[row["question_id"]], row["question"], tuple(row["options"]))
+        assert reader.answer(query)["probabilities"] == pytest.approx(softmax(prediction["scores"]), abs=1e-4)
 
 
 @pytest.fixture

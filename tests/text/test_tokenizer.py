@@ -176,9 +176,33 @@ def test_a_tokenizer_without_special_tokens_has_no_layout(tmp_path):
     subwords = load_tokenizer(TokenizerParameters(source=save(tokenizer, tmp_path / "plain")))
     with pytest.raises(CoattendError) as refused:
         special_layout(subwords)
-    problem = "sets no special tokens before, between and behind passage and question"
-    cure = "Choose an encoder whose tokenizer has them, such as BERT's"
+    problem = "sets no special tokens before, between and behind passage and question, and names no eos_token"
+    cure = "Choose an encoder whose tokenizer has them, such as BERT's, or name it in tokenizer_config.json"
     assert str(refused.value) == f"tokenizer {subwords.source!r}: {problem}. {cure}"
+
+
+@pytest.mark.parametrize(
+    ("template", "names", "layout"),
+    [
+        (None, {"eos_token": "<end>"}, ((3,), (3,), (3,))),  # As Qwen's.
+        (None, {"eos_token": {"content": "<end>"}, "bos_token": "<begin>"}, ((2,), (3,), (3,))),
+        (("<begin> $A", "<begin> $A <begin> $B:1"), {"eos_token": "<end>"}, ((2,), (2,), (3,))),  # As Llama's.
+        (
+            ("$A <end>", "$A <end> $B:1 <end>"),
+            {"eos_token": "<end>", "bos_token": None},
+            ((3,), (3,), (3,)),
+        ),
+    ],
+)
+def test_where_a_tokenizer_sets_no_special_tokens_those_of_a_texts_ends_stand_in(template, names, layout, tmp_path):
+    tokenizer = Tokenizer(models.WordLevel({"a": 0, "?": 1, "<begin>": 2, "<end>": 3}, unk_token="?"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    if template is not None:
+        special = [("<begin>", 2), ("<end>", 3)]
+        tokenizer.post_processor = processors.TemplateProcessing(*template, special_tokens=special)
+    subwords = load_tokenizer(TokenizerParameters(source=save(tokenizer, tmp_path / "decoder", **names)))
+    read = special_layout(subwords)
+    assert (read.prefix, read.middle, read.suffix) == layout
 
 
 def of_words(folder, *names, pad=None, **config):

@@ -1,5 +1,7 @@
 """A trial's content, and what is done again for each trial of an experiment."""
 
+from dataclasses import replace
+
 import pytest
 
 from coattend import readers
@@ -43,3 +45,25 @@ def test_windows_of_options_are_part_of_a_trial_only_where_they_are_read(experim
     assert "over_windows" not in content(task="span", over_windows="max")["training"]
     # The sample's passages are short: the same questions are read, by the same windows.
     assert content(over_windows="max")["data"] == content()["data"]
+
+
+def test_an_encoder_with_fewer_layers_makes_another_trial(experiment_for, tmp_path):
+    experiment = experiment_for()
+    shorter = replace(experiment, encoder=experiment.encoder.model_copy(update={"layers": 1}))
+    trials = [TrialRunner.of(either, tmp_path / "trials").trial(3) for either in (experiment, shorter)]
+    assert trials[0].id != trials[1].id
+    assert "layers" not in trials[0].content["encoder"]
+
+
+def test_what_changes_no_weight_changes_no_id(experiment_for, tmp_path):
+    """Nor does a choice that trainings did not have before, where it is left as it was."""
+
+    def trial(**training):
+        return TrialRunner.of(experiment_for(**training), tmp_path / "trials").trial(3)
+
+    usual = trial()
+    assert {"lora", "optimizer"}.isdisjoint(usual.content["training"])
+    assert trial(gradient_checkpointing=True).id == usual.id
+    assert (
+        len({usual.id, trial(lora={"rank": 2}).id, trial(lora={"rank": 4}).id, trial(optimizer="adamw_8bit").id}) == 4
+    )

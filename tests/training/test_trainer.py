@@ -1,5 +1,6 @@
 """The weight and the order of questions, the learning rate by step, and checkpoints of readers that share weights."""
 
+import importlib.util
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from accelerate import PartialState
 from safetensors.torch import load_file
 from transformers import TrainerCallback
 
+from coattend.errors import CoattendError
 from coattend.inference.predict import predict_all
 from coattend.readers.batch import Batch
 from coattend.training import events
@@ -166,6 +168,16 @@ def test_shared_weights_are_trained_and_saved(experiment_for, tmp_path):
     assert maps == {"0"}
     answers, _ = predict_all(experiment, outcomes, tmp_path / "trials")
     assert answers.num_rows
+
+
+def test_an_optimizer_of_8_bits_trains_where_its_package_is_and_else_names_it(experiment_for, tmp_path, monkeypatch):
+    experiment = experiment_for(optimizer="adamw_8bit")
+    if importlib.util.find_spec("bitsandbytes") is not None:
+        assert [outcome["failure"] for outcome in train_reader(experiment, tmp_path / "trials")] == [None, None]
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    problem = r"training.optimizer: adamw_8bit needs the package bitsandbytes. Run `pip install bitsandbytes`, or set"
+    with pytest.raises(CoattendError, match=problem):
+        arguments_of(experiment.training, tmp_path, seed=0)
 
 
 class Interrupted(Exception):

@@ -1,12 +1,15 @@
-"""Readers as experiments build them: the dropout of their encoder, and their vocabulary."""
+"""Readers as experiments build them: the dropout of their encoder, its adapters, and their vocabulary."""
 
 from dataclasses import replace
 
 import pytest
+import torch
+from safetensors.torch import load_file
 from transformers import AutoConfig
 
-from coattend.config import EncoderParameters
+from coattend.config import EncoderParameters, LoraParameters, TrainingParameters
 from coattend.errors import CoattendError
+from coattend.inference.predict import predict_all
 from coattend.trials.build import build_reader, initial_reader
 from experiments import lose_a_bit, train_reader
 
@@ -38,3 +41,65 @@ def test_a_parent_that_a_disk_has_damaged_is_not_started_from(experiment_for, tm
     lose_a_bit(tmp_path / parent["trial_id"])
     with pytest.raises(CoattendError, match=r"model: is not what was trained\. Run the training pipeline again"):
         initial_reader(later, questions, tmp_path, seed=3)
+
+
+LORA = {"rank": 2, "alpha": 4.0}
+
+
+@pytest.fixture(scope="module")
+def adapted(experiment_for, tmp_path_factory):
+    """An experiment with adapters, its two trials' outcomes, and the folder of trials."""
+    pytest.importorskip("peft", reason="peft is not installed: it is in the extra `lora`")
+    experiment = experiment_for("duma", lora=LORA, evaluations=2, learning_rate=1e-2)
+    store = tmp_path_factory.mktemp("trials")
+    return experiment, train_reader(experiment, store), store
+
+
+def test_a_trial_with_adapters_holds_them_and_what_is_new_alone(adapted, tiny_encoder):
+    experiment, outcomes, store = adapted
+    assert [outcome["failure"] for outcome in outcomes] == [None, None]
+    weights = load_file(store / outcomes[0]["trial_id"] / "model/model.safetensors")
+    of_encoder = {name for name in weights if name.startswith("encoder.")}
+    assert of_encoder == {name for name in weights if ".lora_" in name} != weights.keys()
+    assert outcomes[0]["parameters"] == sum(tensor.numel() for tensor in weights.values())
+    assert any(tensor.any() for name, tensor in weights.items() if ".lora_B." in name)
+    assert outcomes[0]["training"]["lora"] == LORA | {"dropout": 0.0, "targets": []}
+    answers, _ = predict_all(experiment, outcomes, store)
+    assert answers.num_rows
+
+
+def test_a_trial_goes_on_with_its_parents_adapters_or_trains_the_whole_encoder(adapted):
+    experiment, (parent, _), store = adapted
+    train, saved = (
+        experiment.training_questions().train,
+        load_file(store / parent["trial_id"] / "model/model.safetensors"),
+    )
+
+    def start(lora):
+        changes = {"start_from": parent["trial_id"], "lora": lora}
+        later = replace(experiment, training=experiment.training.model_copy(update=changes))
+        return initial_reader(later, train, store, seed=3)
+
+    same = start(LoraParameters(**LORA))
+    learning = {name for name, weights in same.named_parameters() if weights.requires_grad}
+    assert learning == saved.keys()
+    assert all(torch.equal(same.get_parameter(name), weights) for name, weights in saved.items())
+    whole = start(None)
+    assert all(weights.requires_grad for weights in whole.parameters())
+    assert not any("lora" in name for name, _ in whole.named_parameters())
+    with pytest.raises(
+        CoattendError, match=r"training.lora: the trial '\w+' has other adapters.*with the same adapters"
+    ):
+        start(LoraParameters(rank=4))
+
+
+def test_adapters_of_what_is_not_pretrained_are_refused(experiment_for):
+    experiment = replace(experiment_for(lora=LORA), encoder=EncoderParameters(source="characters"))
+    problem = "training.lora: adapts pretrained weights, and the encoder starts untrained. Set lora: null"
+    with pytest.raises(CoattendError, match=problem):
+        build_reader(experiment, experiment_for().training_questions().train)
+
+
+def test_an_encoder_is_frozen_or_adapted():
+    with pytest.raises(ValueError, match="a frozen encoder has no adapters: set frozen: false, or lora: null"):
+        TrainingParameters(frozen=True, lora=LORA)

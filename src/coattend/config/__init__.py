@@ -25,7 +25,7 @@ from coattend.config.commands import (
 )
 from coattend.config.reader import EncoderParameters, ReaderParameters, training_of
 from coattend.config.study import SearchParameters, StudyParameters, StudySettings, ValuesParameters
-from coattend.config.training import RerankingParameters, TrainingParameters
+from coattend.config.training import LoraParameters, RerankingParameters, TrainingParameters
 
 __all__ = [
     "LOCAL",
@@ -40,6 +40,7 @@ __all__ = [
     "ExportParameters",
     "FieldParameters",
     "Limits",
+    "LoraParameters",
     "Parameters",
     "PredictionParameters",
     "ReaderParameters",

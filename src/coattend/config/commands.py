@@ -7,6 +7,11 @@ from pydantic import Field, field_validator, model_validator
 
 from coattend.config.base import Parameters, TrialId
 
+MERGE = (
+    "Whether adapters (training.lora) are merged into the encoder's weights, so that neither the encoder's files nor "
+    "peft are needed to load it; it is then as large as without adapters."
+)
+
 
 class EngineParameters(Parameters):
     """The engine that spreads shards and trials. Results do not depend on it, and it is part of no key or trial id."""
@@ -118,6 +123,7 @@ class ShareParameters(Parameters):
         description="Its name on the Hugging Face Hub, <user>/<name>; empty: its folder is written, and nothing sent.",
     )
     private: bool = Field(True, description="Whether a repository that is made for it is seen by its owner alone.")
+    merge: bool = Field(False, description=MERGE)
 
 
 class ExportParameters(Parameters):
@@ -157,3 +163,4 @@ class TrackingParameters(Parameters):
     models: bool = Field(
         True, description="Whether evaluation logs each trained reader as a model; it takes the size of its weights."
     )
+    merge: bool = Field(False, description=MERGE)

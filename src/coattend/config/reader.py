@@ -56,8 +56,8 @@ class EncoderParameters(Parameters):
 
     source: str = Field(
         "embedded",
-        description="'embedded' (MiniLM), a folder, a Hugging Face name, or 'characters': an untrained transformer "
-        "over the characters of the training questions.",
+        description="'embedded' (MiniLM), a folder or a Hugging Face name of an encoder, a decoder such as Llama or a "
+        "T5, or 'characters': an untrained transformer over the characters of the training questions.",
     )
     tokenizer: str = Field("minilm", description="Tokenizer profile whose tokens it reads.")
     dropout: float | None = Field(
@@ -169,7 +169,7 @@ def training_of(benchmark: BenchmarkParameters, reader: ReaderParameters, *, rec
 
 def check_fine_tuning(name: str, encoder: EncoderParameters, training: TrainingParameters) -> str | None:
     """Compare the training of a reader with what is published about its encoder, and return a warning if its learning
-    rate lies far outside; a frozen encoder has none.
+    rate lies far outside; a frozen encoder has none, and adapters take higher ones.
 
     Raises:
         CoattendError: If sequences may be longer than those that the encoder was pretrained on.
@@ -182,7 +182,7 @@ def check_fine_tuning(name: str, encoder: EncoderParameters, training: TrainingP
         cure = f"Set it to {published.max_length} or less; training.over_windows reads longer passages of options"
         raise CoattendError(problem, where=f"training.max_length with the encoder {name!r}", cure=cure)
     low, high = published.learning_rate
-    if training.frozen or low / FAR <= training.learning_rate <= high * FAR:
+    if training.frozen or training.lora or low / FAR <= training.learning_rate <= high * FAR:
         return None
     return (
         f"training.learning_rate is {training.learning_rate:g}, and {encoder.source} is fine-tuned with {low:g} to "

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
 
 from coattend.config.base import Parameters
 from coattend.readers.heads.configs import OverWindows
@@ -25,6 +25,19 @@ def _listed(seeds: object) -> object:
 
 
 Seeds = Annotated[tuple[int, ...], Field(min_length=1), BeforeValidator(_listed), AfterValidator(_each_once)]
+
+
+class LoraParameters(Parameters):
+    """Low-rank adapters, which are trained in place of a pretrained encoder's own weights (LoRA)."""
+
+    rank: int = Field(8, ge=1, description="Rank of the update of each matrix.")
+    alpha: float = Field(16.0, gt=0, description="The update is multiplied by alpha / rank.")
+    dropout: float = Field(0.0, ge=0, lt=1, description="Dropout of what an adapter reads.")
+    targets: tuple[str, ...] = Field(
+        (),
+        description="Names, or ends of names, of the encoder's linear layers that have an adapter, such as "
+        "[query, value]; empty: all of them, but the pooler.",
+    )
 
 
 class TrainingParameters(Parameters):
@@ -92,6 +105,20 @@ class TrainingParameters(Parameters):
     frozen: bool = Field(
         False, description="Whether the encoder stays as it is: its outputs are computed once and kept."
     )
+    lora: LoraParameters | None = Field(
+        None,
+        description="Adapters of the encoder, which are trained in place of its weights, with interaction and head; "
+        "null: the encoder is trained whole.",
+    )
+    gradient_checkpointing: bool = Field(
+        False,
+        description="Whether what the encoder's layers compute inside is computed again for the gradient instead of "
+        "kept: less memory, more time, the same numbers.",
+    )
+    optimizer: Literal["adamw", "adamw_8bit"] = Field(
+        "adamw",
+        description="adamw_8bit: its two averages of the gradient take a byte a weight each; needs bitsandbytes.",
+    )
     start_from: str | None = Field(
         None,
         description="Trial whose weights it begins with; in a study a variant, whose trial of the same seed it is.",
@@ -116,6 +143,13 @@ class TrainingParameters(Parameters):
                 "range of float32, or to fp32"
             )
         return precision
+
+    @field_validator("lora")
+    @classmethod
+    def _is_trained(cls, lora: LoraParameters | None, info: ValidationInfo) -> LoraParameters | None:
+        if lora is not None and info.data.get("frozen"):
+            raise ValueError("a frozen encoder has no adapters: set frozen: false, or lora: null")
+        return lora
 
 
 class RerankingParameters(Parameters):

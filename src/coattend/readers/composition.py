@@ -135,13 +135,18 @@ def compose_fitting(name: str, head: str | None, overrides: Options) -> Composit
             make them fit.
     """
     composition = compose(name, head, overrides)
+    check_fit(composition)
+    return composition
+
+
+def check_fit(composition: Composition) -> None:
+    """Raise a `CoattendError` if parts do not fit together, with the reason and changes that would make them fit."""
     if composition.misfit is not None:
         changes = [f"{option}={value}" for option, value in fitting_changes(composition)]
         raise CoattendError(
-            f"the reader {name!r} cannot be built so: {composition.misfit}",
+            f"the reader {composition.reader!r} cannot be built so: {composition.misfit}",
             cure=f"What would fit: {', '.join(changes)}" if changes else None,
         )
-    return composition
 
 
 def fitting_changes(composition: Composition) -> Iterator[tuple[str, str]]:
@@ -156,9 +161,16 @@ def fitting_changes(composition: Composition) -> Iterator[tuple[str, str]]:
     # Other values of options whose type lists them.
     for config in composition.configs:
         for option, field_info in type(config).model_fields.items():
-            for value in get_args(field_info.annotation) if get_origin(field_info.annotation) is Literal else ():
+            for value in _listed_values(field_info.annotation):
                 if compose(name, head, values | {option: value}).misfit is None:
                     yield option, value
+
+
+def _listed_values(annotation: Any) -> Iterator[Any]:
+    """Yield the values that a type lists, such as ``Literal["a", "b"] | None``."""
+    for part in (annotation, *get_args(annotation)):
+        if get_origin(part) is Literal:
+            yield from get_args(part)
 
 
 def resolve(name: str, head: str | None = None, **overrides: Any) -> Options:

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError
-from safetensors.torch import load_model, save_model
+from safetensors.torch import load_file, load_model, save_file, save_model
 from torch import Tensor, nn
 
 from coattend.errors import CoattendError
 from coattend.readers.batch import Batch
-from coattend.readers.composition import compose_fitting
+from coattend.readers.composition import check_fit, compose_fitting
+from coattend.readers.encoders.adapters import Adapters, add_adapters, merge_adapters
+from coattend.readers.encoders.pretrained import weights_digest
 from coattend.readers.interfaces import Attended, Encoder, Head, Interaction
 
 if TYPE_CHECKING:
@@ -58,16 +60,18 @@ class ReaderConfig:
         head: Its head.
         options: Options of its parts, resolved.
         encoder: Configuration of its encoder.
+        adapters: Adapters of its encoder, if that has some; then its own weights are those of its files.
     """
 
     reader: str
     head: str
     options: dict[str, Any]
     encoder: dict[str, Any]
+    adapters: Adapters | None = None
 
     def describe(self) -> dict[str, Any]:
-        """Return its fields as JSON values."""
-        return asdict(self)
+        """Return its fields as JSON values; one without adapters has none."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 class Reader(nn.Module):
@@ -95,6 +99,9 @@ class Reader(nn.Module):
         composition = compose_fitting(name, head, overrides)
         classes, configs = composition.classes, composition.configs
         encoder_module = classes.encoder(configs.encoder, encoder, summary=composition.encoder_summarises)
+        # Only now it is known how a transformer attends.
+        attending = getattr(encoder_module, "config", configs.encoder)
+        check_fit(replace(composition, configs=configs._replace(encoder=attending)))
         encoder_shape = encoder_module.shape
         # The head sees the width of the interaction's output instead of the encoder's.
         head_shape = replace(encoder_shape, hidden_size=configs.interaction.width(encoder_shape))
@@ -129,33 +136,101 @@ class Reader(nn.Module):
         """
         self.interaction.keep_maps = keep
 
+    def add_adapters(
+        self, source: str, *, rank: int, alpha: float, dropout: float = 0.0, targets: tuple[str, ...] = ()
+    ) -> None:
+        """Put low-rank adapters around linear layers of its transformer encoder, whose own weights are frozen.
+
+        What is new is trained whole: interaction, head, embeddings of tags and pooler. Saved readers hold these and
+        the adapters alone.
+
+        Args:
+            source: ``"embedded"``, a folder or a Hugging Face name: the encoder that the reader was built with.
+            rank: Rank of the update of each layer's matrix.
+            alpha: The update is multiplied by alpha / rank.
+            dropout: Dropout of what an adapter reads.
+            targets: Names, or ends of names, of the layers; empty: all linear layers but the pooler.
+
+        Raises:
+            CoattendError: If peft is missing, or a target names no linear layer.
+        """
+        model = self.encoder.model  # type: ignore[attr-defined]  # Of a transformer.
+        adapters = Adapters(rank, alpha, dropout, tuple(targets), source, weights_digest([model]))
+        add_adapters(model, adapters)
+        self.config = replace(self.config, adapters=adapters)
+
+    def merge_adapters(self) -> None:
+        """Add its adapters' updates to the weights of its encoder, if it has adapters: it is then saved whole."""
+        if self.config.adapters is not None:
+            merge_adapters(self.encoder.model)  # type: ignore[attr-defined]  # Of a transformer.
+            self.config = replace(self.config, adapters=None)
+
     def save(self, folder: Path | str) -> None:
-        """Write ``model.safetensors`` and ``reader.json``. Shared weights are written once."""
+        """Write ``model.safetensors`` and ``reader.json``. Shared weights are written once, and those of an encoder
+        with adapters not at all."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        save_model(self, str(folder / WEIGHTS))
+        if self.config.adapters is None:
+            save_model(self, str(folder / WEIGHTS))
+        else:
+            save_file(self._own_weights(), folder / WEIGHTS)
         (folder / DESCRIPTION).write_text(json.dumps(self.config.describe(), indent=1, sort_keys=True))
 
     @classmethod
     def load(cls, folder: Path | str) -> "Reader":
-        """Load a saved reader from its folder alone: neither the encoder's own files nor a network are needed.
+        """Load a saved reader from its folder alone, without a network; one with adapters needs its encoder's files.
 
         Raises:
-            CoattendError: If the folder contains no reader, or a reader that this version cannot build.
+            CoattendError: If the folder contains no reader, or a reader that this version cannot build; if the files
+                of an encoder with adapters are missing, or have other weights now.
         """
         folder = Path(folder)
         # First the architecture with random weights, then the saved ones.
         try:
-            config = ReaderConfig(**json.loads((folder / DESCRIPTION).read_text()))
-        except (OSError, ValueError, TypeError) as error:
+            description = json.loads((folder / DESCRIPTION).read_text())
+            adapters = description.pop("adapters", None)
+            config = ReaderConfig(**description, adapters=None if adapters is None else Adapters.of(adapters))
+        except (OSError, ValueError, TypeError, KeyError) as error:
             problem = f"holds no reader ({error})" if folder.is_dir() else "there is no such folder"
             raise CoattendError(problem, where=str(folder)) from None
-        reader = cls.build(config.reader, encoder=config.encoder, head=config.head, **config.options)
+        if config.adapters is None:
+            reader = cls.build(config.reader, encoder=config.encoder, head=config.head, **config.options)
+        else:
+            reader = cls._with_adapters(config, config.adapters, str(folder))
         weights = str(folder / WEIGHTS)
         try:
-            load_model(reader, weights)
+            reader._read_weights(weights)
         except (OSError, RuntimeError, SafetensorError) as error:
             reason = str(error).partition("\n")[0]
             problem = f"does not hold the weights of this reader ({reason})"
             raise CoattendError(problem, where=weights, cure="Train it again") from None
         return reader
+
+    @classmethod
+    def _with_adapters(cls, config: ReaderConfig, adapters: Adapters, folder: str) -> "Reader":
+        """Build a reader with adapters, not yet those that were trained, on the encoder that these were trained on."""
+        cure = f"Restore the encoder {adapters.source!r}, or take the reader from where it is, with merged adapters"
+        try:
+            reader = cls.build(config.reader, encoder=adapters.source, head=config.head, **config.options)
+        except CoattendError as error:
+            problem = f"holds adapters of an encoder that cannot be loaded ({error.problem})"
+            raise CoattendError(problem, where=folder, cure=cure) from None
+        settings = {name: value for name, value in asdict(adapters).items() if name != "digest"}
+        reader.add_adapters(**settings)
+        if reader.config.adapters != adapters:
+            problem = f"holds adapters of other weights than {adapters.source!r} has now"
+            raise CoattendError(problem, where=folder, cure=cure)
+        return reader
+
+    def _own_weights(self) -> dict[str, Tensor]:
+        """Return the weights of a reader with adapters, but for those of its encoder's files."""
+        return {name: weights.detach() for name, weights in self.named_parameters() if weights.requires_grad}
+
+    def _read_weights(self, file: str) -> None:
+        if self.config.adapters is None:
+            load_model(self, file)
+            return
+        weights = load_file(file)
+        if weights.keys() != self._own_weights().keys():
+            raise RuntimeError("other weights than its description's")
+        self.load_state_dict(weights, strict=False)

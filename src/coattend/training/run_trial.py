@@ -39,13 +39,18 @@ from coattend.trials.trial import EncoderContent, Trial, TrialContent, TrialOutc
 from coattend.trials.warnings import alarms
 
 EXCLUDED_FROM_TRIAL_ID = {
-    "seeds", "device", "processes", "precision", "tag_noise", "tag_noise_kind", "tag_noise_in", "reads"
+    "seeds", "device", "processes", "gradient_checkpointing", "precision", "tag_noise", "tag_noise_kind",
+    "tag_noise_in", "reads",
 }  # fmt: skip
 """Training parameters that do not enter a trial's id.
 
 The seed and the precision are fields of their own, the device is recorded with the outcome, the number of processes
-only changes the order of sums, and ``reads`` and tag noise show in the data: a trial with noise in dev alone is the
-trial without noise."""
+only changes the order of sums, gradient checkpointing changes none, and ``reads`` and tag noise show in the data: a
+trial with noise in dev alone is the trial without noise."""
+
+UNNAMED_DEFAULTS = {"lora": None, "optimizer": "adamw"}
+"""Training parameters that are left out of a trial's content where they have these values, which is how trainings were
+before there was a choice."""
 
 logger = logging.getLogger(__name__)
 
@@ -266,8 +271,11 @@ class TrialRunner:
 def _content(experiment: Experiment, seed: int, data: str) -> TrialContent:
     """Gather everything that a trial's result depends on; its hash is the trial's id."""
     training = experiment.training.model_dump(mode="json", exclude=EXCLUDED_FROM_TRIAL_ID)
+    training = {name: value for name, value in training.items() if UNNAMED_DEFAULTS.get(name, ...) != value}
     _, bf16 = device_and_precision(experiment.training)
     encoder = EncoderContent(digest=encoder_digest(experiment.encoder), dropout=experiment.encoder.dropout)
+    if "encoder_layers" in experiment.model_options.keys() - experiment.options.keys():
+        encoder["layers"] = experiment.model_options["encoder_layers"]
     vectors_file = experiment.options.get("vectors_file")
     if vectors_file is not None:
         encoder["vectors"] = _digest_or_none(Path(vectors_file))

@@ -38,7 +38,7 @@ INFERENCE_SPEEDUP = 3.0
 WARM_UP_BATCHES, TIMED_BATCHES = 1, 3
 
 SPEED_FIELDS = ("benchmark", "reader", "head", "options", "encoder")
-SPEED_FIELDS_IN_TRAINING = ("tokens_per_batch", "max_length", "over_windows", "frozen", "precision")
+SPEED_FIELDS_IN_TRAINING = ("tokens_per_batch", "max_length", "over_windows", "frozen", "lora", "precision")
 """Fields of a trial's content, and of its training, that decide its speed."""
 
 ExperimentPair = tuple[Experiment, Experiment]

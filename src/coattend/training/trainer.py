@@ -1,5 +1,6 @@
 """`transformers.Trainer` for readers: bucketed batches, scores of questions, checkpoints with checksums."""
 
+import importlib.util
 import json
 import logging
 import math
@@ -24,6 +25,7 @@ from coattend.batches.collator import CachedFeatures
 from coattend.batches.dataset import QuestionSet
 from coattend.batches.examples import Example
 from coattend.config import TrainingParameters
+from coattend.errors import CoattendError
 from coattend.io.atomic import disk_errors
 from coattend.readers.batch import Batch
 from coattend.readers.interfaces import require
@@ -38,6 +40,9 @@ from coattend.trials.trial import digest_of_files
 
 COMPLETE = "complete"
 """Name of the file that completes a checkpoint: it is written last and holds the digest of the others."""
+
+OPTIMIZERS = {"adamw": "adamw_torch_fused", "adamw_8bit": "adamw_bnb_8bit"}
+"""Optimisers by their names in transformers."""
 
 SCHEDULES = {"linear": "linear", "constant": "constant_with_warmup"}
 """Schedules of the learning rate behind its warm-up, by their names in transformers."""
@@ -198,7 +203,14 @@ def epochs_of(training: TrainingParameters, batches: int) -> float:
 
 
 def arguments_of(training: TrainingParameters, folder: Path, seed: int) -> TrainingArguments:
-    """Translate training parameters into the trainer's arguments."""
+    """Translate training parameters into the trainer's arguments.
+
+    Raises:
+        CoattendError: If the package of an optimiser of 8 bits is missing.
+    """
+    if training.optimizer == "adamw_8bit" and importlib.util.find_spec("bitsandbytes") is None:
+        cure = "Run `pip install bitsandbytes`, or set optimizer: adamw"
+        raise CoattendError("adamw_8bit needs the package bitsandbytes", where="training.optimizer", cure=cure)
     device, bf16 = device_and_precision(training)
     never = 10**9  # `Schedule` decides when to score and save.
     arguments = TrainingArguments(
@@ -206,6 +218,7 @@ def arguments_of(training: TrainingParameters, folder: Path, seed: int) -> Train
         num_train_epochs=training.epochs,
         learning_rate=training.learning_rate,
         warmup_steps=training.warmup,
+        optim=OPTIMIZERS[training.optimizer],
         lr_scheduler_type=SCHEDULES[training.schedule],
         weight_decay=training.weight_decay,
         max_grad_norm=training.clip,

@@ -1,13 +1,11 @@
 """Build what a trial of an experiment needs: its reader, batches, cached features and entity permutation."""
 
-import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-import torch
 from torch import nn
 
 from coattend import readers
@@ -21,6 +19,7 @@ from coattend.config import TokenizerParameters
 from coattend.errors import CoattendError
 from coattend.evaluation import span_scorer
 from coattend.readers.encoders.characters import character_configuration
+from coattend.readers.encoders.pretrained import weights_digest
 from coattend.readers.encoders.recurrent import RecurrentEncoder
 from coattend.readers.encoders.transformer import TransformerEncoder
 from coattend.readers.encoders.word_embeddings import UNKNOWN, Words
@@ -37,7 +36,23 @@ def build_reader(experiment: Experiment, train: QuestionSet) -> Reader:
     reader = readers.build(
         experiment.reader, encoder=_encoder_of(experiment, train), head=experiment.head, **experiment.model_options
     )
+    lora = experiment.training.lora
+    if lora is not None:
+        _check_adaptable(experiment, reader)
+        reader.add_adapters(experiment.encoder.source, **lora.model_dump())
     return prepare_for_training(experiment, reader)
+
+
+def _check_adaptable(experiment: Experiment, reader: Reader) -> None:
+    """Refuse adapters of an encoder that is no pretrained transformer."""
+    problem = None
+    if not isinstance(reader.encoder, TransformerEncoder):
+        problem = f"has no transformer to adapt: the encoder of {experiment.reader} is recurrent"
+        cure = f"Set lora: null for it, or in benchmarks.{experiment.benchmark}.recurrent for all such readers"
+    elif experiment.encoder.is_untrained:
+        problem, cure = "adapts pretrained weights, and the encoder starts untrained", "Set lora: null"
+    if problem is not None:
+        raise CoattendError(problem, where="training.lora", cure=cure)
 
 
 def _encoder_of(experiment: Experiment, train: QuestionSet) -> str | Words | dict[str, Any]:
@@ -66,7 +81,8 @@ def _untrained(experiment: Experiment, train: QuestionSet) -> dict[str, Any]:
 
 
 def prepare_for_training(experiment: Experiment, reader: Reader) -> Reader:
-    """Freeze the reader's encoder if the experiment says so; raise if it cannot read ``training.max_length`` tokens."""
+    """Freeze the reader's encoder, or let it compute its hidden states again, if the experiment says so; raise if it
+    cannot read ``training.max_length`` tokens."""
     encoder = cast(TransformerEncoder | RecurrentEncoder, reader.encoder)
     limit, training = encoder.max_length, experiment.training
     if limit is not None and training.max_length > limit:
@@ -75,8 +91,12 @@ def prepare_for_training(experiment: Experiment, reader: Reader) -> Reader:
             where="training.max_length",
             cure=f"Set it to {limit} or less",
         )
-    if training.frozen and isinstance(encoder, TransformerEncoder):
+    if not isinstance(encoder, TransformerEncoder):
+        return reader
+    if training.frozen:
         encoder.freeze()
+    elif training.gradient_checkpointing:
+        encoder.checkpoint_gradients()
     return reader
 
 
@@ -106,7 +126,25 @@ def initial_reader(experiment: Experiment, train: QuestionSet, store: Path, seed
                 where="training.start_from",
                 cure="Start from a trial of the same reader",
             )
+    _match_adapters(experiment, reader, parent)
     return prepare_for_training(experiment, reader)
+
+
+def _match_adapters(experiment: Experiment, reader: Reader, parent: str) -> None:
+    """Merge the adapters of a parent trial's reader if the encoder is to be trained whole; raise if they are others
+    than the experiment's."""
+    lora, adapters = experiment.training.lora, reader.config.adapters
+    if lora is None:
+        reader.merge_adapters()
+        return
+    settings = lora.model_dump()
+    if adapters is None or {name: getattr(adapters, name) for name in settings} != settings:
+        problem = "trained the encoder whole" if adapters is None else "has other adapters"
+        raise CoattendError(
+            f"the trial {parent!r} {problem}, and a trial keeps its adapters of the pretrained encoder alone",
+            where="training.lora",
+            cure="Start from a trial with the same adapters, or set lora: null, which trains the encoder whole",
+        )
 
 
 def build_collator(
@@ -176,6 +214,8 @@ def cached_features(
     if experiment.alignment is None:
         names = ("co_attention", "passage", "apart_layers", "segments")
         encoder = f"{encoder} {[experiment.options.get(name) for name in names]}"
+        if "attention" in experiment.options:  # Of a decoder.
+            encoder = f"{encoder} {experiment.options['attention']}"
     cache = FeatureCache(
         store.parent / "encoder_outputs",
         encoder,
@@ -188,17 +228,6 @@ def cached_features(
             return cache.passage_states(reader, questions.examples, questions.tokens, collator)
         return cache.hidden_states(reader, questions.examples, questions.tokens, collator)
     return cache.context_vectors(context, questions.examples, experiment.alignment, len(experiment.layout.prefix))
-
-
-def weights_digest(modules: Iterable[nn.Module]) -> str:
-    """Hash the weights of an encoder's modules, but for a pooler, which takes no part in hidden states."""
-    content = hashlib.sha256()
-    for module in modules:
-        for name, weights in module.state_dict().items():
-            if not name.startswith("pooler"):
-                content.update(f"{name} {weights.dtype} {tuple(weights.shape)}\n".encode())
-                content.update(weights.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
-    return content.hexdigest()
 
 
 def entity_permutation(experiment: Experiment, seed: int, epoch: Callable[[], int]) -> EntityPermutation | None:

@@ -84,6 +84,7 @@ class RunSpec(Parameters):
     fill_blanks: bool = Field(description="True if an option fills the question's blank, False if it follows it.")
     words_as_options: bool = Field(description="True if candidates for a word are read like options.")
     training: TrainingParameters = Field(description="Its training parameters, with the precision that was used.")
+    merged: bool = Field(False, description="True if its adapters are merged into its encoder's weights.")
     null_threshold: float | None = Field(
         None, description="Margin by which no answer must outscore the best span; null: it always answers."
     )
@@ -112,6 +113,11 @@ class RunSpec(Parameters):
         """False for a reader that is given parts of its questions only, which is of no use outside a comparison, and
         for a language model as it is."""
         return self.training.reads == "all" and readers.is_trained(self.reader)
+
+    @property
+    def has_adapters(self) -> bool:
+        """True if its weights are adapters of its encoder, whose own files are needed too."""
+        return self.training.lora is not None and not self.merged
 
     @property
     def needs_options(self) -> bool:

@@ -38,6 +38,8 @@ class EncoderContent(TypedDict):
     """Hash of its files, or of its name and commit on the Hugging Face Hub."""
     dropout: float | None
     """None: as its configuration has it."""
+    layers: NotRequired[int]
+    """So many of its first layers, if its profile leaves some out."""
     vectors: NotRequired[str | None]
     """Digest of a file of word vectors; None if it cannot be read."""
     kept: NotRequired[str]

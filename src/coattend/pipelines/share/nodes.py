@@ -38,7 +38,9 @@ def write(
     benchmark = BenchmarkParameters.model_validate(benchmarks[spec.benchmark])
     target = shared / f"{spec.benchmark}-{spec.name}-{trial.id}"
     commit = trial_commit(mlflow_store, trial.id)
-    written = sharing.write_folder(trial, target, stored_tables, benchmark, to=share.to, commit=commit)
+    written = sharing.write_folder(
+        trial, target, stored_tables, benchmark, to=share.to, commit=commit, merge=share.merge
+    )
     logger.info("%s is ready to be shared: %s; prediction.model takes that folder, too", trial, target)
     return written
 

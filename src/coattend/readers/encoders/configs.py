@@ -29,6 +29,11 @@ class TransformerConfig(EncoderConfig):
         " with a sliding window too at the whole other side.",
     )
     tag_count: int = Field(39, ge=2, description="Tags with PAD, SPE and ERR: 39, or 48 with punctuation's own.")
+    attention: Literal["causal", "bidirectional"] | None = Field(
+        None,
+        description="Of a decoder such as Llama: causal: tokens see those before them, so that a passage does not see"
+        " its question; bidirectional: all; null: as the model has it. Encoders are bidirectional.",
+    )
     passage: Literal["joint", "apart"] = Field(
         "joint",
         description="joint: passage, question and option are one sequence; apart: a passage is read once, by itself,"
@@ -55,7 +60,9 @@ class TransformerConfig(EncoderConfig):
         return STREAMS if self.apart_to_the_end else self.output_fields
 
     def aware(self) -> frozenset[str]:
-        """Both streams, unless the passage is read apart in all layers."""
+        """Both streams, unless the passage is read apart in all layers, or by a decoder before its question."""
+        if self.attention == "causal":
+            return frozenset({"question"})
         if not self.apart_to_the_end:
             return STREAMS
         return frozenset({"question"} if self.segments == "reads" else ())

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from coattend.errors import CoattendError
 from coattend.readers.encoders.configs import LanguageModelConfig
-from coattend.readers.encoders.pretrained import silence
+from coattend.readers.encoders.pretrained import attention_window, silence
 from coattend.readers.prompts import Prompt
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class LanguageModel:
         self.model, self.tokenizer, self.source = model.eval(), tokenizer, source
         config = model.config.get_text_config()
         self.max_length: int | None = getattr(config, "max_position_embeddings", None)
-        self.window = _window(config)
+        self.window = attention_window(config)
         self._keeps_logits = "logits_to_keep" in inspect.signature(model.forward).parameters
         self.reads_trees = self._probe()
 
@@ -331,18 +331,6 @@ def shared_length(contexts: Sequence[tuple[int, ...]]) -> int:
         if left != right:
             return index
     return min(len(first), len(last))
-
-
-def _window(config: Any) -> int | None:
-    """Return the tokens that the layers with the shortest window see; None if all see everything."""
-    layers = getattr(config, "layer_types", None)
-    windows = []
-    if layers is None or "sliding_attention" in layers:
-        windows.append(getattr(config, "sliding_window", None))
-    if layers is None or "chunked_attention" in layers:
-        windows.append(getattr(config, "attention_chunk_size", None))
-    limits = [window for window in windows if window]
-    return min(limits) if limits else None
 
 
 def _batches(trees: Sequence[Tree], tokens_per_batch: int) -> Iterator[list[Tree]]:

@@ -158,7 +158,7 @@ class LayerStack:
 
     def __init__(self, model: "PreTrainedModel") -> None:
         self.model: Any = model
-        self.layers = list(_layers(model))
+        self.layers = list(layers_of(model))
 
     def embed(self, position: Tensor, **inputs: Tensor) -> Tensor:
         """Embed tokens at positions [A, L], given ``input_ids`` or ``inputs_embeds``, and perhaps their types."""
@@ -214,8 +214,8 @@ class LayerStack:
         return hidden
 
 
-def _layers(model: Any) -> Iterable[nn.Module]:
-    """Return the layers of an encoder in the order in which they run."""
+def layers_of(model: Any) -> Iterable[nn.Module]:
+    """Return the layers of an encoder of the families `FAST` in the order in which they run."""
     family = model.config.model_type
     if family in BERT_LIKE:
         return cast(Iterable[nn.Module], model.encoder.layer)

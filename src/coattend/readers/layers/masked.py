@@ -72,6 +72,13 @@ def masked_mean(streams: Sequence[Tensor], masks: Sequence[Tensor]) -> Tensor:
     return cast(Tensor, total / sum(mask.sum(1, keepdim=True) for mask in masks))
 
 
+def masked_last(streams: Sequence[Tensor], masks: Sequence[Tensor]) -> Tensor:
+    """Take the last real token of the last stream: [S, H]."""
+    stream, mask = streams[-1], masks[-1]
+    last = (mask * torch.arange(mask.shape[1], device=mask.device)).argmax(1)
+    return stream[torch.arange(len(stream), device=stream.device), last]
+
+
 def masked_max(streams: Sequence[Tensor], masks: Sequence[Tensor]) -> Tensor:
     """Take the maximum over all real tokens of one or more streams together: [S, H]."""
     maxima = [masked_maximum(stream, mask) for stream, mask in zip(streams, masks, strict=True)]
