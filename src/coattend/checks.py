@@ -11,7 +11,7 @@ from coattend import studies
 from coattend.config import EncoderParameters, ReaderParameters
 from coattend.config.entries import TextProfiles, benchmark_names, reader_entry, text_profiles
 from coattend.config.parameters import nearest_parameter
-from coattend.config.source import current, run_command
+from coattend.config.source import run_command
 from coattend.errors import CoattendError, did_you_mean
 from coattend.pipelines.keys import NodeKey, entry_of, prefix_of
 
@@ -59,8 +59,7 @@ def _built_profiles(key: NodeKey) -> TextProfiles:
     benchmark = str(key.benchmark)
     if key.study is None:
         return text_profiles(reader_entry(str(key.reader)), benchmark)
-    study = studies.load_study(key.study)
-    return text_profiles(study.changed(current().studies.get(key.study, {})).entry(str(key.reader)), benchmark)
+    return text_profiles(studies.wired_study(key.study).entry(str(key.reader)), benchmark)
 
 
 def check_trained_on(node: Node, benchmarks: Iterable[str]) -> None:
