@@ -84,6 +84,7 @@ Shown = Literal[
     "reranking",
     "seconds_per_epoch",
     "training_score",
+    "trivial_baselines",
 ]
 Numbers = dict[str, Any]
 """Benchmark to split, or split/subset, to a score or to scores by the metric's name; or a quantity of the variant."""
@@ -167,7 +168,9 @@ class ExampleParameters(Parameters):
 class StudyParameters(Parameters):
     """A table or a figure, reproduced."""
 
-    name: str = Field("", description="File and entry, such as duma_table7; filled in.")
+    name: str = Field(
+        "", description="File and entry, such as duma_table7, or the entry alone if it is named as its file; filled in."
+    )
     title: str = Field(description="What it asks, in a few words.")
     source: str = Field(description="Paper, and table or figure.")
     benchmarks: tuple[str, ...] = Field(min_length=1, description="What its variants are trained and scored on.")

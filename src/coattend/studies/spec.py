@@ -1,5 +1,6 @@
 """Read and validate the files of the folder ``studies`` of the base environment. A file is a paper, an entry of its
-``studies`` a table or figure: ``duma.yml`` with ``table7`` is ``duma_table7``. Nothing here imports torch."""
+``studies`` a table or figure: ``duma.yml`` with ``table7`` is ``duma_table7``, and ``today.yml`` with ``today`` is
+``today``. Nothing here imports torch."""
 
 import re
 from collections import UserDict
@@ -154,7 +155,8 @@ def read_studies(file: TextFile) -> list[Study]:
             what = f"{name!r} is no name of a study: it names files and pipelines"
             raise CoattendError(what, where=lines.where(path), cure="Take letters, digits and _")
         parameters = _validate(StudyParameters, entry, lines, path)
-        study = Study(paper, parameters.model_copy(update={"name": f"{file.stem}_{name}"}), file)
+        full_name = name if name == file.stem else f"{file.stem}_{name}"
+        study = Study(paper, parameters.model_copy(update={"name": full_name}), file)
         for problem in find_problems(study):
             raise CoattendError(problem.what, where=lines.where((*path, *problem.path)), cure=problem.cure)
         studies.append(study)
