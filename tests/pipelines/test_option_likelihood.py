@@ -4,9 +4,11 @@ import json
 
 import pytest
 from mlflow import MlflowClient
+from transformers import AutoTokenizer
 
 from coattend.errors import CoattendError
 from coattend.pipeline_registry import register_pipelines
+from coattend.reports.euroeval import vocabulary_size
 
 
 @pytest.mark.slow
@@ -21,6 +23,7 @@ def test_a_named_model_is_answered_scored_tracked_and_compared(kedro_run, sample
     assert 0 <= metrics["calibration"]["dev"]["ece"]["mean"] <= 100
     folder = sample_project / "data/test/06_models/trials" / trial["trial_id"]
     assert [file.name for file in (folder / "model").iterdir()] == ["reader.json"]
+    assert vocabulary_size(folder / "model") == len(AutoTokenizer.from_pretrained(language_model))
     client = MlflowClient(f"sqlite:///{sample_project / 'mlflow.db'}")
     experiment = client.get_experiment_by_name("sample").experiment_id
     (run,) = client.search_runs([experiment], "tags.kind = 'trial'")
