@@ -369,7 +369,9 @@ def remember_configuration() -> None:
             # What waits for the nodes of other pipelines depends on those that are run with it.
             requested = {*(pipelines._requested_pipelines or ())}
             together = sorted(requested) if requested & {"reporting", "results"} else []
-            configuration = identity(current.location, module, current.readers, current.studies, together)
+            configuration = identity(
+                current.location, module, current.readers, current.studies, current.beside, together
+            )
             if configuration not in registered:
                 registered[configuration] = find(module)()
             return dict(registered[configuration])

@@ -91,6 +91,9 @@ def test_a_benchmark_is_explored_wherever_jupyter_was_started(execute, project, 
     assert {trace["type"] for trace in box["data"]} == {"box"}
     assert "max_length: 256" in printed(executed)
     assert (project / "data" / "test" / "05_model_input" / "sample").is_dir()
+    # The benchmark that the notebook adds is read, and its file is gone.
+    assert re.search(r"l1-2 +dev +What did Anna sell\? +\[A boat\., A bicycle\.\] +0", printed(executed))
+    assert not (project / "conf/base/parameters/benchmarks/lessons.yml").exists()
     assert sorted(path.stem for path in (project / "notebooks").iterdir()) == NOTEBOOKS
 
 

@@ -13,7 +13,7 @@ from coattend.config import EncoderParameters, ReaderParameters, TrainingParamet
 from coattend.config.entries import TextProfiles, benchmark_names, reader_entry, text_profiles
 from coattend.config.parameters import nearest_parameter
 from coattend.config.reader import check_fine_tuning
-from coattend.config.source import current, run_command
+from coattend.config.source import run_command
 from coattend.errors import CoattendError, did_you_mean
 from coattend.pipelines.keys import NodeKey, entry_of, prefix_of
 
@@ -63,8 +63,7 @@ def _built_profiles(key: NodeKey) -> TextProfiles:
     benchmark = str(key.benchmark)
     if key.study is None:
         return text_profiles(reader_entry(str(key.reader)), benchmark)
-    study = studies.load_study(key.study)
-    return text_profiles(study.changed(current().studies.get(key.study, {})).entry(str(key.reader)), benchmark)
+    return text_profiles(studies.wired_study(key.study).entry(str(key.reader)), benchmark)
 
 
 def check_encoder(key: NodeKey, training: TrainingParameters, catalog: Any) -> None:

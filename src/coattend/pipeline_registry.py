@@ -10,7 +10,6 @@ from kedro.pipeline.node import Node
 from coattend import readers, studies
 from coattend.config import entries
 from coattend.config.entries import TextProfiles
-from coattend.config.source import current
 from coattend.errors import CoattendError, did_you_mean
 from coattend.pipelines import (
     attention,
@@ -92,7 +91,7 @@ def register_pipelines() -> dict[str, Pipeline]:
     with some readers of every task."""
     ignore_expected_warnings()
     nodes = {benchmark: nodes_of(benchmark) for benchmark in entries.benchmark_names()}
-    study_pipelines = {name: study_pipeline(studies.load_study(name)) for name in studies.study_names()}
+    study_pipelines = {name: study_pipeline(studies.wired_study(name)) for name in studies.study_names()}
     groups = studies.study_groups()
     # Adding pipelines one by one would take quadratic time.
     pipelines = {
@@ -195,8 +194,7 @@ def nodes_of(benchmark: str) -> StageNodes:
 
 
 def study_pipeline(spec: Study) -> Pipeline:
-    """The pipeline of a study behind the data stages of its benchmarks, wired as the current environment says."""
-    spec = spec.changed(current().studies.get(spec.name, {}))
+    """The pipeline of a study behind the data stages of its benchmarks."""
     parameters = spec.parameters
     variants = {
         (benchmark, variant): VariantTables(

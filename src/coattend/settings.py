@@ -5,6 +5,7 @@ from typing import Any
 
 from coattend import studies
 from coattend.config.loader import ConfigLoader, check_names
+from coattend.config.source import BESIDE, listed
 
 
 class ProjectConfigLoader(ConfigLoader):
@@ -15,8 +16,9 @@ class ProjectConfigLoader(ConfigLoader):
         super().complete(parameters)
         changes = parameters.get("studies") or {}
         check_names("study", "studies", changes, studies.study_names())
+        models = listed((parameters.get("study") or {}).get(BESIDE))
         parameters["studies"] = studies.study_parameters(
-            changes, parameters["readers"], parameters.get("benchmarks") or {}
+            changes, parameters["readers"], parameters.get("benchmarks") or {}, models
         )
 
 

@@ -8,17 +8,20 @@ import tarfile
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.dataset as pads
+import pyarrow.parquet as pq
 import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from coattend.config import BenchmarkParameters, ReaderParameters, TaggingParameters
+from coattend.config import BenchmarkParameters, ExportParameters, ReaderParameters, TaggingParameters
+from coattend.data.harness_task import harness_task
 from coattend.errors import CoattendError
 from coattend.inference.likelihood import LikelihoodTables, OptionLikelihood
 from coattend.readers.encoders.language_model import LanguageModel
-from coattend.readers.heads.configs import LikelihoodConfig
-from coattend.readers.heads.likelihood import Likelihood
-from coattend.readers.prompts import Inquiry, write_prompt
+from coattend.readers.prompts import write_prompt
+from coattend.schemas import PASSAGES
+from coattend.schemas import QUESTIONS as QUESTIONS_SCHEMA
 from coattend.text.cloze import BLANK
 from experiments import SAMPLE, write_language_model
 
@@ -173,49 +176,82 @@ def test_without_a_model_the_error_says_how_to_name_one(asked):
         asked(model=None).answer_all()
 
 
-def real_questions(raw, benchmark):
-    """Questions of DREAM's or of RACE's dev by passage."""
+def real_passages(raw, benchmark):
+    """Passages of DREAM's or of RACE's dev with their questions: text, options, number of the right one."""
     if benchmark == "dream":
         for turns, questions, _ in json.loads((raw / "dream" / "dev.json").read_text()):
-            yield [Inquiry("\n".join(turns), row["question"], tuple(row["choice"])) for row in questions]
+            yield "\n".join(turns), [(q["question"], q["choice"], q["choice"].index(q["answer"])) for q in questions]
         return
     with tarfile.open(raw / "race" / "RACE.tar.gz") as archive:
         for member in archive:
             if member.isfile() and "/dev/high/" in member.name:
                 article = json.load(archive.extractfile(member))
-                pairs = zip(article["questions"], article["options"], strict=True)
-                yield [Inquiry(article["article"], question, tuple(options)) for question, options in pairs]
+                labels = ["ABCD".index(letter) for letter in article["answers"]]
+                yield article["article"], list(zip(article["questions"], article["options"], labels, strict=True))
+
+
+def real_tables(raw, benchmark):
+    """Tables of the first questions of a benchmark."""
+    questions, passages = [], []
+    for number, (text, about) in enumerate(real_passages(raw, benchmark)):
+        passages.append({"passage_id": f"p{number}", "text": text, "source": "dev"})
+        for question, options, label in about[: QUESTIONS - len(questions)]:
+            row = {"question_id": f"q{len(questions)}", "passage_id": f"p{number}", "group": f"p{number}"}
+            row |= {"split": "dev", "task": "options", "question": question, "answerable": True}
+            questions.append(dict.fromkeys(QUESTIONS_SCHEMA.names) | row | {"options": options, "label": label})
+        if len(questions) == QUESTIONS:
+            break
+    entry = {"name": benchmark, "title": benchmark, "tasks": ["options"], "fill_blanks": benchmark == "race"}
+    source = {"format": benchmark, "folder": benchmark, "files": {"dev": ["*"]}}
+    return LikelihoodTables(
+        pads.dataset(pa.Table.from_pylist(questions, QUESTIONS_SCHEMA)),
+        pads.dataset(pa.Table.from_pylist(passages, PASSAGES)),
+        BenchmarkParameters(**entry, sources=[source]),
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("benchmark", ["dream", "race"])
-def test_log_probabilities_and_choices_are_those_of_the_harness(benchmark, raw, tmp_path, sample):
-    harness = pytest.importorskip("lm_eval.models.huggingface")
-    from lm_eval.api.instance import Instance
+def test_log_probabilities_and_choices_are_those_of_the_harness(benchmark, raw, tmp_path, sample, monkeypatch):
+    """The harness runs the exported task of the same questions, with a model of random weights."""
+    lm_eval = pytest.importorskip("lm_eval")
+    from lm_eval.models.huggingface import HFLM
+    from lm_eval.tasks import TaskManager
 
-    groups, count = [], 0
-    for group in real_questions(raw, benchmark):
-        groups.append([write_prompt(inquiry) for inquiry in group[: QUESTIONS - count]])
-        count += len(groups[-1])
-        if count == QUESTIONS:
-            break
-    write_language_model(tmp_path, sample.texts.values())
-    model = LanguageModel.load(str(tmp_path))
-    encoded = [model.encode(group) for group in groups]
-    computed = dict(model.log_probabilities(encoded, tokens_per_batch=2048))
-    prompts = [prompt for group in groups for prompt in group]
-    requests = [
-        Instance("loglikelihood", {}, (prompt.context, text), number)
-        for prompt in prompts
-        for number, text in enumerate(prompt.continuations)
-    ]
-    peer = harness.HFLM(pretrained=str(tmp_path), device="cpu", dtype="float32", batch_size=8)
-    values = iter(value for value, _ in peer.loglikelihood(requests, disable_tqdm=True))
-    acc, acc_norm = (Likelihood(LikelihoodConfig(normalise=name)) for name in ("none", "characters"))
-    for number, prompt in enumerate(prompts):
-        expected = [next(values) for _ in prompt.continuations]
-        assert computed[number] == pytest.approx(expected, abs=1e-4)
-        counts = {"characters": prompt.characters, "tokens": prompt.characters}
-        normalised = np.array(expected) / [len(text) - 1 for text in prompt.continuations]
-        assert np.argmax(acc.scores(computed[number], **counts)) == np.argmax(expected)
-        assert np.argmax(acc_norm.scores(computed[number], **counts)) == np.argmax(normalised)
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    tables, model = real_tables(raw, benchmark), tmp_path / "model"
+    write_language_model(model, sample.texts.values())
+    task = harness_task(*tables, ExportParameters())
+    for folder in ("tasks", "tables"):
+        (tmp_path / "harness" / folder).mkdir(parents=True)
+    for name, text in task.files.items():
+        (tmp_path / "harness/tasks" / name).write_text(text)
+    for name, table in task.tables.items():
+        pq.write_table(table, tmp_path / f"harness/tables/{name}.parquet")
+    results = lm_eval.simple_evaluate(
+        model=HFLM(pretrained=str(model), device="cpu", dtype="float32", batch_size=8),
+        tasks=task.names,
+        task_manager=TaskManager(include_path=str(tmp_path / "harness"), include_defaults=False),
+        bootstrap_iters=0,
+    )
+    (name,) = task.names
+    samples = {found["doc"]["question_id"]: found for found in results["samples"][name]}
+    assert len(samples) == QUESTIONS
+    for normalise, metric in (("none", "acc"), ("characters", "acc_norm")):
+        entry = {"model": str(model), "normalise": normalise}
+        training = {"max_length": 2048, "precision": "fp32"}
+        reader = ReaderParameters(name="mine", reader="option_likelihood", training=training, options=entry)
+        _, predictions, rejected = OptionLikelihood(
+            tables, reader, TaggingParameters(), tmp_path / "trials"
+        ).answer_all()
+        assert not len(rejected)
+        for row in predictions.to_pylist():
+            found = samples[row["question_id"]]
+            expected = np.array([float(response[0][0]) for response in found["resps"]])
+            if normalise == "characters":
+                expected /= [len(text) for text in found["doc"]["choices"]]
+            assert row["scores"] == pytest.approx(expected, abs=1e-4)
+            assert row["label"] == np.argmax(expected)
+            assert row["correct"] == found[metric]
+        share = np.mean(predictions["correct"].to_numpy())
+        assert results["results"][name][f"{metric},none"] == pytest.approx(share)

@@ -4,9 +4,11 @@ import json
 
 import pytest
 from mlflow import MlflowClient
+from transformers import AutoTokenizer
 
 from coattend.errors import CoattendError
 from coattend.pipeline_registry import register_pipelines
+from coattend.reports.euroeval import vocabulary_size
 
 
 @pytest.mark.slow
@@ -21,6 +23,7 @@ def test_a_named_model_is_answered_scored_tracked_and_compared(kedro_run, sample
     assert 0 <= metrics["calibration"]["dev"]["ece"]["mean"] <= 100
     folder = sample_project / "data/test/06_models/trials" / trial["trial_id"]
     assert [file.name for file in (folder / "model").iterdir()] == ["reader.json"]
+    assert vocabulary_size(folder / "model") == len(AutoTokenizer.from_pretrained(language_model))
     client = MlflowClient(f"sqlite:///{sample_project / 'mlflow.db'}")
     experiment = client.get_experiment_by_name("sample").experiment_id
     (run,) = client.search_runs([experiment], "tags.kind = 'trial'")
@@ -71,6 +74,38 @@ def test_a_study_has_a_row_for_each_model_beside_its_variants(study, kedro_run, 
     # Its score beside the baseline, and its cost.
     assert len(titled) >= 2
     assert any("answered, none trained" in line for line in titled)
+
+
+SPANS = """\
+  spans:
+    title: The same of spans
+    source: Beside, table 2
+    benchmarks: [sample]
+    base: { reader: plain, head: span }
+    baseline: plain
+    variants:
+      plain: { title: Baseline }
+      poi_net: { title: POI-Net, change: { reader: poi_net } }
+"""
+
+
+@pytest.mark.slow
+def test_an_environment_puts_a_model_beside_every_study_that_it_can_answer(study, kedro_run, project, language_model):
+    model, row = f"option_likelihood:{language_model}", f"option_likelihood_{language_model.name}"
+    folder = study(STUDY.replace('    beside: ["option_likelihood:{model}"]\n', "").format() + SPANS)
+    (project / "conf/test/parameters_models.yml").write_text(f"study: {{ beside: {model} }}\n")
+    kedro_run("study_mine_turns", study={"processes": 1, "seeds": [0]})
+    assert list(json.loads((folder / "findings.json").read_text())["trials"]["sample"]) == ["plain", row]
+    assert not [node.name for node in register_pipelines()["study_mine_spans"].nodes if row in node.name]
+    # Where a study of spans itself is to have such a row, the reason why it cannot is told.
+    with pytest.raises(
+        CoattendError, match=r"studies\.mine_spans\.beside: .*chooses among options, and 'plain' answers"
+    ):
+        kedro_run("study_mine_spans", studies={"mine_spans": {"beside": model}})
+    with pytest.raises(CoattendError, match=r"study\.beside: there is no reader 'option_likelihod'"):
+        kedro_run("study_mine_turns", study={"beside": ["option_likelihod:here"]})
+    with pytest.raises(CoattendError, match=r"'Qwen/Qwen3-0.6B' is not <entry>:<model>"):
+        kedro_run("study_mine_turns", study={"beside": ["Qwen/Qwen3-0.6B"]})
 
 
 def test_without_a_model_it_has_no_nodes_and_the_error_says_how_to_name_one(kedro_run):

@@ -7,7 +7,8 @@ import torch
 import transformers
 
 from coattend.errors import CoattendError
-from coattend.readers.encoders.language_model import MOST_BRANCHES, EncodedPrompt, LanguageModel
+from coattend.readers.encoders.language_model import MOST_BRANCHES, LanguageModel
+from coattend.readers.encoders.prompt_tree import EncodedPrompt
 from coattend.readers.prompts import Inquiry, write_prompt
 
 VOCABULARY = 61
@@ -103,6 +104,30 @@ def test_a_passage_is_read_once_for_its_questions_as_long_as_they_are_not_many(l
     assert sum(rows for rows, _ in read) < 8
     assert max(length for _, length in read) <= len(group[0].context) + 6 + MOST_BRANCHES + 32
     assert all(computed[number] == pytest.approx(computed[number % 4]) for number in range(len(many)))
+
+
+@pytest.mark.parametrize("family", CONFIGS)
+def test_examples_before_all_passages_are_read_once(load, family):
+    model, read = load(family), []
+    examples = draw(random.Random(3), 80)
+    groups = [
+        [EncodedPrompt((*examples, *prompt.context), prompt.continuations) for prompt in group]
+        for group in groups_of(4, [2, 1, 3], passage=8)
+    ]
+    prompts = [prompt for group in groups for prompt in group]
+    expected = [log_probabilities(model.model, prompt) for prompt in prompts]
+
+    def note(_module, _args, inputs):
+        read.append(inputs["input_ids"].shape[1])
+
+    model.model.register_forward_pre_hook(note, with_kwargs=True)
+    computed = dict(model.log_probabilities(groups, tokens_per_batch=256))
+    for number, values in enumerate(expected):
+        assert computed[number] == pytest.approx(values, abs=1e-5 if family == "alibi" else 1e-9)
+    if family in ("llama", "qwen", "gpt2"):
+        first, *others = read
+        assert first >= len(examples)
+        assert max(others) <= 96  # A tree without its examples, rounded.
 
 
 def test_a_context_is_tokenized_as_a_whole_and_options_as_its_continuation(language_model, sample):

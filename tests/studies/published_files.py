@@ -1,10 +1,13 @@
 """The sample's passages as the files that benchmarks are published as: their names, folders and formats."""
 
+import csv
+import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from coattend.data.synthetic import serializers
 
@@ -99,6 +102,50 @@ def _cbt(_: Examples) -> Files:
             yield f"cbt/data/cbtest_{subset}_{CBT_FILES[split]}.txt", content
 
 
+def _mctest(_: Examples) -> Files:
+    for subset in ("mc160", "mc500"):
+        for split in ("train", "dev"):
+            lines, answers = [], []
+            for number, exam in enumerate(_exams(f"{subset} {split}", split)):
+                asked = [(exam["questions"][i], exam["options"][i], exam["answers"][i]) for i in (0, 1, 0, 1)]
+                questions = [cell for question, options, _ in asked for cell in (f"one: {question}", *options)]
+                lines.append("\t".join([f"{subset}.{split}.{number}", "", exam["article"], *questions]))
+                answers.append("\t".join(letter for *_, letter in asked))
+            yield f"mctest/{subset}.{split}.tsv", "\n".join(line.replace("\n", "\\newline") for line in lines)
+            yield f"mctest/{subset}.{split}.ans", "\n".join(answers)
+
+
+def _cosmos_qa(_: Examples) -> Files:
+    """Write dev alone, as it lies where train was not fetched."""
+    file = io.StringIO()
+    rows = csv.writer(file)
+    rows.writerow(["id", "context", "question", *(f"answer{number}" for number in range(4)), "label"])
+    for number, exam in enumerate(_exams("cosmos", "dev")):
+        for index, letter in enumerate(exam["answers"]):
+            texts = (exam["article"], exam["questions"][index], *exam["options"][index])
+            rows.writerow([f"{number}-{index}", *texts, "ABCD".index(letter)])
+    yield "cosmos_qa/valid.csv", file.getvalue()
+
+
+def _exams(name: str, split: str) -> Iterator[dict[str, Any]]:
+    for number in range(2 * SIZES[split]):
+        yield json.loads(_written(serializers.race, f"{name} {number}", split, range(number, number + 1)))
+
+
+def _c3(_: Examples) -> Files:
+    places, things = ("客厅", "阁楼", "花园", "厨房"), ("台灯", "沙发", "自行车", "书包", "雨伞")
+    for kind in "md":
+        for split, size in SIZES.items():
+            documents = []
+            for number in range(size):
+                thing, place = things[number % 5], places[number % 4]
+                texts = [f"女：第{number}天，{thing}在哪儿？", f"男：{kind}{split}，{thing}在{place}里。"]
+                choices = [f"在{name}里。" for name in places[: 4 if place == "厨房" else 3]]
+                question = {"question": f"{thing}在哪儿？", "choice": choices, "answer": f"在{place}里。"}
+                documents.append([texts, [question], f"{split}{number}"])
+            yield f"c3/c3-{kind}-{split}.json", json.dumps(documents)
+
+
 def _news(folder: str, _: Examples) -> Files:
     for split, size in SIZES.items():
         for number in range(size):
@@ -107,10 +154,13 @@ def _news(folder: str, _: Examples) -> Files:
 
 
 WRITERS: dict[str, Callable[[Examples], Files]] = {
+    "c3": _c3,
     "cbt": _cbt,
     "cnn": partial(_news, "cnn"),
+    "cosmos_qa": _cosmos_qa,
     "daily_mail": partial(_news, "dailymail"),
     "dream": _dream,
+    "mctest": _mctest,
     "race": _race,
     "recam": _recam,
     "squad_shifts": _squad_shifts,

@@ -19,6 +19,7 @@ from coattend.reports.records import StudyFindings
 from coattend.reports.render import Section, html_page
 from coattend.reports.study.page import study_sections
 from coattend.reports.tables import NO_VALUE
+from experiments import write_language_model
 
 pytestmark = pytest.mark.slow
 
@@ -35,6 +36,8 @@ TINY = {
 NAVIGATION = re.compile(r'<nav class="site".*?</nav>\n')
 """Links to other pages and to MLflow, which depend on what was tracked."""
 FILES = ("index.html", "table.md", "table.csv", "table.tex", "chart.json", "rows.parquet", "costs.json")
+MODEL = "random_language_model"
+"""Folder of a language model with random weights, inside a project."""
 MAY_BE_EMPTY = {
     "Printed": "the paper prints nothing",
     "McNemar's p": "F1 is graded, and the test is of right and wrong answers",
@@ -107,8 +110,11 @@ def make_tiny(project: Path) -> Path:
     # Calibration divides the words of dev into ten parts.
     benchmarks["sample"]["generator"]["clozes"]["dev"] = 5
     # A study whose base names an encoder has its rows of other encoders, too, as with --env paper.
-    silent = [name for name in studies.study_names() if "encoder" not in studies.load_study(name).parameters.base]
-    parameters["studies"] = {name: {"base": {"encoder": "minilm"}} for name in silent}
+    repeating = [name for name in studies.study_names() if repeats(studies.load_study(name).parameters)]
+    parameters["studies"] = {name: {"base": {"encoder": "minilm"}} for name in repeating}
+    # This one is about language models, of which an environment names its own: one with random weights.
+    write_language_model(project / MODEL, ["Where is the lamp?", "台灯在哪儿？"])
+    parameters["studies"]["today"] = {"beside": f"option_likelihood:{MODEL}"}
     (tests / "parameters.yml").write_text(yaml.safe_dump(parameters))
     encoders_file = tests / "parameters_encoders.yml"
     tiny_encoder = yaml.safe_load(encoders_file.read_text())["encoders"]["minilm"]
@@ -118,8 +124,16 @@ def make_tiny(project: Path) -> Path:
         "encoders": dict.fromkeys(encoders, tiny_encoder),
         "tokenizers": {name: {"source": tiny_encoder["source"]} for name in tokenizers},
     }
+    # The one over characters has no other's weights.
+    replaced["encoders"]["characters"] = {"untrained": {"layers": 1, "hidden": 16, "heads": 2}}
+    del replaced["tokenizers"]["characters"]
     encoders_file.write_text(yaml.safe_dump(replaced))
     return project
+
+
+def repeats(study: StudyParameters) -> bool:
+    """Tell if a study has rows over a second encoder."""
+    return any(variant.repeats for variant in study.variants.values())
 
 
 @pytest.mark.parametrize("name", studies.study_names())
@@ -127,7 +141,7 @@ def test_a_study_runs_from_raw_files_to_its_page(name, run_study):
     # A trial that fails fails the run.
     folder = run_study(name)
     assert all((folder / file).stat().st_size for file in FILES)
-    study = studies.load_study(name).parameters
+    study = studies.wired_study(name).parameters
     findings = json.loads((folder / "findings.json").read_text(), parse_constant=refuse)
     check_trials(study, findings)
     check_scores(study, findings)

@@ -33,6 +33,9 @@ WIRING_FIELDS = ("encoder", "tagging")
 MODEL = "model"
 """Option of a reader that is a language model, without which it has no nodes."""
 
+BESIDE = "beside"
+"""Field of a study, and of the settings of all studies: language models that become rows of its table."""
+
 Entries = dict[str, dict[str, Any]]
 
 
@@ -59,30 +62,46 @@ class StoredFile(NamedTuple):
 @dataclass(frozen=True)
 class ConfigSource:
     """A configuration source (a folder, an archive, or an address that fsspec knows), and what one of its environments
-    changes in the wiring of readers, studies and benchmarks, by name."""
+    changes in the wiring of readers, studies and benchmarks, by name; ``beside`` are the language models that it puts
+    beside the readers of all studies."""
 
     location: str
     readers: Entries = field(default_factory=dict)
     studies: Entries = field(default_factory=dict)
     benchmarks: Entries = field(default_factory=dict)
+    beside: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, location: str, environment: str | None) -> "ConfigSource":
         """Read the wiring of an environment; None: ``local``."""
         changes = _changes(location, environment or LOCAL)
-        bases = {name: {"base": entry["base"]} for name, entry in changes["studies"].items() if entry.get("base")}
         readers = _chosen(changes["readers"], (*WIRING_FIELDS, MODEL))
-        return cls(location, readers, bases, _chosen(changes["benchmarks"], WIRING_FIELDS))
+        studies = {
+            name: {field: entry[field] for field in ("base", BESIDE) if entry.get(field)}
+            for name, entry in changes["studies"].items()
+            if entry.get("base") or entry.get(BESIDE)
+        }
+        beside = _models_of_all_studies(location, BASE, environment or LOCAL)
+        return cls(location, readers, studies, _chosen(changes["benchmarks"], WIRING_FIELDS), beside)
 
     def with_models(self, runtime_params: Mapping[str, Any]) -> "ConfigSource":
-        """The same with the language models that a command names by ``--params readers.<name>.model=<model>``."""
-        named = runtime_params.get("readers")
-        changes = {
-            name: self.readers.get(name, {}) | {MODEL: entry[MODEL]}
-            for name, entry in (named.items() if isinstance(named, Mapping) else ())
-            if isinstance(entry, Mapping) and MODEL in entry
-        }
-        return replace(self, readers=self.readers | changes)
+        """The same with the language models that a command names by ``--params readers.<name>.model=<model>``,
+        ``study.beside=<entry>:<model>`` or ``studies.<name>.beside=<entry>:<model>``."""
+
+        def named(block: str, field: str) -> Entries:
+            entries = runtime_params.get(block)
+            return _chosen(dict(entries), (field,)) if isinstance(entries, Mapping) else {}
+
+        def joined(before: Entries, changes: Entries) -> Entries:
+            return before | {name: before.get(name, {}) | entry for name, entry in changes.items()}
+
+        settings = runtime_params.get("study")
+        return replace(
+            self,
+            readers=joined(self.readers, named("readers", MODEL)),
+            studies=joined(self.studies, named("studies", BESIDE)),
+            beside=listed(settings[BESIDE]) if isinstance(settings, Mapping) and BESIDE in settings else self.beside,
+        )
 
 
 @dataclass
@@ -234,7 +253,36 @@ def _changes(location: str, environment: str) -> dict[str, Entries]:
     return changes
 
 
+def _models_of_all_studies(location: str, *environments: str) -> tuple[str, ...]:
+    """The field ``beside`` of the settings of all studies; of several environments the last counts that has it."""
+    models: tuple[str, ...] = ()
+    for environment in environments:
+        for file in parameter_files(location, environment):
+            # Few files have it, and reading all of YAML takes longer than everything else here.
+            if BESIDE not in file.read_text(encoding="utf-8"):
+                continue
+            try:
+                content = load_yaml(file)
+            except CoattendError:
+                continue
+            settings = content.get("study") if isinstance(content, dict) else None
+            if isinstance(settings, dict) and BESIDE in settings:
+                models = listed(settings[BESIDE])
+    return models
+
+
+def listed(names: Any) -> tuple[str, ...]:
+    """One name or a list of them as a tuple; parameters are checked elsewhere."""
+    if isinstance(names, str):
+        return (names,)
+    return tuple(map(str, names)) if isinstance(names, Sequence) else ()
+
+
 def _chosen(entries: Entries, fields: Sequence[str]) -> Entries:
     """Some fields of the entries that have any of them."""
-    chosen = {name: {field: entry[field] for field in fields if field in entry} for name, entry in entries.items()}
+    chosen = {
+        name: {field: entry[field] for field in fields if field in entry}
+        for name, entry in entries.items()
+        if isinstance(entry, Mapping)
+    }
     return {name: entry for name, entry in chosen.items() if entry}

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, FiniteFloat, field_validator, model_validator
 
 from coattend.config.base import Parameters
+from coattend.config.source import listed
 from coattend.config.training import Seeds
 
 WHOLE = ("accumulate", "patience", "tokens_per_batch")
@@ -83,6 +84,7 @@ Shown = Literal[
     "reranking",
     "seconds_per_epoch",
     "training_score",
+    "trivial_baselines",
 ]
 Numbers = dict[str, Any]
 """Benchmark to split, or split/subset, to a score or to scores by the metric's name; or a quantity of the variant."""
@@ -102,8 +104,8 @@ Entry = Annotated[dict[str, Any], AfterValidator(_of_mappings)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_+-]+$")]
 """A name of files, folders and datasets: no dots, no slashes, no blanks."""
 
-Series = Annotated[tuple[str, ...], BeforeValidator(lambda lines: (lines,) if isinstance(lines, str) else lines)]
-"""One or several lines of a figure."""
+Names = Annotated[tuple[str, ...], BeforeValidator(lambda names: (names,) if isinstance(names, str) else names)]
+"""One name or several, such as the lines of a figure."""
 
 
 class PaperParameters(Parameters):
@@ -131,7 +133,7 @@ class VariantParameters(Parameters):
         description="The variant that this one repeats over an encoder of its own. It is run where the study's base "
         "names an encoder too, as with --env paper; elsewhere its printed numbers stand beside the one it repeats.",
     )
-    series: Series = Field((), description="The lines of the study's figure that it is a point of.")
+    series: Names = Field((), description="The lines of the study's figure that it is a point of.")
     at: float | Literal["questions"] | None = Field(
         None, description="Where on its axis; questions: at as many as its trials were trained on."
     )
@@ -166,7 +168,9 @@ class ExampleParameters(Parameters):
 class StudyParameters(Parameters):
     """A table or a figure, reproduced."""
 
-    name: str = Field("", description="File and entry, such as duma_table7; filled in.")
+    name: str = Field(
+        "", description="File and entry, such as duma_table7, or the entry alone if it is named as its file; filled in."
+    )
     title: str = Field(description="What it asks, in a few words.")
     source: str = Field(description="Paper, and table or figure.")
     benchmarks: tuple[str, ...] = Field(min_length=1, description="What its variants are trained and scored on.")
@@ -186,7 +190,7 @@ class StudyParameters(Parameters):
     base: Entry = Field(description="A reader's entry that variants differ from.")
     baseline: str = Field(description="The variant that the others are compared with.")
     variants: dict[Name, VariantParameters] = Field(min_length=1, description="The rows.")
-    beside: tuple[str, ...] = Field(
+    beside: Names = Field(
         (),
         description="Language models as they are that become rows, each as `<entry>:<folder or Hugging Face name>`, "
         "such as option_likelihood:Qwen/Qwen3-0.6B.",
@@ -214,7 +218,7 @@ class StudyParameters(Parameters):
         if not isinstance(values, Mapping) or not isinstance(values.get("variants"), Mapping):
             return values
         rows: dict[str, object] = {}
-        for row in values.get("beside") or ():
+        for row in listed(values.get("beside")):
             entry, colon, model = str(row).partition(":")
             if not (entry and colon and model):
                 raise ValueError(f"beside: {row!r} is not <entry>:<model>, such as option_likelihood:Qwen/Qwen3-0.6B")
@@ -267,4 +271,8 @@ class StudySettings(Parameters):
     seeds: Seeds | None = Field(None, description="In the place of each study's own.")
     processes: int | None = Field(None, ge=1, description="Trials at once; null: one a core, and one on a GPU.")
     budget_hours: float | None = Field(None, gt=0, description="For studies that have none of their own.")
+    beside: Names = Field(
+        (),
+        description="Language models that become rows of every study of options or words, as in a study's own field.",
+    )
     question: str | None = Field(None, description="One more question whose answers are shown: its id, or its text.")

@@ -318,6 +318,16 @@ class RerankedReader(Reranked):
     reader: str
 
 
+class TrivialScore(TypedDict):
+    """The score, in percent, of a baseline that learns nothing, on a subset of a split."""
+
+    name: str
+    split: str
+    group: str
+    metric: str
+    score: float
+
+
 class Analyses(TypedDict, total=False):
     """Analyses of a study on one benchmark, mostly by variant."""
 
@@ -327,6 +337,7 @@ class Analyses(TypedDict, total=False):
     predictions: list[Example]
     reranking: dict[str, Reranked]
     calibration: dict[str, dict[str, Calibration]]
+    trivial_baselines: list[TrivialScore]
     scored: float  # Share of the benchmark's questions that is asked.
     train_from_dev: float  # Share of its dev questions that are trained on, if train was drawn from dev.
     benchmark_version: int

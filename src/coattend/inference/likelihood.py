@@ -37,7 +37,8 @@ from coattend.evaluation.records import TrainingRecord
 from coattend.inference.scoring import score_choices
 from coattend.io.atomic import matches_checksum, write_with_checksum
 from coattend.parallel.progress import track_progress
-from coattend.readers.encoders.language_model import EncodedPrompt, LanguageModel
+from coattend.readers.encoders.language_model import LanguageModel
+from coattend.readers.encoders.prompt_tree import EncodedPrompt
 from coattend.readers.heads.configs import LikelihoodConfig
 from coattend.readers.heads.likelihood import Likelihood
 from coattend.readers.prompts import Inquiry, Prompt, write_examples, write_prompt
@@ -232,12 +233,9 @@ class OptionLikelihood:
                 where=f"readers.{self.reader.name}.shots",
                 cure="Set it to as many or fewer",
             )
-        passages = pa.chunked_array([[row["passage_id"] for row in drawn.values()]])
-        texts = read_passage_texts(self.tables.passages, passages)
-        return [
-            (self._write(self._inquiry(row, texts[row["passage_id"]])), cast(int, row["label"]))
-            for row in drawn.values()
-        ]
+        shown = list(drawn.values())
+        texts = read_passage_texts(self.tables.passages, pa.chunked_array([[row["passage_id"] for row in shown]]))
+        return [(self._write(self._inquiry(row, texts[row["passage_id"]])), cast(int, row["label"])) for row in shown]
 
     def _write(self, inquiry: Inquiry) -> Prompt:
         return write_prompt(inquiry, self.options["answer_by"])
@@ -338,7 +336,8 @@ class OptionLikelihood:
         """Record a trial: its configuration, without weights beside it, and its cost, that of its first answers."""
         shutil.rmtree(trial.model, ignore_errors=True)
         trial.model.mkdir(parents=True)
-        description = {"reader": self.reader.reader, "head": self.head, **self.options}
+        encoder = {"vocab_size": self.model.vocabulary_size}
+        description = {"reader": self.reader.reader, "head": self.head, "encoder": encoder, **self.options}
         (trial.model / DESCRIPTION).write_text(json.dumps(description, indent=1, sort_keys=True))
         device, bf16 = device_and_precision(self.training)
         return trial.finish(

@@ -8,6 +8,7 @@ from coattend.studies.spec import (
     study_groups,
     study_names,
     study_parameters,
+    wired_study,
 )
 from coattend.studies.study import Study
 
@@ -20,4 +21,5 @@ __all__ = [
     "study_groups",
     "study_names",
     "study_parameters",
+    "wired_study",
 ]

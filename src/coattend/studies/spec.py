@@ -1,9 +1,11 @@
 """Read and validate the files of the folder ``studies`` of the base environment. A file is a paper, an entry of its
-``studies`` a table or figure: ``duma.yml`` with ``table7`` is ``duma_table7``. Nothing here imports torch."""
+``studies`` a table or figure: ``duma.yml`` with ``table7`` is ``duma_table7``, and ``today.yml`` with ``today`` is
+``today``. Nothing here imports torch."""
 
 import re
 from collections import UserDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any, TypeVar
 
@@ -11,12 +13,12 @@ from pydantic import BaseModel, ValidationError
 
 from coattend.config import BenchmarkParameters, ReaderParameters, entries
 from coattend.config.parameters import UNKNOWN_FIELD, check_parameters, field_names
-from coattend.config.source import BASE, current, files
+from coattend.config.source import BASE, BESIDE, current, files
 from coattend.config.study import PaperParameters, StudyParameters
 from coattend.config.yaml import Lines, TextFile
 from coattend.errors import CoattendError, did_you_mean
 from coattend.studies.study import Study
-from coattend.studies.validation import check_frozen, find_problems
+from coattend.studies.validation import benchmarks_alike, check_frozen, check_variant, find_problems
 from coattend.studies.value_checks import nearest_choice
 
 _NAME = re.compile(r"[A-Za-z0-9_]+")
@@ -61,16 +63,57 @@ class StudyBlock(UserDict[str, Any]):
         return self  # Nothing changes it.
 
 
+def wired_study(name: str) -> Study:
+    """Return a study with what the current environment changes in its nodes: encoders, and rows of language models."""
+    source = current()
+    return _changed(name, source.studies.get(name, {}), source.beside)
+
+
+def _changed(name: str, values: Mapping[str, Any], models: Sequence[str]) -> Study:
+    """Return a study with the values of an environment, and with the language models that it puts beside all studies:
+    in studies whose questions none of them can answer they are no rows."""
+    study = load_study(name)
+    changed = _with_rows(study, study.changed(values), where=f"studies.{name}.{BESIDE}")
+    return _with_rows(changed, changed.changed({BESIDE: models})) if models else changed
+
+
+def _with_rows(before: Study, after: Study, *, where: str | None = None) -> Study:
+    """Run the rows that a change has added on those benchmarks where they answer what the baseline does. Rows without
+    any are left out, or refused if ``where`` says what names them."""
+    rows, place = {}, where or f"study.{BESIDE}"
+    for name in (name for name in after.parameters.variants if name not in before.parameters.variants):
+        row = after.parameters.variants[name]
+        try:
+            benchmarks = tuple(benchmarks_alike(after, name))
+        except CoattendError as error:
+            raise CoattendError(error.problem, where=place, cure=error.cure) from None
+        if benchmarks:
+            rows[name] = row.model_copy(update={"benchmarks": benchmarks})
+        elif where is not None:
+            raise CoattendError(
+                f"{row.title!r} chooses among options, and {after.parameters.baseline!r} answers other questions",
+                where=where,
+                cure="Name it in studies of options or of missing words",
+            )
+    variants = {name: row for name, row in after.parameters.variants.items() if name in before.parameters.variants}
+    extended = replace(after, parameters=after.parameters.model_copy(update={"variants": variants | rows}))
+    for name in rows:
+        for mistake in check_variant(extended, name):
+            raise CoattendError(mistake.what, where=place, cure=mistake.cure)
+    return extended
+
+
 def study_parameters(
-    changes: Mapping[str, Any], readers: Mapping[str, Any], benchmarks: Mapping[str, Any]
+    changes: Mapping[str, Any], readers: Mapping[str, Any], benchmarks: Mapping[str, Any], models: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
     """Return the parameters of every study: the study itself, its variants as readers' entries, and its benchmarks.
 
     These are the entries of ``readers`` and ``benchmarks`` with what the study differs in and the environment changes.
+    Language models of ``models`` are rows of every study of options or words.
     """
     blocks = {}
     for name in study_names():
-        study = load_study(name).changed(changes.get(name) or {})
+        study = _changed(name, changes.get(name) or {}, models)
         # With the changes its variants must still be comparable.
         for problem in check_frozen(study) if changes.get(name) else ():
             raise CoattendError(problem.what, where=f"studies.{name}", cure=problem.cure)
@@ -112,7 +155,8 @@ def read_studies(file: TextFile) -> list[Study]:
             what = f"{name!r} is no name of a study: it names files and pipelines"
             raise CoattendError(what, where=lines.where(path), cure="Take letters, digits and _")
         parameters = _validate(StudyParameters, entry, lines, path)
-        study = Study(paper, parameters.model_copy(update={"name": f"{file.stem}_{name}"}), file)
+        full_name = name if name == file.stem else f"{file.stem}_{name}"
+        study = Study(paper, parameters.model_copy(update={"name": full_name}), file)
         for problem in find_problems(study):
             raise CoattendError(problem.what, where=lines.where((*path, *problem.path)), cure=problem.cure)
         studies.append(study)

@@ -9,13 +9,14 @@ from pydantic import ValidationError
 
 from coattend.config.entries import is_trained, reader_entry
 from coattend.config.reader import Layer, ReaderParameters, merge
-from coattend.config.source import WIRING_FIELDS
+from coattend.config.source import BESIDE, WIRING_FIELDS, listed
 from coattend.config.study import PaperParameters, StudyParameters
 from coattend.config.yaml import TextFile
 from coattend.errors import CoattendError
 
-_VALUES = ("seeds", "protocol", "budget_hours", "training", "options", "base")
-"""Fields of a study that an environment may change; of its base only the reader's wiring."""
+_VALUES = ("seeds", "protocol", "budget_hours", "training", "options", "base", BESIDE)
+"""Fields of a study that an environment may change; of its base only the reader's wiring, and language models are added
+to those beside it."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Study:
         values_now = dict(self.dumped)
         # These blocks are merged field by field; other values replace those of the file.
         blocks = {field: values_now[field] | values.get(field, {}) for field in ("base", "training", "options")}
-        values_now |= {**values, **blocks}
+        values_now |= {**values, **blocks, BESIDE: [*values_now[BESIDE], *listed(values.get(BESIDE))]}
         try:
             return replace(self, parameters=StudyParameters.model_validate(values_now))
         except ValidationError as error:

@@ -243,6 +243,13 @@ def check_tasks(study: Study) -> Iterator[Problem]:
                 yield Problem(("variants", name, "change"), problem, cure)
 
 
+def benchmarks_alike(study: Study, variant: str) -> list[str]:
+    """Return the benchmarks on which a variant can answer questions that its baseline answers."""
+    baseline = study.parameters.baseline_of(variant)
+    benchmarks = study.parameters.benchmarks_of(baseline)
+    return [name for name in benchmarks if _tasks(study, variant, name) & _tasks(study, baseline, name)]
+
+
 def check_metric(study: Study, metric: str) -> Iterator[Problem]:
     """Yield a problem if no benchmark of the study has a metric."""
     parameters = study.parameters

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from coattend.config import BenchmarkParameters, SourceParameters
 from coattend.data.profile import baselines
-from coattend.data.profile.baselines import baseline_scores
+from coattend.data.profile.baselines import baseline_scores, trivial_scores
 from coattend.data.profile.statistics import BenchmarkRows
 from coattend.schemas import QUESTIONS
 
@@ -99,3 +99,22 @@ def test_spans():
         ("dev", "sliding window where there is an answer, exact match, %"),
         ("dev", "sliding window where there is an answer, F1, %"),
     }
+
+
+def test_scores_beside_those_of_readers_are_of_their_task_and_metrics():
+    questions = rows(
+        ("q1", "p1", "dev", "a", "options", "Who slept?", ["Ann", "Bob"], 0, None),
+        ("q2", "p1", "dev", "b", "span", "Who slept?", None, None, [{"text": "Ann", "start": 0}]),
+    )
+    passages = pa.Table.from_pylist([{"passage_id": "p1", "text": "Ann slept."}])
+    found = {
+        task: {
+            (score["name"], score["group"], score["metric"]): score["score"]
+            for score in trivial_scores(BENCHMARK, questions, passages, task=task)
+        }
+        for task in ("options", "span")
+    }
+    assert found["options"]["chance", "all", "accuracy"] == found["options"]["chance", "a", "accuracy"] == 50
+    assert found["options"]["sliding window", "all", "accuracy"] == 100
+    assert {name for name, *_ in found["span"]} == {"sliding window where there is an answer"}
+    assert {metric for *_, metric in found["span"]} == {"exact", "f1"}

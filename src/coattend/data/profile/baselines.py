@@ -10,10 +10,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from coattend.config import BenchmarkParameters
+from coattend.config.benchmark import METRICS
 from coattend.data.profile.statistics import BenchmarkRows, Statistic
 from coattend.evaluation import span_scorer
+from coattend.evaluation.records import TrivialScore
 from coattend.schemas import QuestionRow
 from coattend.text.cloze import candidate_positions, fill_blank, is_cloze
 
@@ -23,6 +27,9 @@ MAX_SPAN_WORDS = 8
 # Spaces set no Chinese words apart: each character is one.
 _WORD = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")
 _SENTENCE_END = re.compile(r"[.!?]\W*\s|[。！？]")
+
+_METRIC_TITLES = {"exact match": "exact", "F1": "f1"}
+"""Metrics of spans, as names of their scores end."""
 
 Scores = dict[str, float]
 
@@ -53,6 +60,30 @@ def baseline_scores(benchmark: BenchmarkParameters, rows: BenchmarkRows) -> Iter
         published = benchmark.published.get(f"{split}/{subset}", {})
         for name, score in scores.items():
             yield Statistic("baselines", split, subset, f"{name}, %", 100 * score, published.get(f"{name}, %"))
+
+
+def trivial_scores(
+    benchmark: BenchmarkParameters, questions: pa.Table, passages: pa.Table, *, task: str
+) -> list[TrivialScore]:
+    """Score the trivial baselines on the questions of one task, by the metrics that readers are scored by."""
+    of_task = questions.filter(pc.equal(questions["task"].cast(pa.string()), task))
+    scores: list[TrivialScore] = []
+    for statistic in baseline_scores(benchmark, BenchmarkRows.from_tables(of_task, passages)):
+        name, metrics = statistic.name.removesuffix(", %"), METRICS[task]
+        for title, metric in _METRIC_TITLES.items():
+            if name.endswith(f", {title}"):
+                name, metrics = name.removesuffix(f", {title}"), [metric]
+        scores += [
+            {
+                "name": name,
+                "split": statistic.split,
+                "group": statistic.subset,
+                "metric": metric,
+                "score": statistic.value,
+            }
+            for metric in metrics
+        ]
+    return scores
 
 
 def words_of(text: str) -> list[str]:

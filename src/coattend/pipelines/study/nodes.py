@@ -118,6 +118,7 @@ def analyse(
     """Analyse a benchmark's answers: scores of groups of questions, and the study's further analyses by name. ``parts``
     are ``<variant>.outcome`` and ``<variant>.answers`` of each variant, and ``<tagging>.tags`` of each of their
     taggings."""
+    from coattend.data.profile.baselines import trivial_scores
     from coattend.evaluation.study_analysis import Material, analyse, breakdown_table
     from coattend.text.tagset import tagset
 
@@ -133,7 +134,11 @@ def analyse(
     runs = material.runs(
         {name: (parts.get(f"{name}.outcome"), parts.get(f"{name}.answers")) for name in tagging_by_variant}
     )
-    return breakdown_table(study, material, runs), analyse(study, material, runs)
+    analyses = analyse(study, material, runs)
+    if "trivial_baselines" in study.shows and runs:
+        texts = passages.to_table(columns=["passage_id", "text"])
+        analyses["trivial_baselines"] = trivial_scores(benchmark, questions.to_table(), texts, task=runs[0].task)
+    return breakdown_table(study, material, runs), analyses
 
 
 def tabulate(

@@ -6,15 +6,17 @@ position that it has there. So keys and values of the passage are computed once,
 probability that it has in a sequence of its own. Models that cannot read trees (the first one that is loaded shows it)
 read each option in a sequence of its own.
 
-Shapes: R sequences, N tokens, K tokens that predict another one, V tokens of the vocabulary.
+Examples before all prompts are a prefix. It is read once, and its keys and values stand before those of each tree.
+
+Shapes: R sequences, N tokens, L tokens of a prefix, K tokens that predict another one, V tokens of the vocabulary.
 """
 
+import copy
 import inspect
 import logging
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -23,10 +25,11 @@ from torch import Tensor
 from coattend.errors import CoattendError
 from coattend.readers.encoders.configs import LanguageModelConfig
 from coattend.readers.encoders.pretrained import attention_window, silence
+from coattend.readers.encoders.prompt_tree import EncodedPrompt, Tree, predicting_first, shared_length, tree_mask
 from coattend.readers.prompts import Prompt
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import DynamicCache, PreTrainedModel, PreTrainedTokenizerBase
 
 MOST_BRANCHES = 1024
 """Tokens of questions and options behind one passage, beyond which it is read again: attention takes their square."""
@@ -34,73 +37,19 @@ LENGTH_MULTIPLE = 32
 """Sequences are padded to a multiple, since computing kernels are kept for each length."""
 CUT_MULTIPLE = 64
 """Passages that are too long lose a multiple of so many tokens, so that questions about one of them share the rest."""
+SHORTEST_PREFIX = 64
+"""Tokens that all prompts must begin with to be read once: copying keys and values of fewer gains nothing."""
 TOLERANCE, HALF_TOLERANCE = 1e-3, 0.1
 """Largest difference of log probabilities between a tree and sequences of their own; in half precision."""
 
 logger = logging.getLogger(__name__)
 
 
-class EncodedPrompt(NamedTuple):
-    """Tokens of a prompt's context, and of what may follow it."""
-
-    context: tuple[int, ...]
-    continuations: tuple[tuple[int, ...], ...]
-
-    @property
-    def length(self) -> int:
-        """Tokens of the context with its longest continuation."""
-        return len(self.context) + max(map(len, self.continuations))
-
-
-@dataclass
-class Tree:
-    """Prompts with the same beginning as one sequence of N tokens.
-
-    Attributes:
-        question: Number of the prompt that a token belongs to, from 1; 0 for those that all share [N].
-        option: Number of its continuation, from 1; 0 for tokens of a context [N].
-        predictions: For each predicted token the index of the token before it, its id, and the numbers of the prompt
-            and of the continuation that it belongs to.
-        branches: False for a single continuation, as every model reads it.
-    """
-
-    ids: list[int] = field(default_factory=list)
-    positions: list[int] = field(default_factory=list)
-    question: list[int] = field(default_factory=list)
-    option: list[int] = field(default_factory=list)
-    predictions: list[tuple[int, int, tuple[int, int]]] = field(default_factory=list)
-    branches: bool = True
-
-    @classmethod
-    def of(cls, prompts: Sequence[tuple[int, EncodedPrompt]]) -> "Tree":
-        """Build a tree of numbered prompts."""
-        tree = cls()
-        shared = shared_length([prompt.context for _, prompt in prompts])
-        tree._add(prompts[0][1].context[:shared], 0, 0, 0)
-        for question, (number, prompt) in enumerate(prompts, 1):
-            tree._add(prompt.context[shared:], shared, question, 0)
-            # Without tokens of its own, a context ends where the shared ones end.
-            end = len(tree.ids) - 1 if len(prompt.context) > shared else shared - 1
-            for option, tokens in enumerate(prompt.continuations, 1):
-                # The last token is predicted, and predicts nothing.
-                start = len(tree.ids)
-                tree._add(tokens[:-1], len(prompt.context), question, option)
-                before = (end, *range(start, len(tree.ids)))
-                tree.predictions += [(i, token, (number, option - 1)) for i, token in zip(before, tokens, strict=True)]
-        return tree
-
-    def _add(self, tokens: Sequence[int], position: int, question: int, option: int) -> None:
-        self.ids += tokens
-        self.positions += range(position, position + len(tokens))
-        self.question += [question] * len(tokens)
-        self.option += [option] * len(tokens)
-
-
 class LanguageModel:
     """A language model with its tokenizer, in evaluation mode.
 
     Attributes:
-        reads_trees: True if it reads trees as it reads sequences of their own.
+        reads_trees: True if it reads trees, also behind a prefix, as it reads sequences of their own.
         window: Tokens that its layers with the shortest window see; None: all.
     """
 
@@ -150,6 +99,11 @@ class LanguageModel:
             if is_there:
                 raise CoattendError(problem, where=where, cure="Name a whole decoder-only model, such as a Llama")
         return cls(model.to(device), tokenizer, source)
+
+    @property
+    def vocabulary_size(self) -> int:
+        """The number of tokens that its tokenizer knows."""
+        return len(self.tokenizer)
 
     @property
     def parameter_count(self) -> int:
@@ -216,12 +170,13 @@ class LanguageModel:
             each continuation [C]; in an order of their lengths.
         """
         trees = sorted(self._trees(groups, tokens_per_batch), key=lambda tree: (tree.branches, -len(tree.ids)))
+        prefix = self._prefix([prompt.context for group in groups for prompt in group])
         continuations = [len(prompt.continuations) for group in groups for prompt in group]
         # A prompt is yielded when all of its continuations have a sum.
         sums = [[0.0] * count for count in continuations]
         missing = list(continuations)
         for batch in _batches(trees, tokens_per_batch):
-            for tree, values in zip(batch, self._predict(batch), strict=True):
+            for tree, values in zip(batch, self._predict(batch, prefix), strict=True):
                 owners = [owner for _, _, owner in tree.predictions]
                 for (prompt, option), value in zip(owners, values.tolist(), strict=True):
                     sums[prompt][option] += value
@@ -263,29 +218,54 @@ class LanguageModel:
             tree.branches = False
             yield tree
 
+    def _prefix(self, contexts: Sequence[tuple[int, ...]]) -> "DynamicCache | None":
+        """Read what all contexts begin with; None where that is short, or trees cannot stand behind it."""
+        if not self.reads_trees or self.window is not None or not contexts:
+            return None
+        # The last token of a context predicts, and so belongs to its tree.
+        length = min(shared_length(contexts), min(map(len, contexts)) - 1)
+        return self._read_prefix(contexts[0][:length]) if length >= SHORTEST_PREFIX else None
+
     @torch.inference_mode()
-    def _predict(self, trees: Sequence[Tree]) -> list[Tensor]:
-        """Compute the log probability of each predicted token of each tree."""
+    def _read_prefix(self, tokens: tuple[int, ...]) -> "DynamicCache":
+        """Compute keys and values of a prefix [1, L]."""
+        ids = torch.tensor([tokens], device=self.model.device)
+        options = {"logits_to_keep": 1} if self._keeps_logits else {}
+        cache: DynamicCache = self.model(input_ids=ids, use_cache=True, **options).past_key_values
+        return cache
+
+    @torch.inference_mode()
+    def _predict(self, trees: Sequence[Tree], prefix: "DynamicCache | None" = None) -> list[Tensor]:
+        """Compute the log probability of each predicted token of each tree, whose beginning may be read already."""
         branches, device = trees[0].branches, self.model.device
+        options: dict[str, Any] = {"use_cache": False}
+        before = 0
+        if prefix is not None and branches:
+            before = prefix.get_seq_length()
+            trees = [tree.behind(before) for tree in trees]
+            copies = copy.deepcopy(prefix)
+            copies.batch_repeat_interleave(len(trees))
+            options = {"use_cache": True, "past_key_values": copies}
         length = _rounded(max(len(tree.ids) for tree in trees))
         # The tokens that predict come first: the model then computes scores of the vocabulary for them alone.
-        orders = [_predicting_first(tree) if branches else np.arange(len(tree.ids)) for tree in trees]
+        orders = [predicting_first(tree) if branches else np.arange(len(tree.ids)) for tree in trees]
         columns = [np.argsort(order) for order in orders]
         tensors = {}
         for name, pad in (("ids", 0), ("positions", 0), ("question", -1), ("option", -1)):
             ordered = [np.array(getattr(tree, name))[order] for tree, order in zip(trees, orders, strict=True)]
             tensors[name] = _stacked(ordered, length, pad).to(device)
         order_in_tree = _stacked(orders, length, length).to(device)
-        options: dict[str, Any] = {}
         if branches:
-            mask = _tree_mask(order_in_tree, tensors["question"], tensors["option"], self.model.dtype)
+            mask = tree_mask(order_in_tree, tensors["question"], tensors["option"], self.model.dtype)
+            # Each token sees all of the prefix.
+            mask = torch.nn.functional.pad(mask, (before, 0))
             kept = max(len({index for index, _, _ in tree.predictions}) for tree in trees)
             if self._keeps_logits:
                 options["logits_to_keep"] = torch.arange(min(_rounded(kept), length), device=device)
         else:
             mask = (order_in_tree < length).long()
         logits = self.model(
-            input_ids=tensors["ids"], attention_mask=mask, position_ids=tensors["positions"], use_cache=False, **options
+            input_ids=tensors["ids"], attention_mask=mask, position_ids=tensors["positions"], **options
         ).logits
         values = []
         for row, (tree, column) in enumerate(zip(trees, columns, strict=True)):
@@ -298,7 +278,7 @@ class LanguageModel:
         return values
 
     def _probe(self) -> bool:
-        """Compare a tree of a few random tokens with sequences of their own."""
+        """Compare a tree of a few random tokens, whole and behind a prefix, with sequences of their own."""
         size = self.model.get_input_embeddings().num_embeddings
         generator = np.random.default_rng(0)
 
@@ -312,7 +292,8 @@ class LanguageModel:
         alone = [tree for number, prompt in prompts for tree in self._sequences(number, prompt)]
         expected = torch.cat(self._predict(alone))
         try:
-            (values,) = self._predict([Tree.of(prompts)])
+            whole, prefix = Tree.of(prompts), None if self.window is not None else self._read_prefix(shared[:4])
+            values = torch.stack([self._predict([whole], before)[0] for before in {None, prefix}])
         except Exception as error:  # Models refuse such masks in many ways.
             difference, reason = float("inf"), f"{type(error).__name__}: {error}"
         else:
@@ -322,15 +303,6 @@ class LanguageModel:
             return True
         logger.warning("%s reads each option in a sequence of its own, which takes longer: %s", self.source, reason)
         return False
-
-
-def shared_length(contexts: Sequence[tuple[int, ...]]) -> int:
-    """Return the number of tokens with which all contexts begin."""
-    first, last = min(contexts), max(contexts)
-    for index, (left, right) in enumerate(zip(first, last, strict=False)):
-        if left != right:
-            return index
-    return min(len(first), len(last))
 
 
 def _batches(trees: Sequence[Tree], tokens_per_batch: int) -> Iterator[list[Tree]]:
@@ -344,24 +316,6 @@ def _batches(trees: Sequence[Tree], tokens_per_batch: int) -> Iterator[list[Tree
         batch.append(tree)
     if batch:
         yield batch
-
-
-def _predicting_first(tree: Tree) -> np.ndarray:
-    """Order the tokens of a tree so that those that predict another one come first [N]."""
-    predicts = np.zeros(len(tree.ids), bool)
-    predicts[[index for index, _, _ in tree.predictions]] = True
-    return np.argsort(~predicts, kind="stable")
-
-
-def _tree_mask(order: Tensor, question: Tensor, option: Tensor, dtype: torch.dtype) -> Tensor:
-    """Mask what a token does not see [R, 1, N, N]: tokens behind it, and those of other questions and options."""
-
-    def same(branch: Tensor) -> Tensor:
-        return (branch[:, None] == 0) | (branch[:, None] == branch[:, :, None])
-
-    visible = (order[:, None] <= order[:, :, None]) & same(question) & same(option)
-    hidden = torch.finfo(dtype).min
-    return torch.zeros(visible.shape, dtype=dtype, device=visible.device).masked_fill(~visible, hidden)[:, None]
 
 
 def _stacked(rows: Sequence[np.ndarray], length: int, pad: int) -> Tensor:

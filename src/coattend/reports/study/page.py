@@ -72,7 +72,18 @@ def score_tables(findings: StudyFindings) -> Iterator[Table]:
         caption = f"{benchmark}, {tables.format_questions(split, group)}: {METRIC_TITLES[metric]}, {questions}"
         printed = (f"Printed, {encoder}" for encoder in encoders)
         columns = tables.cells("Variant", METRIC_TITLES[metric], "Beside its baseline", *printed)
-        yield Table(caption, columns, tuple(_score_row(row, encoders) for row in rows))
+        trivial = _trivial_rows(findings, (benchmark, split, group, metric), encoders)
+        yield Table(caption, columns, (*trivial, *(_score_row(row, encoders) for row in rows)))
+
+
+def _trivial_rows(findings: StudyFindings, scored: tuple[str, str, str, str], encoders: Iterable[str]) -> Iterator[Row]:
+    """List what baselines that learn nothing score, where the study asks for them."""
+    benchmark, *questions = scored
+    for score in findings["analyses"].get(benchmark, {}).get("trivial_baselines", []):
+        if [score["split"], score["group"], score["metric"]] == questions:
+            nothing = noted_cell(NO_VALUE, "it learns nothing")
+            printed = (NO_VALUE for _ in encoders)
+            yield tables.cells(score["name"].capitalize(), f"{score['score']:.1f}", nothing, *printed)
 
 
 def _score_row(row: StudyRow, encoders: Iterable[str]) -> Row:
