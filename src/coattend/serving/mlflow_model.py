@@ -87,15 +87,20 @@ def log_reader(
 def _show_in_run(model: str, run: str) -> None:
     """Show the files of a model among those of its run, as ``model``, where both are folders of one disk.
 
-    They are links, which take no space; without them, the model has an address of its own alone.
+    Weights are links, which take no space; without them, the model has an address of its own alone. All else is copied,
+    as NLTK refuses data that have a second name.
     """
+
+    def link_or_copy(file: str, copy: str) -> None:
+        (os.link if file.endswith(".safetensors") else shutil.copyfile)(file, copy)
+
     source, artifacts = local_folder(model), local_folder(run)
     if source is None or artifacts is None:
         return
     target = artifacts / MODEL_NAME
     shutil.rmtree(target, ignore_errors=True)
     try:
-        shutil.copytree(source, target, copy_function=os.link)
+        shutil.copytree(source, target, copy_function=link_or_copy)
     except (shutil.Error, OSError):
         shutil.rmtree(target, ignore_errors=True)
 
