@@ -128,7 +128,7 @@ def new_project(tiny_encoder, ready_store) -> Callable[[Path, pytest.MonkeyPatch
         enter_new_project(folder, monkeypatch)
         # The encoder keeps its name and its tokenizer, so that the sample's tables serve both.
         tiny = {"source": str(tiny_encoder), "layers": None}
-        encoders = {"encoders": {"minilm": tiny, "minilm_3": tiny}}
+        encoders = {"encoders": {"minilm": tiny, "minilm_4": tiny}}
         (folder / "conf" / "test" / "parameters_encoders.yml").write_text(yaml.safe_dump(encoders))
         replace_migrations(ready_store, monkeypatch)
         return folder

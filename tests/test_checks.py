@@ -67,7 +67,7 @@ def test_every_table_that_a_stage_reads_has_a_command_that_writes_it(empty_proje
 def test_a_training_is_checked_by_what_is_published_about_its_encoder(kedro_run, caplog, training, refused):
     published = {"learning_rate": [1e-5, 3e-5], "max_length": 128, "source": "a paper"}
     changes = {
-        "encoders": {"minilm_3": {"fine_tuning": published}},
+        "encoders": {"minilm_4": {"fine_tuning": published}},
         "readers": {"plain": {"training": {"max_length": 128} | training}},
     }
     # Tables are looked for once the readers are checked, and there are none.

@@ -151,9 +151,9 @@ def test_a_node_alone_is_found_in_whichever_pipeline_has_it(kedro, project):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"readers": {"plain": {"encoder": "albert"}}}, "readers.plain.encoder.*built for 'minilm_3'"),
+        ({"readers": {"plain": {"encoder": "albert"}}}, "readers.plain.encoder.*built for 'minilm_4'"),
         ({"readers": {"plain": {"tagging": "nltk_extended"}}}, "readers.plain.tagging.*built for 'nltk_penn'"),
-        ({"encoders": {"minilm_3": {"tokenizer": "albert"}}}, "encoders.minilm_3.tokenizer.*built for 'minilm'"),
+        ({"encoders": {"minilm_4": {"tokenizer": "albert"}}}, "encoders.minilm_4.tokenizer.*built for 'minilm'"),
     ],
 )
 def test_what_decides_about_tables_cannot_be_changed_for_one_run(kedro_run, params, message):
@@ -167,11 +167,11 @@ def test_an_encoder_does_not_read_another_tokenizers_tokens(kedro_run, tmp_path,
         ["a few other words"], vocab_size=60
     ).save_pretrained(folder)
     with pytest.raises(CoattendError, match=r"another tokenizer than the stored tokens.*profile of its own"):
-        kedro_run("training", "sample.plain", encoders={"minilm_3": {"source": str(folder)}})
+        kedro_run("training", "sample.plain", encoders={"minilm_4": {"source": str(folder)}})
     # Tokens that another run stored under the same name.
     kedro_run("tokenization", "sample", tokenizers={"minilm": {"source": str(folder)}})
     with pytest.raises(CoattendError, match=r"another tokenizer than the stored tokens.*tokenization again"):
-        kedro_run("training", "sample.plain", encoders={"minilm_3": {"source": "embedded"}})
+        kedro_run("training", "sample.plain", encoders={"minilm_4": {"source": "embedded"}})
 
 
 def test_sequences_that_the_encoder_cannot_read_are_refused_before_training(kedro_run, results, sample_project):

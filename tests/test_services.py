@@ -27,7 +27,7 @@ def test_a_service_runs_and_is_checked_as_a_command_is(service, project):
         CoattendError, match=r"Write it first: kedro run --env test --pipelines ingestion,tagging,tokenization"
     ):
         service.run(pipeline_names=["training"], namespaces=["sample.plain"])
-    with pytest.raises(CoattendError, match="the pipelines are built for 'minilm_3'"):
+    with pytest.raises(CoattendError, match="the pipelines are built for 'minilm_4'"):
         params = {"readers": {"plain": {"encoder": "albert_base"}}}
         service.run(pipeline_names=["training"], namespaces=["sample.plain"], runtime_params=params)
 
