@@ -63,12 +63,16 @@ def atomic_write(path: Path, *, sync: bool = True) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
+LOCK = ".lock"
+"""Name of the file in a folder that a process which writes there holds a lock on."""
+
+
 @contextmanager
 def exclusive_lock(folder: Path, activity: str) -> Iterator[None]:
     """Hold a lock on a folder, which is created; other processes log the activity and wait for it."""
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / ".lock").open("a")
+        file = (folder / LOCK).open("a")
     with file:
         # A first try without waiting tells whether to log that this process waits.
         try:

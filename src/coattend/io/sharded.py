@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel
 
 from coattend.errors import CoattendError
-from coattend.io.atomic import atomic_write, exclusive_lock, matches_checksum, write_with_checksum
+from coattend.io.atomic import LOCK, atomic_write, exclusive_lock, matches_checksum, write_with_checksum
 from coattend.io.local_dataset import DataError, LocalDataset, writing_cure
 from coattend.text.hashing import file_digest
 
@@ -68,8 +68,11 @@ class ShardedTableDataset(LocalDataset[ShardPlan, pads.Dataset]):
         self._manifest_path = self.filepath / "_manifest.json"
 
     def load(self) -> pads.Dataset:
-        """Open the table lazily, after a check of every shard."""
+        """Open the table lazily, after a check of every shard; wait for a run that is just writing it."""
         manifest = self._manifest()
+        if not manifest.complete and (self.filepath / LOCK).exists():
+            with exclusive_lock(self.filepath, f"{self.filepath} is being written"):
+                manifest = self._manifest()
         if not manifest.complete:
             cure = writing_cure("Run the stage that writes it first", self.filepath)
             raise DataError("is not finished", where=str(self.filepath), cure=cure)
