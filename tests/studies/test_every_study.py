@@ -19,7 +19,6 @@ from coattend.reports.records import StudyFindings
 from coattend.reports.render import Section, html_page
 from coattend.reports.study.page import study_sections
 from coattend.reports.tables import NO_VALUE
-from experiments import write_language_model
 
 pytestmark = pytest.mark.slow
 
@@ -113,6 +112,9 @@ def make_tiny(project: Path) -> Path:
     repeating = [name for name in studies.study_names() if repeats(studies.load_study(name).parameters)]
     parameters["studies"] = {name: {"base": {"encoder": "minilm"}} for name in repeating}
     # This one is about language models, of which an environment names its own: one with random weights.
+    # Only here is torch needed, without which this module is collected, too.
+    from experiments import write_language_model
+
     write_language_model(project / MODEL, ["Where is the lamp?", "台灯在哪儿？"])
     parameters["studies"]["today"] = {"beside": f"option_likelihood:{MODEL}"}
     (tests / "parameters.yml").write_text(yaml.safe_dump(parameters))

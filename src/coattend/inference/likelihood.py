@@ -42,7 +42,7 @@ from coattend.readers.encoders.prompt_tree import EncodedPrompt
 from coattend.readers.heads.configs import LikelihoodConfig
 from coattend.readers.heads.likelihood import Likelihood
 from coattend.readers.prompts import Inquiry, Prompt, write_examples, write_prompt
-from coattend.readers.reader import DESCRIPTION
+from coattend.readers.registry import DESCRIPTION
 from coattend.schemas import PREDICTIONS, REJECTED, QuestionRow, read_passage_texts
 from coattend.text.cloze import blank_to_fill
 from coattend.text.hashing import text_id

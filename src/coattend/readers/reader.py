@@ -16,14 +16,12 @@ from coattend.readers.composition import check_fit, compose_fitting
 from coattend.readers.encoders.adapters import Adapters, add_adapters, merge_adapters
 from coattend.readers.encoders.pretrained import weights_digest
 from coattend.readers.interfaces import Attended, Encoder, Head, Interaction
+from coattend.readers.registry import DESCRIPTION, WEIGHTS
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
 
     from coattend.readers.encoders.word_embeddings import Words
-
-WEIGHTS, DESCRIPTION = "model.safetensors", "reader.json"
-"""Files of a saved reader."""
 
 
 @dataclass(kw_only=True)

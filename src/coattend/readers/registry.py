@@ -29,6 +29,9 @@ __all__ = ["JOIN", "NamedReader", "names"]
 ENTRY_POINTS = "coattend.readers"
 """Group in which other packages name modules with readers."""
 
+WEIGHTS, DESCRIPTION = "model.safetensors", "reader.json"
+"""Files of a saved reader."""
+
 JOIN = "+"
 """Joins encoder and interaction in the name of a reader that has no name of its own."""
 

@@ -17,6 +17,7 @@ from coattend.config import BenchmarkParameters
 from coattend.evaluation.groups import EVERYTHING, members, scored_questions
 from coattend.evaluation.records import GroupScores, ReaderMetrics, TrialRecord, score_of
 from coattend.evaluation.runs import finished
+from coattend.readers.registry import DESCRIPTION
 
 QUESTION_COLUMNS = ["question_id", "split", "task", "label", "answers"]
 PREDICTION_COLUMNS = ["question_id", "seed", "label"]
@@ -120,8 +121,6 @@ def to_lines(written: Iterable[Record]) -> str:
 
 def vocabulary_size(model: Path) -> int:
     """Return how many subwords or words a trained reader in a folder knows; -1 if that is not known."""
-    from coattend.readers.reader import DESCRIPTION
-
     try:
         encoder: Mapping[str, object] = json.loads((model / DESCRIPTION).read_text(encoding="utf-8"))["encoder"]
     except (OSError, ValueError, KeyError):
