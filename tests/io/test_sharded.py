@@ -1,7 +1,9 @@
 """A table in shards: only what changed is made again, and nothing half-made looks finished."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import pyarrow as pa
 import pytest
@@ -107,6 +109,26 @@ def test_a_table_that_is_being_remade_is_not_finished(dataset):
         save(dataset, Maker(stop_before="b"), a="2", b="2")
     assert not dataset.exists()
     assert save(dataset, Maker(), a="2", b="2") == ["b"]
+
+
+def test_a_load_waits_for_a_run_that_is_remaking_the_table(dataset):
+    save(dataset, Maker(), a="1", b="1")
+    began, may_end = Event(), Event()
+
+    def slow(names):
+        began.set()
+        may_end.wait(30)
+        yield from Maker()(names)
+
+    with ThreadPoolExecutor() as pool:
+        saved = pool.submit(dataset.save, ShardPlan(origin="2", keys=lambda: {"a": "2", "c": "2"}, make=slow))
+        assert began.wait(30)
+        loaded = pool.submit(rows, dataset)
+        with pytest.raises(TimeoutError):
+            loaded.result(timeout=0.2)
+        may_end.set()
+        saved.result(30)
+        assert loaded.result(30) == ["a", "c"]
 
 
 @pytest.mark.parametrize("damage", ["truncated", "swapped", "gone"])

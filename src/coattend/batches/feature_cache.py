@@ -24,6 +24,7 @@ from coattend.readers.batch import Batch
 from coattend.readers.encoders.transformer import TransformerEncoder
 from coattend.readers.encoders.word_features import ContextVectors
 from coattend.readers.reader import Reader
+from coattend.text.hashing import json_digest
 
 logger = logging.getLogger(__name__)
 
@@ -115,7 +116,7 @@ class FeatureCache:
     ) -> CachedHiddenStates:
         """Return the hidden states of examples."""
         # The name of the file is a hash of all that the states depend on.
-        key = hashlib.sha256(json.dumps([self.encoder, digest(examples, tokens), self._dtype.name]).encode())
+        key = json_digest([self.encoder, digest(examples, tokens), self._dtype.name])
         lengths = [
             collator.special_tokens + window[1] + length
             for example in examples
@@ -131,13 +132,13 @@ class FeatureCache:
                     yield row, sequence[: lengths[row]]
 
         width = reader.encoder.shape.hidden_size
-        return CachedHiddenStates(*self._load(key.hexdigest(), lengths, width, encode(), "Encoding"), first_sequence)
+        return CachedHiddenStates(*self._load(key, lengths, width, encode(), "Encoding"), first_sequence)
 
     def passage_states(
         self, reader: Reader, examples: Sequence[Example], tokens: Tokens, collator: Collator
     ) -> CachedPassageStates:
         """Return the hidden states of examples' passages, each once, and of the segments that ask about them."""
-        key = hashlib.sha256(json.dumps(["apart", self.encoder, digest(examples, tokens), self._dtype.name]).encode())
+        key = json_digest(["apart", self.encoder, digest(examples, tokens), self._dtype.name])
         windows = ((example.passage, *window) for example in examples for window in example.windows)
         passages = {window: row for row, window in enumerate(dict.fromkeys(windows))}
         counts = np.cumsum([len(passages), *(len(example.sequences) for example in examples)]).tolist()
@@ -161,7 +162,7 @@ class FeatureCache:
                     yield segment, states[number, positions[number][masks[number]]]
 
         width = reader.encoder.shape.hidden_size
-        loaded = self._load(key.hexdigest(), lengths, width, encode(), "Encoding")
+        loaded = self._load(key, lengths, width, encode(), "Encoding")
         return CachedPassageStates(*loaded, passages, first_segment)
 
     def _read(

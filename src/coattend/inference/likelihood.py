@@ -5,7 +5,6 @@ examples that it is shown, its folder holds a description and predictions. Trial
 examples; without any there is one.
 """
 
-import hashlib
 import json
 import logging
 import shutil
@@ -45,7 +44,7 @@ from coattend.readers.prompts import Inquiry, Prompt, write_examples, write_prom
 from coattend.readers.registry import DESCRIPTION
 from coattend.schemas import PREDICTIONS, REJECTED, QuestionRow, read_passage_texts
 from coattend.text.cloze import blank_to_fill
-from coattend.text.hashing import text_id
+from coattend.text.hashing import json_digest, text_id
 from coattend.trials import run_spec
 from coattend.trials.device import PeakMemory, device_and_precision, device_name, inference_batch_tokens, processor_name
 from coattend.trials.run_spec import RunSpec
@@ -174,7 +173,7 @@ class OptionLikelihood:
         """Answer, or load the answers of a finished trial; beside them, the reasons of questions that are not read."""
         seed = trial.content["seed"]
         contents = [[*row.values(), text_id(texts[row["passage_id"]])] for row in rows]
-        key = _digest(ANSWERS_VERSION, contents)[:16]
+        key = json_digest([ANSWERS_VERSION, contents])[:16]
         answers = trial.folder / PREDICTIONS_FILE.format(key=key)
         rejected_file = trial.folder / f"rejected-{key}.json"
         with trial.locked():
@@ -255,7 +254,7 @@ class OptionLikelihood:
                 ),
                 "training": cast("TrainingRecord", settings),
                 "seed": seed,
-                "data": _digest([[prompt.context, prompt.continuations, label] for prompt, label in examples]),
+                "data": json_digest([[[prompt.context, prompt.continuations, label] for prompt, label in examples]]),
                 "source": readers.code_digest(self.reader.reader, self.head),
             },
             self.store,
@@ -398,7 +397,3 @@ class OptionLikelihood:
             words_as_options=benchmark.words_as_options,
             training=self.training.model_copy(update={"seeds": (trial.content["seed"],)}),
         )
-
-
-def _digest(*contents: object) -> str:
-    return hashlib.sha256(json.dumps(contents).encode()).hexdigest()

@@ -1,7 +1,5 @@
 """Predict the answers of trained trials to the questions of every split but train."""
 
-import hashlib
-import json
 import logging
 from collections.abc import Generator, Sequence
 from dataclasses import replace
@@ -29,6 +27,7 @@ from coattend.readers.batch import Batch
 from coattend.readers.reader import Reader
 from coattend.readers.windows import read_batch
 from coattend.schemas import PREDICTIONS, REJECTED
+from coattend.text.hashing import json_digest
 from coattend.trials.build import build_collator, cached_features
 from coattend.trials.device import concurrent_trials, device_and_precision, inference_batch_tokens
 from coattend.trials.experiment import Experiment
@@ -172,7 +171,7 @@ def _cache_name(experiment: Experiment, questions: QuestionSet) -> str:
     content = [PREDICTIONS_VERSION, examples, golds, max_answer_length]
     # Left out if null, so that the names of other files do not depend on it.
     content += [experiment.training.over_windows] if experiment.training.over_windows else []
-    key = hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
+    key = json_digest(content)[:16]
     return PREDICTIONS_FILE.format(key=key)
 
 

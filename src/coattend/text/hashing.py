@@ -1,6 +1,7 @@
-"""Ids of texts and digests of files, both of their content alone."""
+"""Ids of texts and digests of files and of values, all of their content alone."""
 
 import hashlib
+import json
 import re
 from collections.abc import Iterable
 from functools import lru_cache
@@ -10,6 +11,11 @@ from pathlib import Path
 def text_id(text: str) -> str:
     """Return the first 24 hexadecimal digits of a text's SHA-256; lone surrogates are allowed."""
     return hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()[:24]
+
+
+def json_digest(content: object) -> str:
+    """Return the SHA-256 of JSON values."""
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
 def normalize(text: str) -> str:

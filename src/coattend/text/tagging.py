@@ -1,7 +1,5 @@
 """Taggers and their settings: words, offsets and tag ids of any text."""
 
-import hashlib
-import json
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +10,7 @@ from typing import NamedTuple, Protocol
 
 from coattend.config import TaggingParameters
 from coattend.errors import CoattendError
+from coattend.text.hashing import json_digest
 from coattend.text.jieba import JiebaTagger
 from coattend.text.nltk import PACKAGES, NltkTagger, download_packages, find_package, raw_data_folder
 from coattend.text.tagset import Tagset, tagset
@@ -66,7 +65,7 @@ class TextTagger:
     def digest(self) -> str:
         """A hash of everything that decides about words and tags."""
         settings = [VERSION, version("nltk"), self.name, self.tagger.digest, self.tagset.names, self.lowercase]
-        return hashlib.sha256(json.dumps(settings).encode()).hexdigest()
+        return json_digest(settings)
 
     def __call__(self, text: str) -> TaggedWords:
         """Tag a text, sentence by sentence."""

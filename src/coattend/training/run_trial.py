@@ -48,7 +48,7 @@ The seed and the precision are fields of their own, the device is recorded with 
 only changes the order of sums, gradient checkpointing changes none, and ``reads`` and tag noise show in the data: a
 trial with noise in dev alone is the trial without noise."""
 
-UNNAMED_DEFAULTS = {"lora": None, "optimizer": "adamw"}
+UNNAMED_DEFAULTS = {"lora": None, "optimizer": "adamw", "over_windows": None}
 """Training parameters that are left out of a trial's content where they have these values, which is how trainings were
 before there was a choice."""
 
@@ -280,9 +280,8 @@ def _content(experiment: Experiment, seed: int, data: str) -> TrialContent:
     if vectors_file is not None:
         encoder["vectors"] = _digest_or_none(Path(vectors_file))
     training |= {"start_from": experiment.parent_trial(seed), "precision": "bf16" if bf16 else "fp32"}
-    # Passages are cut for options by default, which is not named, and spans have windows of their own.
-    if experiment.task != "options" or experiment.training.over_windows is None:
-        del training["over_windows"]
+    if experiment.task != "options":  # Others do not combine windows.
+        training.pop("over_windows", None)
     # SQuAD's scorer chooses the checkpoint by default, and is not named.
     if experiment.task == "span" and experiment.source.scorer != "squad":
         training["scorer"] = experiment.source.scorer

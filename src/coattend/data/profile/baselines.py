@@ -28,10 +28,11 @@ MAX_SPAN_WORDS = 8
 _WORD = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")
 _SENTENCE_END = re.compile(r"[.!?]\W*\s|[。！？]")
 
-_METRIC_TITLES = {"exact match": "exact", "F1": "f1"}
-"""Metrics of spans, as names of their scores end."""
+_METRIC_TITLES = {"exact": "exact match", "f1": "F1"}
+"""Metrics of which a baseline has scores that differ."""
 
-Scores = dict[str, float]
+Scores = dict[tuple[str, str | None], float]
+"""Share of right answers by the baseline's name and the metric; None: by whatever metric its task has."""
 
 
 def baseline_scores(benchmark: BenchmarkParameters, rows: BenchmarkRows) -> Iterator[Statistic]:
@@ -45,6 +46,28 @@ def baseline_scores(benchmark: BenchmarkParameters, rows: BenchmarkRows) -> Iter
       `sliding_window_span`.
     - *answering nothing*: if questions may have no answer.
     """
+    for split, subset, scores in _scored_groups(benchmark, rows):
+        published = benchmark.published.get(f"{split}/{subset}", {})
+        for (name, metric), score in scores.items():
+            title = f"{name}, %" if metric is None else f"{name}, {_METRIC_TITLES[metric]}, %"
+            yield Statistic("baselines", split, subset, title, 100 * score, published.get(title))
+
+
+def trivial_scores(
+    benchmark: BenchmarkParameters, questions: pa.Table, passages: pa.Table, *, task: str
+) -> list[TrivialScore]:
+    """Score the trivial baselines on the questions of one task, by the metrics that readers are scored by."""
+    of_task = questions.filter(pc.equal(questions["task"].cast(pa.string()), task))
+    return [
+        {"name": name, "split": split, "group": subset, "metric": metric, "score": 100 * score}
+        for split, subset, scores in _scored_groups(benchmark, BenchmarkRows.from_tables(of_task, passages))
+        for (name, of_metric), score in scores.items()
+        for metric in (METRICS[task] if of_metric is None else [of_metric])
+    ]
+
+
+def _scored_groups(benchmark: BenchmarkParameters, rows: BenchmarkRows) -> Iterator[tuple[str, str, Scores]]:
+    """Yield the scores of all baselines on each subset of the splits that are scored."""
     usual = _usual_label(rows)
     counts = Counter(word for text in rows.normalized.values() for word in words_of(text))
     frequent = {word for word, _ in counts.most_common(FREQUENT_WORDS)}
@@ -56,34 +79,7 @@ def baseline_scores(benchmark: BenchmarkParameters, rows: BenchmarkRows) -> Iter
         scores |= _window_scores([question for question in labelled if question["task"] == "options"], rows)
         scores |= _frequency_scores([question for question in labelled if question["task"] == "word"], rows)
         spans = [question for question in questions if question["task"] == "span"]
-        scores |= _span_scores(spans, rows, frequent, benchmark.scorer)
-        published = benchmark.published.get(f"{split}/{subset}", {})
-        for name, score in scores.items():
-            yield Statistic("baselines", split, subset, f"{name}, %", 100 * score, published.get(f"{name}, %"))
-
-
-def trivial_scores(
-    benchmark: BenchmarkParameters, questions: pa.Table, passages: pa.Table, *, task: str
-) -> list[TrivialScore]:
-    """Score the trivial baselines on the questions of one task, by the metrics that readers are scored by."""
-    of_task = questions.filter(pc.equal(questions["task"].cast(pa.string()), task))
-    scores: list[TrivialScore] = []
-    for statistic in baseline_scores(benchmark, BenchmarkRows.from_tables(of_task, passages)):
-        name, metrics = statistic.name.removesuffix(", %"), METRICS[task]
-        for title, metric in _METRIC_TITLES.items():
-            if name.endswith(f", {title}"):
-                name, metrics = name.removesuffix(f", {title}"), [metric]
-        scores += [
-            {
-                "name": name,
-                "split": statistic.split,
-                "group": statistic.subset,
-                "metric": metric,
-                "score": statistic.value,
-            }
-            for metric in metrics
-        ]
-    return scores
+        yield split, subset, scores | _span_scores(spans, rows, frequent, benchmark.scorer)
 
 
 def words_of(text: str) -> list[str]:
@@ -129,8 +125,8 @@ def _option_scores(questions: list[QuestionRow], usual: int) -> Scores:
     if not questions:
         return {}
     return {
-        "chance": float(np.mean([1 / len(_options(question)) for question in questions])),
-        "always the same option": float(np.mean([question["label"] == usual for question in questions])),
+        ("chance", None): float(np.mean([1 / len(_options(question)) for question in questions])),
+        ("always the same option", None): float(np.mean([question["label"] == usual for question in questions])),
     }
 
 
@@ -143,7 +139,7 @@ def _window_scores(questions: list[QuestionRow], rows: BenchmarkRows) -> Scores:
         queries = [fill_blank(text, option) if is_cloze(text) else f"{text} {option}" for option in _options(question)]
         passage = words_of(rows.normalized[question["passage_id"]])
         scores.append(_expected_accuracy(option_scores(passage, [words_of(query) for query in queries]), question))
-    return {"sliding window": float(np.mean(scores))}
+    return {("sliding window", None): float(np.mean(scores))}
 
 
 def _frequency_scores(questions: list[QuestionRow], rows: BenchmarkRows) -> Scores:
@@ -154,8 +150,8 @@ def _frequency_scores(questions: list[QuestionRow], rows: BenchmarkRows) -> Scor
         positions = candidate_positions(rows.passages[question["passage_id"]]["text"], _options(question))
         scores.append(_expected_accuracy([len(occurrences) for occurrences in positions], question))
     return {
-        "most frequent candidate": float(np.mean([score == 1 for score in scores])),
-        "most frequent candidate, ties by lot": float(np.mean(scores)),
+        ("most frequent candidate", None): float(np.mean([score == 1 for score in scores])),
+        ("most frequent candidate, ties by lot", None): float(np.mean(scores)),
     }
 
 
@@ -171,13 +167,12 @@ def _span_scores(questions: list[QuestionRow], rows: BenchmarkRows, frequent: se
     ]
     if not scores:
         return {}
-    exact, f1 = np.mean(scores, axis=0)
-    spans = {
-        "sliding window where there is an answer, exact match": float(exact),
-        "sliding window where there is an answer, F1": float(f1),
+    spans: Scores = {
+        ("sliding window where there is an answer", metric): float(score)
+        for metric, score in zip(METRICS["span"], np.mean(scores, axis=0), strict=True)
     }
     unanswered = 1 - len(scores) / len(questions)
-    return spans | ({"answering nothing": unanswered} if len(scores) < len(questions) else {})
+    return spans | ({("answering nothing", None): unanswered} if len(scores) < len(questions) else {})
 
 
 def _options(question: QuestionRow) -> list[str]:
