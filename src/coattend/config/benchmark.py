@@ -52,9 +52,7 @@ class FieldParameters(Parameters):
         None, description="A path to all options, or a list with a path to each, of which the last may be empty."
     )
     option_keys: FieldPath | None = Field(None, description="The keys of the options, such as A to D.")
-    answer: FieldPath | None = Field(
-        None, description="The right answer, or a list of several."
-    )
+    answer: FieldPath | None = Field(None, description="The right answer, or a list of several.")
     answer_is: Literal["index", "number", "letter", "text", "key", "flags", "yes_no", "span"] = Field(
         description="How it names an option: index counts from 0, number from 1, flags are true or 1 at each right "
         "option; yes_no needs no options; or a span."
