@@ -64,10 +64,10 @@ def study_lines(results: Path) -> Iterator[str]:
 
 def _by_task() -> dict[str, list[str]]:
     """Group benchmarks by what their questions ask for."""
-    titles = {("options",): "options", ("span",): "spans", ("word",): "missing words"}
+    titles: dict[tuple[str, ...], str] = {("options",): "options", ("span",): "spans", ("word",): "missing words"}
     by_task: dict[str, list[str]] = {title: [] for title in (*titles.values(), "several kinds")}
     for name in entries.benchmark_names():
-        by_task[titles.get(tuple(entries.benchmark(name).tasks), "several kinds")].append(name)
+        by_task[titles.get(entries.benchmark(name).tasks, "several kinds")].append(name)
     return {title: names for title, names in by_task.items() if names}
 
 

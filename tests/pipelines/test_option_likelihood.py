@@ -54,7 +54,9 @@ def test_a_named_model_is_answered_scored_tracked_and_compared(kedro_run, sample
     assert response["answer"] == questions[0][1]["prediction"]
     card = (model / "README.md").read_text()
     assert f"The language model `{language_model}` as it is" in card
-    # Its trials have no weights to share or to look into.
+    # It has learned nothing of the benchmark, and its trials have no weights to share or to look into.
+    with pytest.raises(CoattendError, match="no reader of it was scored on dev and logged as a model"):
+        kedro_run("champion", "sample")
     with pytest.raises(CoattendError, match="is a language model as it is, whose trials have no weights"):
         kedro_run("share", share={"model": "sample.option_likelihood/0"})
     with pytest.raises(CoattendError, match="which has no attention to show"):

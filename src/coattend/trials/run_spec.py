@@ -108,7 +108,7 @@ class RunSpec(Parameters):
 
     @property
     def about(self) -> str:
-        """What it is, in one line."""
+        """Its name, the data that it learned from or was scored on, and its trial, in one line."""
         learned = "a language model as it is, scored on" if self.language_model else "trained on"
         return f"{self.name}, {learned} {self.title} (trial {self.trial_id})"
 

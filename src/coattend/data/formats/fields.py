@@ -186,7 +186,7 @@ def _passage(
 
 
 def _choices(value: Callable[..., object], fields: FieldParameters, max_characters: int) -> list[QuestionRecord]:
-    """Build a question with options, or one for each right option; its text follows, and what its id begins with."""
+    """Build a question with options, or one for each right option; its text and the beginning of its id follow."""
     if isinstance(fields.options, tuple):
         values = [value(path, optional=True) for path in fields.options]
         # Questions of one file may have different numbers of options.
