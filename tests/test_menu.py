@@ -33,6 +33,17 @@ def test_benchmarks_have_the_number_of_their_readers():
     assert line.split(maxsplit=1)[1] == f"DREAM, {len(entries.readers_of('dream'))} readers"
 
 
+def test_benchmarks_are_listed_by_what_they_ask_for():
+    listed = {
+        block.splitlines()[0]: names(block.splitlines()) for block in "\n".join(menu.pipeline_lines()).split("\n\n")
+    }
+    of_options, of_several = (
+        listed[f"Benchmarks of {tasks}: all stages, with every reader"] for tasks in ("options", "several kinds")
+    )
+    assert {"dream", "race", "c3"} <= of_options.keys()
+    assert set(of_several) == {"sample", "custom"}
+
+
 def test_every_study_is_listed_with_what_it_trains(registered, tmp_path):
     lines = list(menu.study_lines(tmp_path))
     listed = names(lines)

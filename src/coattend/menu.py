@@ -46,7 +46,8 @@ def pipeline_lines() -> Iterator[str]:
     yield "kedro run compares some readers on the sample, from raw text to a page. Others run by their names:"
     yield "kedro run --pipelines <name>, and with --namespaces <benchmark> or <benchmark>.<reader> a part of it."
     yield from _block("Stages, of a benchmark or of one of its readers", STAGES)
-    yield from _block("Benchmarks: all stages, with every reader", dict(map(_benchmark, entries.benchmark_names())))
+    for title, names in _by_task().items():
+        yield from _block(f"Benchmarks of {title}: all stages, with every reader", dict(map(_benchmark, names)))
     yield from _block("Trials, which parameters name", TRIALS)
     yield from _block("Studies", STUDIES)
 
@@ -59,6 +60,15 @@ def study_lines(results: Path) -> Iterator[str]:
     yield from _block("Several at once", groups)
     yield "\nHours are estimated on this machine, without training, by the study's first node:"
     yield "kedro run --pipelines study_<name> --to-nodes study.<name>.prepare"
+
+
+def _by_task() -> dict[str, list[str]]:
+    """Group benchmarks by what their questions ask for."""
+    titles: dict[tuple[str, ...], str] = {("options",): "options", ("span",): "spans", ("word",): "missing words"}
+    by_task: dict[str, list[str]] = {title: [] for title in (*titles.values(), "several kinds")}
+    for name in entries.benchmark_names():
+        by_task[titles.get(entries.benchmark(name).tasks, "several kinds")].append(name)
+    return {title: names for title, names in by_task.items() if names}
 
 
 def _benchmark(name: str) -> tuple[str, str]:

@@ -17,11 +17,15 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from coattend.config import BenchmarkParameters, ExportParameters, ReaderParameters, TaggingParameters
 from coattend.data.harness_task import harness_task
 from coattend.errors import CoattendError
+from coattend.evaluation.calibration import probabilities
 from coattend.inference.likelihood import LikelihoodTables, OptionLikelihood
 from coattend.readers.encoders.language_model import LanguageModel
 from coattend.readers.prompts import write_prompt
 from coattend.schemas import PASSAGES
 from coattend.schemas import QUESTIONS as QUESTIONS_SCHEMA
+from coattend.serving.predictor import Predictor, Query
+from coattend.serving.preprocessor import pack
+from coattend.serving.queries import InvalidQuery
 from coattend.text.cloze import BLANK
 from experiments import SAMPLE, write_language_model
 
@@ -167,6 +171,43 @@ def test_a_long_passage_is_cut_and_a_long_question_left_out(asked, sample):
     _, predictions, rejected = asked({"max_length": 24}).answer_all()
     assert len(predictions) + len(rejected) == len(whole)
     assert "its prompt leaves no room for a passage in 24 tokens" in rejected["reason"].to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("task", "options"),
+    [("options", {"normalise": "prior"}), ("options", {"shots": 2}), ("word", {"normalise": "none"})],
+)
+def test_it_is_asked_as_it_was_scored(asked, sample, tmp_path, task, options):
+    (outcome,), predictions, _ = asked(task=task, **options).answer_all()
+    pack(tmp_path / "trials" / outcome["trial_id"], tmp_path / "packed")
+    rows = {row["question_id"]: row for row in sample.rows(task, "dev").to_pylist()}
+    passages = sample.passage_of(sample.rows(task, "dev"))
+    for folder in (tmp_path / "trials" / outcome["trial_id"], tmp_path / "packed"):
+        predictor = Predictor.load(folder)
+        for prediction in predictions.to_pylist()[:4]:
+            row = rows[prediction["question_id"]]
+            query = Query(passages[row["question_id"]], row["question"], tuple(row["options"]))
+            answer = predictor.answer(query)
+            assert (answer["answer"], answer["label"]) == (prediction["prediction"], prediction["label"])
+            assert answer["probabilities"] == pytest.approx(probabilities(prediction["scores"], "likelihood"), abs=1e-4)
+            assert answer["evidence"] == []
+    long = Query("The lamp.", "who " * 1200 + ("_" if task == "word" else ""), ("a", "b"))
+    refused = [(Query("The lamp.", "A _ ."), "has no options"), (long, "leaves no room for a passage")]
+    for query, reason in refused:
+        with pytest.raises(InvalidQuery, match=reason):
+            predictor.answer(query)
+
+
+def test_a_language_model_that_is_gone_or_another_is_refused_with_the_way_out(asked, language_model, tmp_path):
+    model = shutil.copytree(language_model, tmp_path / "model")
+    (outcome,), _, _ = asked(model=model).answer_all()
+    trial = tmp_path / "trials" / outcome["trial_id"]
+    (model / "tokenizer_config.json").write_text("{}")
+    with pytest.raises(CoattendError, match=r"has other files than those that were scored.*Put its files there again"):
+        Predictor.load(trial)
+    shutil.rmtree(model)
+    with pytest.raises(CoattendError, match=rf"language model '{model}' of trial.*Put its files there again"):
+        Predictor.load(trial)
 
 
 def test_without_a_model_the_error_says_how_to_name_one(asked):

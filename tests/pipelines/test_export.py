@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from coattend.readers.prompts import SEPARATOR
+from coattend.readers.reader import Reader
 
 QUESTIONS = 6
 """Questions of each task that the harness asks."""
@@ -35,7 +36,8 @@ def test_scored_readers_have_records(exported, trained_sample):
         record = records[f"coattend/{model}"]
         by_seed = metrics["splits"]["dev"]["all"][metric]["seeds"]
         assert [scale * scores[name] for scores in record["results"]["raw"]] == pytest.approx([*by_seed.values()])
-        assert record["num_model_parameters"] == metrics["trials"][0]["parameters"]
+        reader = Reader.load(trained_sample / "data/test/06_models/trials" / metrics["trials"][0]["trial_id"] / "model")
+        assert record["num_model_parameters"] == sum(weights.numel() for weights in reader.parameters())
         assert record["vocabulary_size"] > 0
         assert record["validation_split"] is True
 

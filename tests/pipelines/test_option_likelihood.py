@@ -1,12 +1,16 @@
 """A language model as it is goes from the tables to the page like every reader, without a training node."""
 
 import json
+from pathlib import Path
 
+import mlflow
 import pytest
 from mlflow import MlflowClient
+from sampled import answered
 from transformers import AutoTokenizer
 
 from coattend.errors import CoattendError
+from coattend.evaluation.calibration import probabilities
 from coattend.pipeline_registry import register_pipelines
 from coattend.reports.euroeval import vocabulary_size
 
@@ -14,7 +18,7 @@ from coattend.reports.euroeval import vocabulary_size
 @pytest.mark.slow
 def test_a_named_model_is_answered_scored_tracked_and_compared(kedro_run, sample_project, language_model):
     entry = {"model": str(language_model), "normalise": "none"}
-    kedro_run("sample", "sample.option_likelihood", readers={"option_likelihood": entry})
+    kedro_run("sample", "sample.option_likelihood", readers={"option_likelihood": entry}, tracking={"models": True})
     metrics = json.loads(
         (sample_project / "data/test/07_model_output/sample/option_likelihood/metrics.json").read_text()
     )
@@ -33,7 +37,26 @@ def test_a_named_model_is_answered_scored_tracked_and_compared(kedro_run, sample
     page = (sample_project / "data/test/08_reporting/sample/results.md").read_text()
     (costs,) = [line for line in page.splitlines() if line.startswith("| option_likelihood") and "none (" in line]
     assert f"0 (of {trial['parameters']:,})" in costs
-    # Its trials have no weights to serve, to share or to look into.
+    # It answers a file of questions as it was scored, by its trial and by the model that is logged of it.
+    questions = answered(sample_project, "option_likelihood")[:6]
+    rows = [{"passage": q.passage, "question": q.question, "options": list(q.options)} for q, _ in questions]
+    (sample_project / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for model in ("sample.option_likelihood/0", run.info.run_id):
+        kedro_run("prediction", prediction={"model": model, "input": str(sample_project / "rows.jsonl")})
+        lines = (sample_project / "data/test/07_model_output/predictions/rows/answers.jsonl").read_text().splitlines()
+        for line, (_, row) in zip(lines, questions, strict=True):
+            answer = json.loads(line)
+            assert (answer["problem"], answer["answer"], answer["label"]) == (None, row["prediction"], row["label"])
+            assert answer["probabilities"] == pytest.approx(probabilities(row["scores"], "likelihood"), abs=1e-4)
+    (logged,) = client.search_logged_models([experiment], f"source_run_id = '{run.info.run_id}'")
+    model = Path(logged.artifact_location.removeprefix("file://"))
+    (response,) = mlflow.pyfunc.load_model(str(model)).predict(rows[:1])
+    assert response["answer"] == questions[0][1]["prediction"]
+    card = (model / "README.md").read_text()
+    assert f"The language model `{language_model}` as it is" in card
+    # It has learned nothing of the benchmark, and its trials have no weights to share or to look into.
+    with pytest.raises(CoattendError, match="no reader of it was scored on dev and logged as a model"):
+        kedro_run("champion", "sample")
     with pytest.raises(CoattendError, match="is a language model as it is, whose trials have no weights"):
         kedro_run("share", share={"model": "sample.option_likelihood/0"})
     with pytest.raises(CoattendError, match="which has no attention to show"):

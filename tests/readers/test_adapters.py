@@ -67,6 +67,7 @@ def test_only_adapters_and_what_is_new_learn_and_they_alone_are_saved(family, tm
     # A saved reader holds what has learned, and answers the same on the encoder's own files.
     reader.save(tmp_path / "reader")
     assert tensor_names(tmp_path / "reader") == own
+    assert Reader.parameter_count(tmp_path / "reader") == sum(weights.numel() for weights in reader.parameters())
     loaded, batch = Reader.load(tmp_path / "reader"), batch_of(reader)
     assert loaded.config == reader.config
     assert {name for name, weights in loaded.named_parameters() if weights.requires_grad} == own
@@ -92,6 +93,7 @@ def test_merged_adapters_answer_alike_without_the_encoders_files(family, tmp_pat
     reader.float().save(tmp_path / "merged")
     shutil.rmtree(tmp_path / "encoder")
     loaded = Reader.load(tmp_path / "merged")
+    assert Reader.parameter_count(tmp_path / "merged") == sum(weights.numel() for weights in loaded.parameters())
     assert (
         loaded.state_dict().keys()
         == readers.build("duma", encoder=tiny.encoder(family), tag_embedding=True).state_dict().keys()

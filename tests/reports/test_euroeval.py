@@ -7,7 +7,9 @@ import statistics
 import numpy as np
 import pyarrow as pa
 import pytest
+import tiny
 
+from coattend import readers
 from coattend.config import BenchmarkParameters
 from coattend.reports import euroeval
 from coattend.schemas import PREDICTIONS, QUESTIONS
@@ -111,6 +113,23 @@ def test_spans_have_f1_and_exact_match_in_percent(tmp_path):
     assert math.isnan(total["test_f1_se"])
     # Its reader is not there.
     assert record["vocabulary_size"] == -1
+
+
+@pytest.mark.parametrize(
+    ("training", "known"),
+    [({"frozen": True}, False), ({"lora": {"rank": 2}}, False), ({"lora": None, "frozen": False}, True)],
+)
+def test_parameters_are_those_of_the_whole_reader_or_unknown_without_its_weights(tmp_path, training, known):
+    scored = metrics("options", {"dev": {"all": {"accuracy": score(s0=75.0)}}}, (0,))
+    scored["trials"][0]["training"] |= training
+    (record,) = records(scored, *tables({0: GOLD}), tmp_path)
+    assert record["num_model_parameters"] == (42 if known else -1)
+    # The encoder counts, trained or not.
+    reader = readers.build("plain", encoder=tiny.encoder("bert"))
+    reader.encoder.requires_grad_(False)
+    reader.save(tmp_path / "t0/model")
+    (record,) = records(scored, *tables({0: GOLD}), tmp_path)
+    assert record["num_model_parameters"] == sum(weights.numel() for weights in reader.parameters())
 
 
 def test_a_reader_whose_trials_all_failed_has_no_record(tmp_path):

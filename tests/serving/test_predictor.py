@@ -254,6 +254,33 @@ def test_a_reader_over_a_decoder_is_trained_packed_and_asked(experiment_for, sam
         assert reader.answer(query)["probabilities"] == pytest.approx(softmax(prediction["scores"]), abs=1e-4)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("over_windows", ["max", "logsumexp"])
+def test_a_long_passage_is_read_in_windows_as_in_training(experiment_for, sample, tmp_path, over_windows):
+    experiment = experiment_for(
+        "duma", over_windows=over_windows, max_length=40, stride=8, learning_rate=1e-2, precision="fp32"
+    )
+    outcome, _ = train_reader(experiment, tmp_path / "trials")
+    predictions, _ = predict_all(experiment, [outcome], tmp_path / "trials")
+    pack(tmp_path / "trials" / outcome["trial_id"], tmp_path / "packed")
+    reader = Predictor.load(tmp_path / "packed")
+    assert reader.spec.inference_training.over_windows == over_windows
+    cut = reader.spec.training.model_copy(update={"over_windows": None})
+    cutting = replace(reader, spec=(spec := reader.spec.model_copy(update={"training": cut})))
+    cutting = replace(cutting, processing=replace(reader.processing, spec=spec))
+    rows, passages = sample.rows("options", "dev"), sample.passage_of(sample.rows("options", "dev"))
+    by_id, differ = {row["question_id"]: row for row in rows.to_pylist()}, 0
+    for prediction in predictions.to_pylist()[:12]:
+        row = by_id[prediction["question_id"]]
+        query = Query(passages[row["question_id"]], row["question"], tuple(row["options"]))
+        answer = reader.answer(query)
+        assert answer["label"] == prediction["label"]
+        assert answer["probabilities"] == pytest.approx(softmax(prediction["scores"]), abs=1e-4)
+        # What was asked is longer than one window, beyond which nothing else would be read.
+        differ += answer["probabilities"] != pytest.approx(cutting.answer(query)["probabilities"], abs=1e-4)
+    assert differ > 6
+
+
 @pytest.fixture
 def retagged(trained_sample, tmp_path):
     """Copy a reader's trial, as if another tagger had made the tags that it was trained on."""

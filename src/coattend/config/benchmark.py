@@ -52,11 +52,15 @@ class FieldParameters(Parameters):
         None, description="A path to all options, or a list with a path to each, of which the last may be empty."
     )
     option_keys: FieldPath | None = Field(None, description="The keys of the options, such as A to D.")
-    answer: FieldPath | None = Field(
-        None, description="The right answer; several are the answers of a span, or must name one option."
+    answer: FieldPath | None = Field(None, description="The right answer, or a list of several.")
+    answer_is: Literal["index", "number", "letter", "text", "key", "flags", "yes_no", "span"] = Field(
+        description="How it names an option: index counts from 0, number from 1, flags are true or 1 at each right "
+        "option; yes_no needs no options; or a span."
     )
-    answer_is: Literal["index", "number", "letter", "text", "key", "yes_no", "span"] = Field(
-        description="How it names an option: index counts from 0, number from 1; yes_no needs no options; or a span."
+    several: Literal["each"] | None = Field(
+        None,
+        description="Questions with several right options; each: one question for each of them, among the wrong "
+        "options. null: they are left out and listed.",
     )
     start: FieldPath | None = Field(
         None, description="Where each answer starts, in characters; null: an answer must occur once in the passage."
@@ -77,6 +81,8 @@ class FieldParameters(Parameters):
             raise ValueError(f"answer_is: {self.answer_is} {needs}")
         if (self.answer_is == "key") != (self.option_keys is not None):
             raise ValueError("answer_is: key and option_keys need each other")
+        if self.several and not needs_options:
+            raise ValueError(f"several right options are impossible with answer_is: {self.answer_is}")
         if not is_span and (self.start or self.end or self.impossible):
             raise ValueError("start, end and impossible belong to answer_is: span")
         if self.end is not None and self.start is None:

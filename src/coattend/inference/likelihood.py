@@ -10,7 +10,7 @@ import logging
 import shutil
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
@@ -33,21 +33,16 @@ from coattend.config import (
 from coattend.config.entries import missing_model
 from coattend.errors import CoattendError
 from coattend.evaluation.records import TrainingRecord
+from coattend.inference.option_scorer import Example, OptionScorer
 from coattend.inference.scoring import score_choices
 from coattend.io.atomic import matches_checksum, write_with_checksum
-from coattend.parallel.progress import track_progress
-from coattend.readers.encoders.language_model import LanguageModel
-from coattend.readers.encoders.prompt_tree import EncodedPrompt
-from coattend.readers.heads.configs import LikelihoodConfig
-from coattend.readers.heads.likelihood import Likelihood
-from coattend.readers.prompts import Inquiry, Prompt, write_examples, write_prompt
+from coattend.readers.prompts import Inquiry
 from coattend.readers.registry import DESCRIPTION
 from coattend.schemas import PREDICTIONS, REJECTED, QuestionRow, read_passage_texts
-from coattend.text.cloze import blank_to_fill
 from coattend.text.hashing import json_digest, text_id
 from coattend.trials import run_spec
-from coattend.trials.device import PeakMemory, device_and_precision, device_name, inference_batch_tokens, processor_name
-from coattend.trials.run_spec import RunSpec
+from coattend.trials.device import PeakMemory, device_and_precision, device_name, processor_name
+from coattend.trials.run_spec import AskedModel, RunSpec
 from coattend.trials.trial import PREDICTIONS_FILE, EncoderContent, Trial, TrialOutcome, encoder_digest
 
 ANSWERS_VERSION = 1
@@ -59,9 +54,6 @@ PARTS_READ = ("all", "no_passage")
 
 logger = logging.getLogger(__name__)
 
-Example = tuple[Prompt, int]
-"""The prompt of a training question, and the number of its right option."""
-
 
 class LikelihoodTables(NamedTuple):
     """What such a reader reads of a benchmark: neither tokens nor tags."""
@@ -69,15 +61,6 @@ class LikelihoodTables(NamedTuple):
     questions: pads.Dataset
     passages: pads.Dataset
     benchmark: BenchmarkParameters
-
-
-class Question(NamedTuple):
-    """A question with what is scored of it: its prompt's tokens, and those without the passage for a prior."""
-
-    row: QuestionRow
-    characters: tuple[int, ...]
-    encoded: EncodedPrompt
-    prior: EncodedPrompt | None
 
 
 @dataclass(frozen=True)
@@ -121,15 +104,9 @@ class OptionLikelihood:
         return options
 
     @cached_property
-    def likelihood(self) -> Likelihood:
-        """The head, which scores options."""
-        return Likelihood(LikelihoodConfig(**{name: self.options[name] for name in LikelihoodConfig.model_fields}))
-
-    @cached_property
-    def model(self) -> LanguageModel:
-        """The language model, loaded at the first use."""
-        device, bf16 = device_and_precision(self.training)
-        return LanguageModel.load(self.options["model"], device=device, bf16=bf16)
+    def scorer(self) -> OptionScorer:
+        """The language model with the head, which score options."""
+        return OptionScorer(self.options, self.training, self.task, self.tables.benchmark.fill_blanks)
 
     def answer_all(self, *, keep_failures: bool = False) -> tuple[list[TrialOutcome], pa.Table, pa.Table]:
         """Answer the questions of every split but train, or load the answers.
@@ -182,9 +159,9 @@ class OptionLikelihood:
             if outcome is None or not all(file.is_file() and matches_checksum(file) for file in files):
                 logger.info("%s: trial %s scores %d questions", self._title(seed), trial.id, len(rows))
                 memory = PeakMemory(device_and_precision(self.training)[0])
-                self.model  # noqa: B018  # Loading it is no part of the time that answers take.
+                self.scorer.model  # noqa: B018  # Loading it is no part of the time that answers take.
                 start = time.perf_counter()
-                scores, rejected = self._score(rows, texts, examples, seed)
+                scores, rejected = self.scorer.score(self._groups(rows, texts), examples, self._title(seed))
                 seconds = time.perf_counter() - start
                 table = score_choices(rows, scores, trial_id=trial.id, seed=seed)
                 with write_with_checksum(answers) as temporary:
@@ -195,7 +172,7 @@ class OptionLikelihood:
                     outcome = self._finish(trial, seconds=seconds, memory=memory.mib, questions=len(rows))
             else:
                 logger.info("%s: trial %s has scored them already", self._title(seed), trial.id)
-            run_spec.write(self._run_spec(trial, outcome), trial.folder)
+            run_spec.write(self._run_spec(trial, outcome, examples), trial.folder)
         return outcome, pq.read_table(answers, schema=PREDICTIONS), json.loads(rejected_file.read_text())
 
     def _title(self, seed: int) -> str:
@@ -205,11 +182,16 @@ class OptionLikelihood:
         of_task = condition & (pc.field("task").cast(pa.string()) == self.task)
         return cast("list[QuestionRow]", self.tables.questions.to_table(filter=of_task).to_pylist())
 
-    def _inquiry(self, row: QuestionRow, passage: str | None) -> Inquiry:
-        """Write a row for a prompt; a blank is filled where the benchmark's other readers fill it."""
-        blank = blank_to_fill(self.task, row["question"], fill_blanks=self.tables.benchmark.fill_blanks)
-        passage = None if self.training.reads == "no_passage" else passage
-        return Inquiry(passage, row["question"], tuple(row["options"] or ()), blank)
+    def _groups(self, rows: Sequence[QuestionRow], texts: Mapping[str, str]) -> list[dict[str, Inquiry]]:
+        """Group questions by their passages."""
+        by_passage: dict[str, dict[str, Inquiry]] = {}
+        for row in rows:
+            passage = row["passage_id"]
+            by_passage.setdefault(passage, {})[row["question_id"]] = self._inquiry(row, texts[passage])
+        return list(by_passage.values())
+
+    def _inquiry(self, row: QuestionRow, passage: str) -> Inquiry:
+        return self.scorer.inquire(passage, row["question"], row["options"] or ())
 
     def _examples(self, seed: int, scored_groups: set[str]) -> list[Example]:
         """Draw training questions by a hash of their ids and the seed, of passages that overlap neither with each other
@@ -234,10 +216,9 @@ class OptionLikelihood:
             )
         shown = list(drawn.values())
         texts = read_passage_texts(self.tables.passages, pa.chunked_array([[row["passage_id"] for row in shown]]))
-        return [(self._write(self._inquiry(row, texts[row["passage_id"]])), cast(int, row["label"])) for row in shown]
-
-    def _write(self, inquiry: Inquiry) -> Prompt:
-        return write_prompt(inquiry, self.options["answer_by"])
+        return [
+            (self.scorer.write(self._inquiry(row, texts[row["passage_id"]])), cast(int, row["label"])) for row in shown
+        ]
 
     def _trial(self, seed: int, examples: Sequence[Example]) -> Trial:
         training, (_, bf16) = self.training.model_dump(mode="json"), device_and_precision(self.training)
@@ -260,82 +241,11 @@ class OptionLikelihood:
             self.store,
         )
 
-    def _score(
-        self, rows: Sequence[QuestionRow], texts: Mapping[str, str], examples: Sequence[Example], seed: int
-    ) -> tuple[dict[str, tuple[float, ...]], dict[str, str]]:
-        """Score the options of each question, by its id; beside them, the reasons why some cannot be read."""
-        by_passage: dict[str, list[QuestionRow]] = {}
-        for row in rows:
-            by_passage.setdefault(row["passage_id"], []).append(row)
-        rejected: dict[str, str] = {}
-        groups = [
-            [
-                question
-                for row in about
-                if (question := self._question(row, texts[passage], examples, rejected)) is not None
-            ]
-            for passage, about in by_passage.items()
-        ]
-        questions = [question for group in groups for question in group]
-        prompts = [[question.encoded for question in group] for group in groups if group]
-        values = self._log_probabilities(prompts, f"{self._title(seed)}, questions asked")
-        priors: list[list[float]] = [[]] * len(questions)
-        if self.likelihood.config.normalise == "prior":
-            without = [[question.prior for question in group if question.prior] for group in groups if group]
-            priors = self._log_probabilities(without, f"{self._title(seed)}, without passages")
-        scores = {
-            question.row["question_id"]: self.likelihood.scores(
-                value,
-                characters=question.characters,
-                tokens=[len(tokens) for tokens in question.encoded.continuations],
-                prior=prior,
-            )
-            for question, value, prior in zip(questions, values, priors, strict=True)
-        }
-        return scores, rejected
-
-    def _log_probabilities(self, groups: Sequence[Sequence[EncodedPrompt]], title: str) -> list[list[float]]:
-        budget = inference_batch_tokens(self.training, transformer=True)
-        count = sum(map(len, groups))
-        computed = self.model.log_probabilities(groups, tokens_per_batch=budget)
-        by_number = dict(track_progress(computed, count, title))
-        return [by_number[number] for number in range(count)]
-
-    def _question(
-        self, row: QuestionRow, passage: str, examples: Sequence[Example], rejected: dict[str, str]
-    ) -> Question | None:
-        """Encode a question, cutting its passage where it is too long; None, and a reason, if it cannot be read."""
-        limit = min(self.training.max_length, self.model.max_length or self.training.max_length)
-        try:
-            prompt, encoded = self._encode(self._inquiry(row, passage), examples)
-            # A word that is cut in two may have more tokens than before.
-            while encoded.length > limit:
-                remaining = self.model.cut(passage, encoded.length - limit) if self.training.reads == "all" else None
-                if remaining is None:
-                    raise ValueError(f"leaves no room for a passage in {limit} tokens")
-                passage = remaining
-                prompt, encoded = self._encode(self._inquiry(row, passage), examples)
-            if not all(encoded.continuations):
-                raise ValueError("has an option without tokens")
-            prior = None
-            if self.likelihood.config.normalise == "prior":
-                _, prior = self._encode(self._inquiry(row, None), examples)
-        except ValueError as error:
-            rejected[row["question_id"]] = f"its prompt {error}"
-            return None
-        return Question(row, prompt.characters, encoded, prior)
-
-    def _encode(self, inquiry: Inquiry, examples: Sequence[Example]) -> tuple[Prompt, EncodedPrompt]:
-        prompt, chat = self._write(inquiry), bool(self.options["chat_template"])
-        prompt = self.model.as_chat(examples, prompt) if chat else prompt.behind(write_examples(examples))
-        (encoded,) = self.model.encode([prompt], chat=chat)
-        return prompt, encoded
-
     def _finish(self, trial: Trial, *, seconds: float, memory: float, questions: int) -> TrialOutcome:
         """Record a trial: its configuration, without weights beside it, and its cost, that of its first answers."""
         shutil.rmtree(trial.model, ignore_errors=True)
         trial.model.mkdir(parents=True)
-        encoder = {"vocab_size": self.model.vocabulary_size}
+        encoder = {"vocab_size": self.scorer.model.vocabulary_size}
         description = {"reader": self.reader.reader, "head": self.head, "encoder": encoder, **self.options}
         (trial.model / DESCRIPTION).write_text(json.dumps(description, indent=1, sort_keys=True))
         device, bf16 = device_and_precision(self.training)
@@ -356,7 +266,7 @@ class OptionLikelihood:
                 "questions": questions,
                 "questions_per_second": questions / seconds,
                 "peak_memory_mib": memory,
-                "parameters": self.model.parameter_count,
+                "parameters": self.scorer.model.parameter_count,
                 "device": device_name(device),
                 "processor": processor_name(),
                 "threads": torch.get_num_threads(),
@@ -373,15 +283,17 @@ class OptionLikelihood:
             }
         )
 
-    def _run_spec(self, trial: Trial, outcome: TrialOutcome) -> RunSpec:
-        """Describe how the trial answers, for pages and for those that look for a model to ask."""
+    def _run_spec(self, trial: Trial, outcome: TrialOutcome, examples: Sequence[Example]) -> RunSpec:
+        """Describe how the trial answers, for pages and to ask it again."""
         benchmark = self.tables.benchmark
+        precision = cast(Literal["bf16", "fp32"], outcome["precision"])
+        resolved = {"seeds": (trial.content["seed"],), "precision": precision, "device": "auto"}
         return RunSpec(
             trial_id=trial.id,
             model_digest=outcome["model_digest"],
             name=self.reader.name,
             benchmark=benchmark.name,
-            **benchmark.model_dump(include={"title", "licence", "published_at", "hub"}),
+            **benchmark.model_dump(include={"title", "licence", "published_at", "hub", "language"}),
             task=self.task,
             reader=self.reader.reader,
             head=self.head,
@@ -395,5 +307,9 @@ class OptionLikelihood:
             tagger="",
             fill_blanks=benchmark.fill_blanks,
             words_as_options=benchmark.words_as_options,
-            training=self.training.model_copy(update={"seeds": (trial.content["seed"],)}),
+            training=self.training.model_copy(update=resolved),
+            language_model=AskedModel(
+                digest=trial.content["encoder"]["digest"],
+                examples=tuple((*astuple(prompt), label) for prompt, label in examples),
+            ),
         )

@@ -1,12 +1,14 @@
 """A reader as a torch module: an encoder, an interaction and a head."""
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from safetensors import SafetensorError
+import torch
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, load_model, save_file, save_model
 from torch import Tensor, nn
 
@@ -70,6 +72,17 @@ class ReaderConfig:
     def describe(self) -> dict[str, Any]:
         """Return its fields as JSON values; one without adapters has none."""
         return {name: value for name, value in asdict(self).items() if value is not None}
+
+    @classmethod
+    def read(cls, folder: Path) -> "ReaderConfig":
+        """Read the description of a saved reader; raise a `CoattendError` if the folder holds none."""
+        try:
+            description = json.loads((folder / DESCRIPTION).read_text())
+            adapters = description.pop("adapters", None)
+            return cls(**description, adapters=None if adapters is None else Adapters.of(adapters))
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            problem = f"holds no reader ({error})" if folder.is_dir() else "there is no such folder"
+            raise CoattendError(problem, where=str(folder)) from None
 
 
 class Reader(nn.Module):
@@ -184,13 +197,7 @@ class Reader(nn.Module):
         """
         folder = Path(folder)
         # First the architecture with random weights, then the saved ones.
-        try:
-            description = json.loads((folder / DESCRIPTION).read_text())
-            adapters = description.pop("adapters", None)
-            config = ReaderConfig(**description, adapters=None if adapters is None else Adapters.of(adapters))
-        except (OSError, ValueError, TypeError, KeyError) as error:
-            problem = f"holds no reader ({error})" if folder.is_dir() else "there is no such folder"
-            raise CoattendError(problem, where=str(folder)) from None
+        config = ReaderConfig.read(folder)
         if config.adapters is None:
             reader = cls.build(config.reader, encoder=config.encoder, head=config.head, **config.options)
         else:
@@ -203,6 +210,25 @@ class Reader(nn.Module):
             problem = f"does not hold the weights of this reader ({reason})"
             raise CoattendError(problem, where=weights, cure="Train it again") from None
         return reader
+
+    @staticmethod
+    def parameter_count(folder: Path | str) -> int:
+        """Count the parameters of a saved reader without loading weights: also those that were not trained, such as a
+        frozen encoder's or, where it has adapters, those of its own files.
+
+        Raises:
+            CoattendError: If the folder contains no reader.
+        """
+        folder = Path(folder)
+        config = ReaderConfig.read(folder)
+        with torch.device("meta"):
+            reader = Reader.build(config.reader, encoder=config.encoder, head=config.head, **config.options)
+        count = sum(weights.numel() for weights in reader.parameters())
+        if config.adapters is None:
+            return count
+        with safe_open(folder / WEIGHTS, "pt") as file:
+            sizes: dict[str, int] = {name: math.prod(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+        return count + sum(size for name, size in sizes.items() if ".lora_" in name)
 
     @classmethod
     def _with_adapters(cls, config: ReaderConfig, adapters: Adapters, folder: str) -> "Reader":

@@ -12,8 +12,10 @@ from typing import TypedDict
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from safetensors import SafetensorError
 
 from coattend.config import BenchmarkParameters
+from coattend.errors import CoattendError
 from coattend.evaluation.groups import EVERYTHING, members, scored_questions
 from coattend.evaluation.records import GroupScores, ReaderMetrics, TrialRecord, score_of
 from coattend.evaluation.runs import finished
@@ -104,7 +106,7 @@ def records(
             languages=[benchmark.language],
             model=f"{publisher}/{metrics['reader']}",
             results=Results(raw=raw, total=_total(raw, scale)),
-            num_model_parameters=done[0].get("parameters", UNKNOWN),
+            num_model_parameters=parameter_count(trials / done[0]["trial_id"] / "model", done[0]),
             max_sequence_length=_max_length(done[0]),
             vocabulary_size=vocabulary_size(trials / done[0]["trial_id"] / "model"),
             merge=False,
@@ -127,6 +129,22 @@ def vocabulary_size(model: Path) -> int:
         return UNKNOWN
     size = encoder.get("vocab_size", encoder.get("size"))
     return size if isinstance(size, int) else UNKNOWN
+
+
+def parameter_count(model: Path, trial: TrialRecord) -> int:
+    """Return how many parameters a reader in a folder has, also those that were not trained; -1 if that is not known.
+
+    A trial records those that it trained, and of a language model all.
+    """
+    from coattend.readers.reader import Reader
+
+    recorded, training = trial.get("parameters", UNKNOWN), trial.get("training", {})
+    if not trial.get("trained", True):
+        return recorded
+    try:
+        return Reader.parameter_count(model)
+    except (CoattendError, OSError, SafetensorError):
+        return UNKNOWN if training.get("frozen") or training.get("lora") else recorded
 
 
 def matthews_correlation(gold: np.ndarray, predicted: np.ndarray) -> float:

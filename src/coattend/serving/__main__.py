@@ -46,8 +46,7 @@ def serve(model: str | None, trials: Path, store: str, demo: DemoParameters) -> 
     models = logged_models(store) if model is None else []
     name = model or (f"models:/{models[0].model_id}" if models else None)
     answerer = Predictor.load(resolve_model(name, trials, store, where="--model"), limits=demo.limits)
-    spec = answerer.spec
-    click.echo(f"{spec.name}, trained on {spec.title} (trial {spec.trial_id}): http://{demo.host}:{demo.port}")
+    click.echo(f"{answerer.spec.about}: http://{demo.host}:{demo.port}")
     uvicorn.run(application(answerer, demo), host=demo.host, port=demo.port, access_log=False)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from coattend.evaluation.summary import METRICS, score_of_answers
+from coattend.readers import is_trained, names
 from coattend.serving.mlflow_model import logged_model
 from coattend.serving.model_lookup import NOT_FOUND, attached_predictions
 from coattend.serving.records import ChampionRecord, TrialModel
@@ -60,16 +61,20 @@ def _candidates(
 ) -> Iterator[tuple[float, TrialModel]]:
     """Yield scored trials whose readers are logged, each after its score on the dev questions, the earliest first.
 
-    Trials that chose their checkpoint on dev are left out: their dev scores are too good.
+    Trials that chose their checkpoint on dev are left out, as their dev scores are too good, and so are language models
+    that were not trained.
     """
     experiment = client.get_experiment_by_name(benchmark)
     if experiment is None:
         return
+    # A language model as it is has learned nothing of the benchmark.
+    untrained = [name for name in names() if not is_trained(name)]
     query = f"tags.kind = 'trial' and tags.benchmark = '{benchmark}' and attributes.status = 'FINISHED'"
     order = ["attributes.start_time ASC"]
     for run in client.search_runs([experiment.experiment_id], query, max_results=5000, order_by=order):
         model = None if run.data.tags.get("selection") == DEV else logged_model(client, run)
-        if model is None:
+        # The type of a logged model is its reader.
+        if model is None or model.model_type in untrained:
             continue
         answers = attached_predictions(client.tracking_uri, run.info.run_id)
         score = score_of_answers(answers, metric, question_ids)

@@ -62,9 +62,12 @@ def write_folder(
     its repository on the Hub.
 
     Raises:
-        CoattendError: If the trial has no spec, or answered none of the benchmark's questions.
+        CoattendError: If the trial has no spec, answered none of the benchmark's questions, or is of a language model.
     """
     spec = run_spec.read_servable(trial.folder).without_credentials()
+    if spec.language_model is not None:
+        problem = "is a language model as it is, whose trials have no weights to share"
+        raise CoattendError(problem, where=f"trial {trial}", cure="Name a trial of a reader that is trained")
     metrics = trial_metrics(trial, spec, tables)
     # The benchmark may have got its name on the Hub after the reader was trained.
     named = spec.model_copy(update={"hub": benchmark.hub, "merged": merge and spec.has_adapters})

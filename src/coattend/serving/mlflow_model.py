@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, cast
 
 from coattend.evaluation.records import ScoredTrials, TrialRecord
 from coattend.io.mlflow_store import NOTE, client_of, local_folder, portable_uri
-from coattend.readers import is_trained
 from coattend.serving import model_card
 from coattend.serving.model_lookup import MODEL_NAME, READER_ARTIFACT
 from coattend.serving.preprocessor import pack
@@ -43,8 +42,6 @@ def log_reader(
     """Log a trial's reader as the model of its run, on request with merged adapters; if it is logged already, update
     only its card. Return the model's id; None if it is no model to ask, or one of another benchmark."""
     spec = run_spec.read(folder).without_credentials()
-    if not is_trained(spec.reader):
-        return None
     if not spec.is_servable:
         logger.warning("trial %s reads its questions in part only: it is no model to ask", folder.name)
         return None

@@ -12,7 +12,6 @@ import yaml
 from coattend.config.source import run_command
 from coattend.errors import CoattendError, did_you_mean
 from coattend.io.mlflow_store import client_of, store_errors
-from coattend.readers import is_trained
 from coattend.trials import run_spec
 from coattend.trials.store import FinishedTrial, described, find_trial, finished_trials, first_training, matching
 
@@ -128,11 +127,7 @@ def example_model(trials: Path) -> str:
 
 
 def _servable(trials: Path) -> list[FinishedTrial]:
-    return [
-        trial
-        for trial in finished_trials(trials)
-        if trial.outcome["training"]["reads"] == "all" and is_trained(trial.content["reader"])
-    ]
+    return [trial for trial in finished_trials(trials) if trial.outcome["training"]["reads"] == "all"]
 
 
 def describe_choices(trials: Path, store: str) -> str:

@@ -1,6 +1,6 @@
 """A trained reader that answers questions: tokenizer, tagger and reader in one object."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
@@ -15,12 +15,20 @@ from coattend.batches.examples import build_examples
 from coattend.config import EncoderParameters, Limits
 from coattend.errors import CoattendError
 from coattend.inference.attention_maps import SPAN_MAPS, ForwardTrace, self_attention, trace_forward
-from coattend.inference.decoding import OptionAnswer, SpanAnswer, WordAnswer, option_probabilities, top_spans
+from coattend.inference.decoding import (
+    OptionAnswer,
+    SpanAnswer,
+    WordAnswer,
+    best_option,
+    option_probabilities,
+    top_spans,
+)
 from coattend.readers.encoders.passage_apart import PassageCache
 from coattend.readers.encoders.transformer import TransformerEncoder
 from coattend.readers.interfaces import require
 from coattend.readers.reader import Reader
 from coattend.schemas import QUESTIONS
+from coattend.serving.language_model import PromptedModel
 from coattend.serving.preprocessor import Preprocessor
 from coattend.serving.queries import InvalidQuery, Query, check_query
 from coattend.text.cloze import distinct_words, is_cloze
@@ -184,6 +192,26 @@ def _choice_answer(
     }
 
 
+def _likeliest_option(model: PromptedModel, query: Query) -> PredictedAnswer | InvalidQuery:
+    """Return the option that a language model finds likeliest; it has no attention that would be evidence."""
+    try:
+        probabilities = model.probabilities(query)
+    except InvalidQuery as refusal:
+        return refusal
+    options = list(query.options or ())
+    label = best_option(probabilities)
+    answer: PredictedChoice = {
+        "answer": options[label],
+        "label": label,
+        "start": None,
+        "end": None,
+        "choices": options,
+        "probabilities": probabilities,
+        "null_score": None,
+    }
+    return {**answer, "evidence": []}
+
+
 def most_attended_tokens(reader: Reader, trace: ForwardTrace, sequence: int) -> list[EvidenceToken]:
     """Return the tokens of the passage with the most attention, the heaviest first.
 
@@ -218,14 +246,16 @@ def _shares(maps: Iterable[np.ndarray], is_token: np.ndarray) -> list[np.ndarray
 
 @dataclass(frozen=True)
 class Predictor:
-    """Answers questions about texts, in float32 and one by one, so that no answer depends on other questions.
+    """Answers questions about texts one by one, so that no answer depends on other questions: a trained reader in
+    float32, a language model as it is in the precision of its trial.
 
-    Without the folder that it was loaded from, no other process can load it.
+    Without the folder that it was loaded from, no other process can load it. A language model reads texts as they are,
+    without a preprocessor.
     """
 
     spec: RunSpec
-    reader: Reader
-    processing: Preprocessor
+    reader: Reader | PromptedModel
+    processing: Preprocessor | None
     limits: Limits
     folder: Path | None = None
     _turn: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
@@ -238,7 +268,8 @@ class Predictor:
         Without a device it answers on a GPU if there is one.
 
         Raises:
-            CoattendError: If the folder holds no reader, or a damaged one, or what made its tokens cannot be had.
+            CoattendError: If the folder holds no reader, or a damaged one, or what made its tokens cannot be had, or
+                its language model.
         """
         import torch
 
@@ -248,6 +279,8 @@ class Predictor:
             cure = "Train it again, or fetch it again from where it was copied"
             raise CoattendError("is not the reader that was trained", where=str(folder / "model"), cure=cure)
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        if spec.language_model is not None:
+            return cls(spec, PromptedModel.load(spec, device=device), None, limits or Limits(), folder)
         reader = Reader.load(run_spec.weights_of(folder)).to(device)
         if reads_apart(spec.options):
             cast(TransformerEncoder, reader.encoder).passage_cache = PassageCache(PASSAGE_CACHE_BYTES)
@@ -256,6 +289,8 @@ class Predictor:
     @property
     def on_gpu(self) -> bool:
         """True if it answers on a GPU."""
+        if isinstance(self.reader, PromptedModel):
+            return self.reader.on_gpu
         return next(self.reader.parameters()).is_cuda
 
     def answers(self, questions: Sequence[Query]) -> Iterator[PredictedAnswer | InvalidQuery]:
@@ -266,18 +301,29 @@ class Predictor:
             # All questions were refused, so there is nothing to tokenise.
             yield from (refusal for refusal in checked.values() if isinstance(refusal, InvalidQuery))
             return
-        reading, threshold = PreparedQueries.of(queries, self.processing), self.spec.null_threshold
-        unreadable = {question.question_id: question.reason for question in reading.questions.unreadable}
+        answer = self._prepare(queries)
         for (name, query), question in zip(checked.items(), questions, strict=True):
             if isinstance(query, InvalidQuery):
                 yield query
-            elif name in unreadable:
-                yield InvalidQuery(unreadable[name], cure="Ask it in fewer words")
-            else:
-                has_options = question.options is not None
-                with self._turn:
-                    answer = reading.answer(self.reader, name, threshold=threshold, has_options=has_options)
-                yield answer
+                continue
+            with self._turn:
+                answered = answer(name, question.options is not None)
+            yield answered
+
+    def _prepare(self, queries: Mapping[str, Query]) -> Callable[[str, bool], PredictedAnswer | InvalidQuery]:
+        """Prepare queries; return what answers one by its name, given whether its options were."""
+        reader, threshold = self.reader, self.spec.null_threshold
+        if isinstance(reader, PromptedModel):
+            return lambda name, _: _likeliest_option(reader, queries[name])
+        reading = PreparedQueries.of(queries, cast(Preprocessor, self.processing))
+        unreadable = {question.question_id: question.reason for question in reading.questions.unreadable}
+
+        def answer(name: str, has_options: bool) -> PredictedAnswer | InvalidQuery:
+            if name in unreadable:
+                return InvalidQuery(unreadable[name], cure="Ask it in fewer words")
+            return reading.answer(reader, name, threshold=threshold, has_options=has_options)
+
+        return answer
 
     def answer(self, question: Query) -> PredictedAnswer:
         """Answer one question, or raise an `InvalidQuery` that says why it cannot be answered."""

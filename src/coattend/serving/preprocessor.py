@@ -119,9 +119,13 @@ def pack(trial: Path, target: Path, *, merge: bool = False) -> RunSpec:
     """Copy a finished trial's reader, and all that stands between a text and it, to a new folder; return its spec.
 
     Adapters of its encoder are merged into the encoder's weights on request; without, the encoder's own files are
-    needed to load it.
+    needed to load it. A language model stays where it is, and is loaded from there.
     """
     spec = run_spec.read_servable(trial).without_credentials()
+    if spec.language_model is not None:
+        shutil.copytree(trial / "model", target / "model")
+        run_spec.write(spec, target)
+        return spec
     processing = Preprocessor.of(spec, trial)
     if merge and spec.has_adapters:
         reader = Reader.load(trial / "model")

@@ -56,6 +56,15 @@ class TrainedOn(Parameters):
         return self.licence or "their publishers state none that is known here."
 
 
+class AskedModel(Parameters):
+    """A language model that answers as it is."""
+
+    digest: str = Field(description="Digest of its files.")
+    examples: tuple[tuple[str, tuple[str, ...], int], ...] = Field(
+        (), description="Training questions that it is shown: each prompt, its options, and the right one's number."
+    )
+
+
 class RunSpec(Parameters):
     """Everything between a text and a trained reader, and the data that the reader was trained on."""
 
@@ -84,6 +93,7 @@ class RunSpec(Parameters):
     fill_blanks: bool = Field(description="True if an option fills the question's blank, False if it follows it.")
     words_as_options: bool = Field(description="True if candidates for a word are read like options.")
     training: TrainingParameters = Field(description="Its training parameters, with the precision that was used.")
+    language_model: AskedModel | None = Field(None, description="The language model that it is; null: it is trained.")
     merged: bool = Field(False, description="True if its adapters are merged into its encoder's weights.")
     null_threshold: float | None = Field(
         None, description="Margin by which no answer must outscore the best span; null: it always answers."
@@ -95,6 +105,12 @@ class RunSpec(Parameters):
         fields = {"title": self.title, "licence": self.licence, "published_at": self.published_at, "hub": self.hub}
         home = TrainedOn(name=self.benchmark, **fields)
         return home, *self.also_trained_on
+
+    @property
+    def about(self) -> str:
+        """Its name, the data that it learned from or was scored on, and its trial, in one line."""
+        learned = "a language model as it is, scored on" if self.language_model else "trained on"
+        return f"{self.name}, {learned} {self.title} (trial {self.trial_id})"
 
     @property
     def licences(self) -> str:
@@ -110,9 +126,8 @@ class RunSpec(Parameters):
 
     @property
     def is_servable(self) -> bool:
-        """False for a reader that is given parts of its questions only, which is of no use outside a comparison, and
-        for a language model as it is."""
-        return self.training.reads == "all" and readers.is_trained(self.reader)
+        """False for a reader that is given parts of its questions only, which is of no use outside a comparison."""
+        return self.training.reads == "all"
 
     @property
     def has_adapters(self) -> bool:
@@ -122,7 +137,7 @@ class RunSpec(Parameters):
     @property
     def needs_options(self) -> bool:
         """True if a question must come with options."""
-        return self.task == "options" or self.words_as_options
+        return self.task == "options" or self.words_as_options or self.language_model is not None
 
     @property
     def needs_tagger(self) -> bool:
@@ -237,9 +252,9 @@ def read(folder: Path) -> RunSpec:
 def read_servable(folder: Path) -> RunSpec:
     """Read the spec of a reader that is to answer questions, and so must read all of them."""
     spec = read(folder)
-    if not readers.is_trained(spec.reader):
-        problem = "is a language model as it is, whose trials have no weights: there is nothing to serve or to share"
-        raise CoattendError(problem, where=str(folder), cure="Name a trial of a reader that is trained")
+    if not readers.is_trained(spec.reader) and spec.language_model is None:
+        cure = "Score it again: it says how, and does not answer again"
+        raise CoattendError("does not say which language model it is", where=str(folder), cure=cure)
     if not spec.is_servable:
         cure = "Name a trial of a reader that reads all of its questions"
         raise CoattendError("reads its questions in part only: it is no model to ask", where=str(folder), cure=cure)

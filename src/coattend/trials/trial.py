@@ -249,8 +249,8 @@ def encoder_digest(encoder: EncoderParameters) -> str:
 def _commit(source: str) -> str:
     from huggingface_hub import hf_hub_download, try_to_load_from_cache
 
-    cached = try_to_load_from_cache(source, "config.json")
     try:
+        cached = try_to_load_from_cache(source, "config.json")
         config = cached if isinstance(cached, str) else hf_hub_download(source, "config.json")
     # The library raises OSError or ValueError for a wrong name, a missing network and missing permission.
     except (OSError, ValueError) as error:

@@ -70,6 +70,44 @@ def test_an_answer_names_an_option(subtests, tmp_path):
                 assert record.record == "line 1"
 
 
+SEVERAL = {"id": "q1", "text": PASSAGE, "ask": "Where is a lamp?"}
+SEVERAL |= {"choices": ["hall", "sea", "attic", "boat"], "marks": [1, 0, "true", False], "letters": ["C", "a"]}
+
+
+@pytest.mark.parametrize(("answer", "answer_is"), [("marks", "flags"), ("letters", "letter")])
+def test_a_question_is_asked_for_each_of_its_right_options(tmp_path, answer, answer_is):
+    paths = {"passage": "text", "question": "ask", "options": "choices", "answer": answer, "answer_is": answer_is}
+    usual = SEVERAL | {"id": "q2", "marks": [0, 1, 0, 0], "letters": "B"}
+    rows = lines(tmp_path, SEVERAL, usual)
+    questions = asked(read(rows, **paths, id="id", several="each"))
+    assert [(question.question_id, question.options, question.label) for question in questions] == [
+        ("q1-1", ("hall", "sea", "boat"), 0),
+        ("q1-3", ("sea", "attic", "boat"), 1),
+        ("q2", tuple(SEVERAL["choices"]), 1),
+    ]
+    # Without ids of their own, the options tell the questions apart.
+    assert len({question.question_id for question in asked(read(rows, **paths, several="each"))}) == 3
+    # Not said what to do with several, they are left out, and the reason says it.
+    rejected, record = read(rows, **paths, id="id")
+    assert "has 2 right options instead of one; `several: each`" in rejected.reason
+    assert [question.question_id for question in record.questions] == ["q2"]
+
+
+@pytest.mark.parametrize(
+    ("marks", "reason"),
+    [
+        ([1, 1, 1, 1], "has no wrong option"),
+        ([0, 0, 0, 0], "has no right options"),
+        ([1, 0, 1], "has 3 flags of 4 options"),
+        ([1, 0, 2, 0], "'2' is neither yes nor no"),
+    ],
+)
+def test_several_right_options_that_ask_nothing_are_left_out(tmp_path, marks, reason):
+    paths = {"passage": "text", "question": "ask", "options": "choices", "answer": "marks", "answer_is": "flags"}
+    (rejected,) = read(lines(tmp_path, SEVERAL | {"marks": marks}), **paths, several="each")
+    assert reason in rejected.reason
+
+
 @pytest.mark.parametrize(("answer", "label"), [(True, 0), (False, 1), ("No", 1), ("yes", 0), (1, 0), ("perhaps", None)])
 def test_yes_and_no_need_no_options(tmp_path, answer, label):
     rows = lines(tmp_path, CHOICE | {"gold": answer})
@@ -214,6 +252,7 @@ MISMATCHES = [
     ({"answer_is": "span", "end": "end"}, "end needs start"),
     ({"answer_is": "span", "passage": None}, "needs a passage"),
     ({"answer_is": "index", "options": "choices[", "start": "start"}, "pattern"),
+    ({"answer_is": "yes_no", "several": "each"}, "several right options are impossible"),
     ({"answer_is": "yes_no", "start": "start"}, "belong to answer_is: span"),
     ({"answer_is": "yes_no", "awnser": "gold"}, "awnser"),
 ]

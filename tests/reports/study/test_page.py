@@ -49,6 +49,17 @@ def test_seeds_stand_beside_their_machine_and_benchmarks_beside_their_version(fu
     assert "Versions of the benchmarks: exams 1, articles 1. Scores of two versions do not compare." in first
 
 
+def test_the_summary_says_that_dev_was_divided_where_no_file_has_train(full_report):
+    findings = full_report.findings
+    divided = findings["analyses"] | {"exams": findings["analyses"]["exams"] | {"train_from_dev": 0.8}}
+    sentence = "exams has no files of train here: its dev set is split by groups of questions, of which 80 % are train"
+    said = [
+        any(text.startswith(sentence) for text in study_sections(either)[0].text)
+        for either in (findings, findings | {"analyses": divided})
+    ]
+    assert said == [False, True]
+
+
 def test_scores_are_broken_down_by_the_answers_part_of_speech(full_report):
     findings = full_report.findings
     counts = {

@@ -157,7 +157,7 @@ def _questions(
 def _passage(
     levels: Levels, location: str, fields: FieldParameters, lookup: Lookup, file: str, max_characters: int
 ) -> PassageRecord:
-    """Build a passage with one question."""
+    """Build a passage with a question, or with one for each of its right options."""
 
     def value(path: str, *, optional: bool = False) -> object:
         return lookup.value(path, levels, location, optional=optional)[0]
@@ -169,20 +169,24 @@ def _passage(
     parts = [text] if fields.passage is None else _texts(value(fields.passage), "the passage")
     passage = require_passage("\n".join(parts), "the passage", max_characters=max_characters)
     if fields.answer_is == "span":
-        question = _span(value, fields, passage, max_characters)
+        questions = [_span(value, fields, passage, max_characters)]
     else:
-        question = _choice(value, fields, max_characters)
+        questions = _choices(value, fields, max_characters)
     subset = None if fields.subset is None else _name(value(fields.subset, optional=True), "the subset")
-    question_id = _question_id(levels, location, fields, lookup)
-    if question_id is None:
-        question_id = text_id("\n".join([passage, text, *(question.options or ())]))
-    question = replace(question, question_id=question_id, subset=subset, question=text)
+    shared_id = _question_id(levels, location, fields, lookup)
+    asked = []
+    for question in questions:
+        if shared_id is None:
+            question_id = text_id("\n".join([passage, text, *(question.options or ())]))
+        else:
+            question_id = shared_id + question.question_id
+        asked.append(replace(question, question_id=question_id, subset=subset, question=text))
     turns = tuple(parts) if fields.turns else None
-    return PassageRecord(text_id(passage), passage, turns, file, (question,))
+    return PassageRecord(text_id(passage), passage, turns, file, tuple(asked))
 
 
-def _choice(value: Callable[..., object], fields: FieldParameters, max_characters: int) -> QuestionRecord:
-    """Build a question with options; its id and text follow."""
+def _choices(value: Callable[..., object], fields: FieldParameters, max_characters: int) -> list[QuestionRecord]:
+    """Build a question with options, or one for each right option; its text and the beginning of its id follow."""
     if isinstance(fields.options, tuple):
         values = [value(path, optional=True) for path in fields.options]
         # Questions of one file may have different numbers of options.
@@ -194,14 +198,33 @@ def _choice(value: Callable[..., object], fields: FieldParameters, max_character
     else:
         options = YES_NO
     keys = None if fields.option_keys is None else value(fields.option_keys)
-    raw_answer = value(str(fields.answer))
-    labels = {
-        _label(answer, fields.answer_is, options, keys)
-        for answer in (raw_answer if isinstance(raw_answer, list) else [raw_answer])
-    }
-    if len(labels) != 1:
-        raise InvalidRecord(f"has {len(labels) or 'no'} right options instead of one")
-    return QuestionRecord("", None, "options", "", options=options, label=labels.pop())
+    answers = listed(value(str(fields.answer)))
+    if fields.answer_is == "flags":
+        labels = _flagged(answers, options)
+    else:
+        labels = {_label(answer, fields.answer_is, options, keys) for answer in answers}
+    if len(labels) == 1:
+        return [QuestionRecord("", None, "options", "", options=options, label=labels.pop())]
+    if not labels or fields.several is None:
+        cure = "; `several: each` asks for each" if labels else ""
+        raise InvalidRecord(f"has {len(labels) or 'no'} right options instead of one{cure}")
+    if len(labels) == len(options):
+        raise InvalidRecord("has no wrong option")
+    return [_ask_for(label, labels, options) for label in sorted(labels)]
+
+
+def _ask_for(label: int, labels: set[int], options: tuple[str, ...]) -> QuestionRecord:
+    """Build the question that has one of the right options, and all wrong ones; its id ends in the option's number."""
+    numbers = [number for number in range(len(options)) if number == label or number not in labels]
+    among = tuple(options[number] for number in numbers)
+    return QuestionRecord(f"-{label + 1}", None, "options", "", options=among, label=numbers.index(label))
+
+
+def _flagged(flags: list[object], options: tuple[str, ...]) -> set[int]:
+    """Return the indices of the options whose flags are true."""
+    if len(flags) != len(options):
+        raise InvalidRecord(f"has {len(flags)} flags of {len(options)} options")
+    return {number for number, flag in enumerate(flags) if _is_yes(flag)}
 
 
 def _label(answer: object, answer_is: str, options: tuple[str, ...], keys: object) -> int:
@@ -210,9 +233,7 @@ def _label(answer: object, answer_is: str, options: tuple[str, ...], keys: objec
         raise InvalidRecord("the answer is missing")
     text = str(answer).strip()
     if answer_is == "yes_no":
-        if text.lower() not in _YES | _NO:
-            raise InvalidRecord(f"the answer {printable(answer)!r} is neither yes nor no")
-        return int(text.lower() in _NO)
+        return int(not _is_yes(answer))
     if answer_is == "text":
         return label_of_answer(require_text(answer, "the answer", max_characters=len(text) + 1), options)
     if answer_is == "key":
@@ -318,6 +339,13 @@ def _name(value: object, what: str) -> str | None:
         return None
     text = str(value) if isinstance(value, int) else value
     return require_text(text, what, max_characters=MAX_ID_CHARACTERS)
+
+
+def _is_yes(answer: object) -> bool:
+    text = str(answer).strip().lower()
+    if text not in _YES | _NO:
+        raise InvalidRecord(f"the answer {printable(answer)!r} is neither yes nor no")
+    return text in _YES
 
 
 def _is_true(value: object) -> bool:

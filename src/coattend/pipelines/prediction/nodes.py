@@ -40,5 +40,5 @@ def answer(
         workers=prediction.workers,
     )
     name = prediction.name or file.stem
-    logger.info("%s, trained on %s (trial %s), answers %s", spec.name, spec.title, spec.trial_id, file)
+    logger.info("%s, answers %s", spec.about, file)
     return {name: plan}
