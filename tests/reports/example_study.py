@@ -104,7 +104,7 @@ def outcome(
 def report(parameters: StudyParameters = STUDY, **changes: Any) -> StudyReport:
     """Run the node that writes a study's pages; the arguments are those of `findings_of`."""
     findings, _, html, markdown, csv, latex, *_ = tabulate(
-        parameters, {"left_out": []}, **_parts(parameters, **changes)
+        parameters, {"left_out": []}, **study_parts(parameters, **changes)
     )
     return StudyReport(findings, html, markdown, csv, latex)
 
@@ -114,12 +114,12 @@ def findings_of(parameters: StudyParameters = STUDY, **changes: Any) -> Any:
 
     Args:
         parameters: The study.
-        changes: Arguments of `_parts`.
+        changes: Arguments of `study_parts`.
     """
-    return study_findings(parameters, _parts(parameters, **changes))
+    return study_findings(parameters, study_parts(parameters, **changes))
 
 
-def _parts(
+def study_parts(
     parameters: StudyParameters,
     *,
     example: str | None = None,

@@ -30,6 +30,8 @@ ASIDE = frozenset(
         "table_markdown",
         "table_csv",
         "table_latex",
+        "records",
+        "record_page",
     )
 )
 """Catalog entries that are not drawn."""

@@ -201,6 +201,7 @@ class StudyFindings(TypedDict):
     variants: dict[str, Variant]
     metric: NotRequired[str | None]
     asks: NotRequired[dict[str, list[str]]]
+    thresholds: NotRequired[dict[str, float]]  # Held-out scores in percent, by benchmark.
     shows: list[str]
     axis: str | None
     printed: list[PrintedBlock]
