@@ -60,7 +60,8 @@ def trial_files(folder):
 
 
 def test_a_study_trains_what_is_missing_and_prints_measured_beside_printed(study, kedro_run, project):
-    folder = study(STUDY + OTHER)
+    timed = "    shows: [time_to_score]\n    thresholds: { sample: 0.1 }\n    seeds: [0, 1]"
+    folder = study(STUDY.replace("    seeds: [0, 1]", timed) + OTHER)
     kedro_run("study_mine_turns")
     results = results_in(folder)
     rows = [row for row in results["rows"] if row["group"] == "all"]
@@ -112,6 +113,7 @@ def test_a_study_trains_what_is_missing_and_prints_measured_beside_printed(study
 
     (folder.parents[1] / "results.html").unlink(missing_ok=True)
     kedro_run("results")
+    kedro_run("leaderboard")
     for name in ("results.html", "results.md"):
         page = (folder.parents[1] / name).read_text()
         assert "1 of 2 studies were run." in page
@@ -126,7 +128,11 @@ def test_a_study_trains_what_is_missing_and_prints_measured_beside_printed(study
     assert rebuilt["rows"] == results["rows"]
     page = (published / "mine_turns.md").read_text()
     assert recorded_page(records) == page
-    assert "| POI-Net |" in page and "68.6" in page and "Whether turns matter" in page
+    assert "| POI-Net |" in page and "68.6" in page and "Time to a score on sample" in page
+    (ranked, *_) = rows = json.loads((published / "records/leaderboard.json").read_text())
+    assert {row["variant"] for row in rows} == {"plain", "poi_net"}
+    assert set(ranked["seconds"]) == {"0", "1"} and ranked["peak_memory_mib"] > 0
+    assert "to 0.1 % of the held-out questions" in (published / "leaderboard.md").read_text()
     kept = "".join(file.read_text() for file in (published / "records/mine_turns").iterdir())
     asked = [row for row in questions if row["split"] != "train"]
     assert not [row["question"] for row in asked if row["question"] in kept]

@@ -32,6 +32,7 @@ ASIDE = frozenset(
         "table_latex",
         "records",
         "record_page",
+        "leaderboard_before",
     )
 )
 """Catalog entries that are not drawn."""

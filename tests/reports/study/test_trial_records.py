@@ -7,20 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as pads
 import pytest
-from example_study import ANSWERS, PASSAGE, SEEDS, question_rows, study, study_parts
+from example_study import ANSWERS, PASSAGE, SEEDS, question_rows, record_study, study, study_parts
 
 from coattend.errors import CoattendError
 from coattend.reports.render import markdown_page
 from coattend.reports.study.page import recorded_page, study_sections
-from coattend.reports.study.table import study_findings
-from coattend.reports.study.trial_records import (
-    STUDY_FILE,
-    pack,
-    read_records,
-    recorded_findings,
-    study_records,
-    unpack,
-)
+from coattend.reports.study.trial_records import STUDY_FILE, pack, recorded_findings, unpack
 from coattend.schemas import PREDICTIONS
 
 SHOWS = ("by_subset", "by_question_type", "ensemble", "average", "parameters", "predictions", "attention", "curve")
@@ -33,42 +25,31 @@ CURVE = [
 
 @pytest.fixture
 def recorded(tmp_path):
-    """A study with spans of which some are half right and some are not answered: its findings, and its records on the
-    disk."""
+    """A study with spans of which some are half right and some are not answered: its findings, its records, and the
+    folder of these."""
     parameters = study(*SHOWS)
     parts = study_parts(parameters, curve=CURVE, training={"learning_rate": 1e-4})
     random = np.random.default_rng(0)
-    trials = tmp_path / "trials"
     for variant in parameters.variants:
         table = parts[f"articles.{variant}.answers"].to_table()
         f1 = np.where(table["correct"].to_numpy(), 1.0, random.integers(0, 7, len(table)) / 7).astype("float32")
         table = table.set_column(table.schema.get_field_index("f1"), PREDICTIONS.field("f1"), pa.array(f1))
         parts[f"articles.{variant}.answers"] = pads.dataset(table.filter(pa.array(random.random(len(table)) > 0.05)))
-        for seed in SEEDS:
-            folder = trials / f"{variant}{seed}"
-            folder.mkdir(parents=True)
-            content = {"benchmark": "exams", "reader": variant, "seed": seed, "options": {"vectors_file": "/a/b/v.txt"}}
-            (folder / "trial.json").write_text(json.dumps(content))
-            (folder / "outcome.json").write_text("{}")
-    findings = study_findings(parameters, parts)
-    folder = tmp_path / "records"
-    folder.mkdir()
-    for name, record in study_records(parameters, findings, parts, trials, commit="abcdef123").items():
-        (folder / f"{name}.json").write_text(json.dumps(record))
-    return findings, folder
+    findings, records = record_study(parameters, tmp_path, parts)
+    return findings, records, tmp_path / "records"
 
 
 def test_scores_intervals_and_tests_come_out_the_same(recorded):
-    findings, folder = recorded
-    rebuilt = recorded_findings(read_records(folder))
+    findings, records, _ = recorded
+    rebuilt = recorded_findings(records)
     assert {row["metric"] for row in findings["rows"]} == {"accuracy", "exact", "f1"}
     assert any(row["p_corrected"] is not None and row["by_seed"] for row in findings["rows"])
     assert rebuilt["rows"] == findings["rows"]
 
 
 def test_the_page_lacks_only_texts_attention_and_figures(recorded):
-    findings, folder = recorded
-    page = recorded_page(read_records(folder))
+    findings, records, _ = recorded
+    page = recorded_page(records)
     without = findings | {"shows": [name for name in findings["shows"] if name not in ("predictions", "attention")]}
     for analyses in without["analyses"].values():
         analyses.pop("predictions")
@@ -81,7 +62,7 @@ def test_the_page_lacks_only_texts_attention_and_figures(recorded):
 
 
 def test_records_hold_no_text_and_no_folder_and_are_small(recorded):
-    _, folder = recorded
+    *_, folder = recorded
     files = {file.name: file.read_text() for file in folder.iterdir()}
     texts = {PASSAGE, "Who slept 1?", *(answer for answer in ANSWERS if " " in answer)}
     assert not [(name, text) for name, content in files.items() for text in texts if text in content]
@@ -92,8 +73,7 @@ def test_records_hold_no_text_and_no_folder_and_are_small(recorded):
 
 
 def test_records_that_do_not_belong_together_are_refused(recorded):
-    _, folder = recorded
-    records = read_records(folder)
+    _, records, _ = recorded
     with pytest.raises(CoattendError, match=r"there is no plain0\.json"):
         recorded_findings({name: record for name, record in records.items() if name != "plain0"})
     records["exams.questions"]["digest"] = "another"

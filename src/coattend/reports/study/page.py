@@ -69,9 +69,8 @@ def recorded_page(records: Mapping[str, Any]) -> str:
     """Write a study's page as Markdown from its records, without what needs more than these hold."""
     findings = recorded_findings(records)
     origin = (
-        f"This page is written from docs/results/records/{findings['name']}, by the pipeline of the study or by "
-        "`python -m docs._tools`. Records hold marks and numbers: texts, attention and figures are on the study's own "
-        "page, which its pipeline writes where it trains."
+        f"It is written from the records of the study, docs/results/records/{findings['name']}, which hold marks and "
+        "numbers. Texts, attention and figures are on the page that the study's pipeline writes where it trains."
     )
     sections = [replace(section, figures=()) for section in study_sections(findings)]
     told = [section for section in sections if section.text or section.tables or section.folded]
