@@ -7,6 +7,7 @@ from pathlib import Path
 from coattend.errors import CoattendError
 from coattend.reports.study.leaderboard import leaderboard_page
 from coattend.reports.study.page import recorded_page, score_tables
+from coattend.reports.study.table import rows_in_question
 from coattend.reports.study.trial_records import STUDY_FILE, read_records, recorded_findings
 from coattend.reports.tables import to_markdown
 
@@ -27,7 +28,7 @@ def pages(results: Path) -> Iterator[tuple[Path, str]]:
 
 
 def score_tables_of(results: Path, study: str, *benchmarks: str) -> str:
-    """Write the tables of scores of a recorded study.
+    """Write the tables of scores of a recorded study, of the questions that it asks about.
 
     Args:
         results: Folder of the pages of results, with that of the records.
@@ -41,7 +42,7 @@ def score_tables_of(results: Path, study: str, *benchmarks: str) -> str:
     if not folder.is_dir():
         raise CoattendError(f"there are no records of {study!r}", where="documentation", cure=f"Run study_{study}")
     findings = recorded_findings(read_records(folder))
-    findings["rows"] = [row for row in findings["rows"] if not benchmarks or row["benchmark"] in benchmarks]
+    findings["rows"] = [row for row in rows_in_question(findings) if not benchmarks or row["benchmark"] in benchmarks]
     tables = "\n\n".join(map(to_markdown, score_tables(findings)))
     if not tables:
         raise CoattendError(f"{study!r} has no scores of {', '.join(benchmarks)}", where="documentation")

@@ -133,6 +133,7 @@ def record_study(
             trial = folder / "trials" / f"{variant}{seed}"
             trial.mkdir(parents=True, exist_ok=True)
             content = {"benchmark": "exams", "reader": variant, "seed": seed, "options": {"vectors_file": "/a/b/v.txt"}}
+            content |= {"training": dict(changes.get("training") or {})}
             (trial / "trial.json").write_text(json.dumps(content))
             (trial / "outcome.json").write_text("{}")
     findings = study_findings(parameters, parts)

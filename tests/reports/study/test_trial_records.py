@@ -2,11 +2,13 @@
 
 import json
 import re
+import shutil
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as pads
 import pytest
+from docs._tools import recorded_pages
 from example_study import ANSWERS, PASSAGE, SEEDS, question_rows, record_study, study, study_parts
 
 from coattend.errors import CoattendError
@@ -59,6 +61,21 @@ def test_the_page_lacks_only_texts_attention_and_figures(recorded):
     rebuilt = page.splitlines()
     assert [line for line in lines if line not in rebuilt] == []
     assert "Commit of the code: abcdef12." in page
+
+
+def test_pages_and_tables_of_the_documentation_are_made_from_records(recorded, tmp_path):
+    _, records, folder = recorded
+    results = tmp_path / "docs/results"
+    shutil.copytree(folder, results / "records/mine_turns")
+    pages = {page.relative_to(results).name: text for page, text in recorded_pages.pages(results)}
+    assert pages.keys() == {"mine_turns.md", "leaderboard.md"}
+    assert pages["mine_turns.md"] == recorded_page(records)
+    tables = recorded_pages.score_tables_of(results, "mine_turns", "exams")
+    assert tables.startswith("**exams, dev: Accuracy, 60 questions**") and tables.count("**") == 2
+    with pytest.raises(CoattendError, match="no scores of dream"):
+        recorded_pages.score_tables_of(results, "mine_turns", "dream")
+    with pytest.raises(CoattendError, match="no records of 'mine_other'"):
+        recorded_pages.score_tables_of(results, "mine_other")
 
 
 def test_records_hold_no_text_and_no_folder_and_are_small(recorded):

@@ -307,7 +307,13 @@ def _file_of_trial(trial: TrialRecord, folder: Path, commit: str | None) -> File
     outcome = {name: value for name, value in trial.items() if name not in _LEFT_OUT}
     curve = trial.get("curve", [])
     scored = {point["step"] for point in curve if point.get("held_out") is not None}
-    outcome["curve"] = [point for point in curve if point["step"] in scored]
+    outcome["curve"] = [
+        {name: value for name, value in point.items() if value is not None}
+        for point in curve
+        if point["step"] in scored
+    ]
+    said = content["training"].items()
+    outcome["training"] = {name: value for name, value in trial["training"].items() if (name, value) not in said}
     finished = datetime.fromtimestamp((folder / "outcome.json").stat().st_mtime, UTC)
     return {
         "trial_id": trial["trial_id"],
@@ -333,9 +339,11 @@ def _outcome(recorded: RecordedVariant, files: Sequence[FileOfTrial]) -> Variant
 
 
 def _trial_of(file: FileOfTrial) -> TrialRecord:
-    said = {name: value for name, value in file["configuration"].items() if name in _SAID_BY_CONFIGURATION}
+    content, outcome = file["configuration"], file["outcome"]
+    said = {name: value for name, value in content.items() if name in _SAID_BY_CONFIGURATION}
     commit = {} if file["commit"] is None else {"commit": file["commit"]}
-    return cast("TrialRecord", said | file["outcome"] | commit | {"trial_id": file["trial_id"]})
+    own = {"trial_id": file["trial_id"], "training": {**content["training"], **outcome["training"]}}
+    return cast("TrialRecord", said | outcome | commit | own)
 
 
 def _scores(findings: StudyFindings, benchmark: str, variant: str, seed: int) -> dict[str, float]:
