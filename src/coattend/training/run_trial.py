@@ -199,20 +199,8 @@ def outcome_of(
 ) -> TrialOutcome:
     """Build the outcome of a training: its configuration, cost and curve, and the questions that it left out."""
     device, bf16 = device_and_precision(experiment.training)
-    curve: list[CurvePoint] = [
-        {
-            "step": entry["step"],
-            "epoch": entry["epoch"],
-            "seconds": entry["seconds"],
-            "processor_seconds": entry["processor_seconds"],
-            "loss": entry.get("loss"),
-            "held_out": entry.get("eval_score"),
-            "held_out_loss": entry.get("eval_loss"),
-            **entry.get("readings", {}),
-        }
-        for entry in cast("list[dict[str, Any]]", state.log_history)
-        if "loss" in entry or "eval_score" in entry
-    ]
+    log = cast("list[dict[str, Any]]", state.log_history)
+    curve = [_curve_point(entry) for entry in log if "loss" in entry or "eval_score" in entry]
     train, held_out = questions.train, questions.held_out
     return {
         "trial_id": trial.id,
@@ -244,6 +232,21 @@ def outcome_of(
         ],
         "failure": None,
     }
+
+
+def _curve_point(entry: Mapping[str, Any]) -> CurvePoint:
+    point: CurvePoint = {
+        "step": entry["step"],
+        "epoch": entry["epoch"],
+        "loss": entry.get("loss"),
+        "held_out": entry.get("eval_score"),
+        "held_out_loss": entry.get("eval_loss"),
+        **entry.get("readings", {}),
+    }
+    # Earlier code, which may have logged what was trained before an interruption, had no times of the processor.
+    if "processor_seconds" in entry:
+        point["seconds"], point["processor_seconds"] = entry["seconds"], entry["processor_seconds"]
+    return point
 
 
 @dataclass(frozen=True)

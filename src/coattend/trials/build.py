@@ -205,8 +205,8 @@ def training_batches(
             where="training.questions_per_batch",
             cure="Set it to null, or take a reader without passage: apart",
         )
-    drawn = RandomBatches(len(examples), questions_per_batch=training.questions_per_batch, seed=seed)
-    return drawn, collator.padded_to(1)
+    batches = RandomBatches(len(examples), questions_per_batch=training.questions_per_batch, seed=seed)
+    return batches, collator.padded_to(1)
 
 
 def cached_features(

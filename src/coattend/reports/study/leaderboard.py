@@ -31,22 +31,24 @@ def leaderboard_rows(records: Mapping[str, Any]) -> list[LeaderboardRow]:
     rows: list[LeaderboardRow] = []
     for benchmark, by_variant in trials_by_training_benchmark(findings).items():
         threshold = findings.get("thresholds", {}).get(benchmark)
-        for variant, trials in by_variant.items() if threshold is not None else ():
+        if threshold is None:
+            continue
+        for variant, trials in by_variant.items():
             by_machine: dict[str, list[TrialRecord]] = {}
             # Trials of code that did not note the seconds have no time.
             for trial in (trial for trial in finished(trials) if _is_timed(trial)):
                 by_machine.setdefault(provenance.machine(trial), []).append(trial)
-            for machine, timed in by_machine.items():
-                files: list[FileOfTrial] = [records[trial["trial_id"]] for trial in timed]
-                points = {str(trial["seed"]): reached(trial["curve"], threshold or 0.0) for trial in timed}
-                memory = [peak for trial in timed if (peak := trial.get("peak_memory_mib"))]
+            for machine, timed_trials in by_machine.items():
+                files: list[FileOfTrial] = [records[trial["trial_id"]] for trial in timed_trials]
+                points = {str(trial["seed"]): reached(trial["curve"], threshold) for trial in timed_trials}
+                memory = [peak for trial in timed_trials if (peak := trial.get("peak_memory_mib"))]
                 rows.append(
                     {
                         "benchmark": benchmark,
                         "study": findings["name"],
                         "variant": variant,
                         "title": title_of(findings, variant),
-                        "threshold": threshold or 0.0,
+                        "threshold": threshold,
                         "date": max(file["finished"] for file in files),
                         "commit": max(files, key=lambda file: file["finished"])["commit"],
                         "machine": machine,

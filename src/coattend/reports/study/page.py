@@ -73,8 +73,8 @@ def recorded_page(records: Mapping[str, Any]) -> str:
         "numbers. Texts, attention and figures are on the page that the study's pipeline writes where it trains."
     )
     sections = [replace(section, figures=()) for section in study_sections(findings)]
-    told = [section for section in sections if section.text or section.tables or section.folded]
-    return markdown_page(findings["title"], [*told, Section("Where this page comes from", (origin,))])
+    filled = [section for section in sections if section.text or section.tables or section.folded]
+    return markdown_page(findings["title"], [*filled, Section("Where this page comes from", (origin,))])
 
 
 def score_tables(findings: StudyFindings) -> Iterator[Table]:

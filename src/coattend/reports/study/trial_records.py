@@ -139,7 +139,7 @@ def study_records(
     outcomes: dict[str, dict[str, RecordedVariant]] = {}
     for benchmark in study.benchmarks:
         table = _labelled(parts[f"{benchmark}.questions"].to_table(columns=groups.COLUMNS))
-        asked = records[QUESTIONS_FILE.format(benchmark=benchmark)] = _question_record(table)
+        questions = records[QUESTIONS_FILE.format(benchmark=benchmark)] = _question_record(table)
         for variant in study.variants:
             outcome, answers = (parts.get(f"{benchmark}.{variant}.{part}") for part in ("outcome", "answers"))
             if outcome is None or answers is None:
@@ -150,8 +150,8 @@ def study_records(
                 name = trial["trial_id"]
                 file = records.setdefault(name, _file_of_trial(trial, trials / name, commit))
                 file["scores"][benchmark] = _scores(findings, benchmark, variant, trial["seed"])
-                own = predictions.filter(pc.equal(predictions["trial_id"], name))
-                file["answers"][benchmark] = _answer_record(own, name, table, asked["digest"])
+                of_trial = predictions.filter(pc.equal(predictions["trial_id"], name))
+                file["answers"][benchmark] = _answer_record(of_trial, name, table, questions["digest"])
     records[STUDY_FILE] = FileOfStudy(
         format=FORMAT,
         study=study.model_copy(update={"examples": ()}).model_dump(mode="json"),
@@ -296,8 +296,8 @@ def _offset(columns: Mapping[str, np.ndarray], name: str, row: int) -> int | Non
     return int(columns[name][row]) if name in columns and columns[name][row] >= 0 else None
 
 
-_SAID_BY_CONFIGURATION = ("seed", "head", "options", "data")
-_LEFT_OUT = ("folder", "trial_id", "model_digest", "unreadable", *_SAID_BY_CONFIGURATION)
+_CONFIGURED = ("seed", "head", "options", "data")
+_LEFT_OUT = ("folder", "trial_id", "model_digest", "unreadable", *_CONFIGURED)
 
 
 def _file_of_trial(trial: TrialRecord, folder: Path, commit: str | None) -> FileOfTrial:
@@ -312,8 +312,8 @@ def _file_of_trial(trial: TrialRecord, folder: Path, commit: str | None) -> File
         for point in curve
         if point["step"] in scored
     ]
-    said = content["training"].items()
-    outcome["training"] = {name: value for name, value in trial["training"].items() if (name, value) not in said}
+    configured = content["training"].items()
+    outcome["training"] = {name: value for name, value in trial["training"].items() if (name, value) not in configured}
     finished = datetime.fromtimestamp((folder / "outcome.json").stat().st_mtime, UTC)
     return {
         "trial_id": trial["trial_id"],
@@ -340,10 +340,10 @@ def _outcome(recorded: RecordedVariant, files: Sequence[FileOfTrial]) -> Variant
 
 def _trial_of(file: FileOfTrial) -> TrialRecord:
     content, outcome = file["configuration"], file["outcome"]
-    said = {name: value for name, value in content.items() if name in _SAID_BY_CONFIGURATION}
+    configured = {name: value for name, value in content.items() if name in _CONFIGURED}
     commit = {} if file["commit"] is None else {"commit": file["commit"]}
-    own = {"trial_id": file["trial_id"], "training": {**content["training"], **outcome["training"]}}
-    return cast("TrialRecord", said | outcome | commit | own)
+    training = {**content["training"], **outcome["training"]}
+    return cast("TrialRecord", configured | outcome | commit | {"trial_id": file["trial_id"], "training": training})
 
 
 def _scores(findings: StudyFindings, benchmark: str, variant: str, seed: int) -> dict[str, float]:
@@ -356,7 +356,7 @@ def _scores(findings: StudyFindings, benchmark: str, variant: str, seed: int) ->
 
 def _without_texts(analyses: Analyses) -> Analyses:
     """Leave out answers to single questions, and curves that only figures show."""
-    kept = {name: value for name, value in analyses.items() if name not in ("predictions", "calibration")}
+    others = {name: value for name, value in analyses.items() if name not in ("predictions", "calibration")}
     calibration = {
         variant: {
             split: {name: value for name, value in measured.items() if name != "risk_coverage"}
@@ -364,7 +364,7 @@ def _without_texts(analyses: Analyses) -> Analyses:
         }
         for variant, splits in analyses.get("calibration", {}).items()
     }
-    return cast("Analyses", kept | {"calibration": calibration})
+    return cast("Analyses", others | {"calibration": calibration})
 
 
 def _without_folders(value: object) -> object:
