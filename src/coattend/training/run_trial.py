@@ -235,7 +235,7 @@ def outcome_of(
 
 
 def _curve_point(entry: Mapping[str, Any]) -> CurvePoint:
-    point: CurvePoint = {
+    point = {
         "step": entry["step"],
         "epoch": entry["epoch"],
         "loss": entry.get("loss"),
@@ -245,8 +245,8 @@ def _curve_point(entry: Mapping[str, Any]) -> CurvePoint:
     }
     # Earlier code, which may have logged what was trained before an interruption, had no times of the processor.
     if "processor_seconds" in entry:
-        point["seconds"], point["processor_seconds"] = entry["seconds"], entry["processor_seconds"]
-    return point
+        point |= {"seconds": entry["seconds"], "processor_seconds": entry["processor_seconds"]}
+    return cast(CurvePoint, point)
 
 
 @dataclass(frozen=True)
