@@ -173,7 +173,7 @@ def tabulate(
 
 
 def record(
-    study: StudyParameters, settings: StudySettings, findings: StudyFindings, trials: Path, **parts: Any
+    study: StudyParameters, settings: StudySettings, findings: StudyFindings | None, trials: Path, **parts: Any
 ) -> tuple[dict[str, Any], str]:
     """Record a study's trials for version control, and write the study's page from these records.
 
@@ -183,6 +183,10 @@ def record(
     from coattend.reports.study.page import recorded_page
     from coattend.reports.study.trial_records import study_records
 
+    if findings is None:
+        raise CoattendError(
+            "has no findings to record", where=f"study {study.name}", cure="Run its whole pipeline first"
+        )
     records = study_records(study, findings, parts, trials, commit=settings.commit)
     return records, recorded_page(records)
 
