@@ -107,3 +107,8 @@ def test_records_that_do_not_belong_together_are_refused(recorded):
 def test_what_is_packed_is_unpacked(values):
     array = np.array(values, dtype=bool if values and isinstance(values[0], bool) else "int64")
     assert unpack(pack(array), len(values)).tolist() == values
+
+
+def test_what_is_packed_does_not_look_like_a_path():
+    values = np.random.default_rng(0).integers(-1, 30_000, 5_000)
+    assert "/" not in pack(values) and np.array_equal(unpack(pack(values), 5_000), values)

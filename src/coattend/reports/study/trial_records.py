@@ -103,20 +103,21 @@ class FileOfStudy(TypedDict):
 
 
 def pack(values: np.ndarray) -> str:
-    """Write whole numbers as text: in the smallest type that holds them, compressed, in base64; of flags the bits."""
+    """Write whole numbers as text: in the smallest type that holds them, of flags the bits, compressed, and in the
+    base64 of URLs, which has no slashes."""
     if values.dtype == bool:
         code, data = "bits", np.packbits(values)
     else:
         kinds = (np.dtype(kind) for kind in ("int8", "<i2", "<i4"))
         data = next(values.astype(kind) for kind in kinds if np.array_equal(values.astype(kind), values))
         code = data.dtype.str
-    return f"{code}:{base64.b64encode(zlib.compress(data.tobytes(), 9)).decode()}"
+    return f"{code}:{base64.urlsafe_b64encode(zlib.compress(data.tobytes(), 9)).decode()}"
 
 
 def unpack(text: str, count: int) -> np.ndarray:
     """Read so many numbers or flags that `pack` wrote."""
     code, _, packed = text.partition(":")
-    data = zlib.decompress(base64.b64decode(packed))
+    data = zlib.decompress(base64.urlsafe_b64decode(packed))
     if code == "bits":
         return np.unpackbits(np.frombuffer(data, np.uint8), count=count).astype(bool)
     return np.frombuffer(data, np.dtype(code), count=count)
