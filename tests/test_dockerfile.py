@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from coattend.tracking.store import COMMIT_VARIABLE, experiment_id, open_client
+from coattend.config.project import COMMIT_VARIABLE
+from coattend.tracking.store import experiment_id, open_client
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent

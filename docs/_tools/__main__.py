@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from docs._tools import readers_page
+from docs._tools import readers_page, recorded_pages
 from docs._tools.generated_parts import COMMAND, pages, renewed
 
 
@@ -14,11 +14,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Args:
         arguments: Of the command line; there are none but ``--help``.
     """
-    description = "Renew docs/readers.md and the generated parts of docs/ in the working folder."
+    description = "Renew docs/readers.md, the pages of recorded studies, and the generated parts of docs/."
     argparse.ArgumentParser(prog=COMMAND, description=description).parse_args(arguments)
     project = Path.cwd()
     texts = {page: renewed(page.read_text(encoding="utf-8"), project) for page in pages(project)}
     texts[project / readers_page.FILE] = readers_page.render()
+    texts |= dict(recorded_pages.pages(project / "docs" / "results"))
     for page, text in texts.items():
         if not page.is_file() or text != page.read_text(encoding="utf-8"):
             page.write_text(text, encoding="utf-8")

@@ -14,6 +14,7 @@ from docs._tools import (
     parameter_reference,
     pipeline_list,
     reader_facts,
+    recorded_pages,
     results_tables,
     study_list,
 )
@@ -28,12 +29,12 @@ Generators = Mapping[str, Callable[..., str]]
 
 
 def pages(project: Path) -> Iterator[Path]:
-    """Find the pages of the documentation that have generated parts.
+    """Find the pages of the documentation, and README, that have generated parts.
 
     Args:
         project: The project's folder.
     """
-    for page in sorted(project.joinpath("docs").rglob("*.md")):
+    for page in (*project.glob("README.md"), *sorted(project.joinpath("docs").rglob("*.md"))):
         if PART.search(page.read_text(encoding="utf-8")):
             yield page
 
@@ -57,6 +58,7 @@ def _generators(project: Path) -> Generators:
     return {
         "readers": reader_facts.reader_tables,
         "options": reader_facts.option_table,
+        "recorded": partial(recorded_pages.score_tables_of, project / "docs" / "results"),
         "measured": partial(results_tables.score_table, results),
         "benchmark": partial(benchmark_facts.fact_table, project / "conf" / "base"),
         "parameters": parameter_reference.parameter_table,

@@ -37,6 +37,7 @@ TRIALS: Mapping[str, str] = {
 STUDIES: Mapping[str, str] = {
     "study_<name>": "Repeats a table or figure of a paper (make studies)",
     "results": "Puts all studies that were run on one page",
+    "leaderboard": "Ranks what studies have timed, from their records: study_ours_time_to_score_dream,leaderboard",
 }
 COSTS = "costs.json"
 

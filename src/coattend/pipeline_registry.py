@@ -23,6 +23,7 @@ from coattend.pipelines import (
     export,
     ignore_expected_warnings,
     ingestion,
+    leaderboard,
     prediction,
     profile,
     reporting,
@@ -70,6 +71,11 @@ TRIAL_PIPELINES: dict[str, Callable[[], Pipeline]] = {
 }
 """Pipelines about trials: they learn from their parameters which, any two, or one and a file of questions; and their
 list."""
+COLLECTIONS: dict[str, Callable[[Iterable[str]], Pipeline]] = {
+    "results": results.create_pipeline,
+    "leaderboard": leaderboard.create_pipeline,
+}
+"""Pipelines that put studies together, and wait for those that are run with them."""
 ON_REQUEST = ("download", "validate", "reranking", "champion", "export")
 """Stages that are run by their names only: no benchmark's pipeline has them."""
 DEFAULT_BENCHMARK = "sample"
@@ -86,9 +92,9 @@ StageNodes = dict[str, list[Node]]
 
 def register_pipelines() -> dict[str, Pipeline]:
     """The stages (all benchmarks), the benchmarks (all stages but those on request), the studies (with the data stages
-    of their benchmarks) and those that belong together, ``results`` (a page of them all), ``compare`` and ``attention``
-    for two trials of any benchmark, ``prediction`` for one and a file of questions, and ``__default__``: the sample
-    with some readers of every task."""
+    of their benchmarks) and those that belong together, ``results`` and ``leaderboard`` (pages of them all),
+    ``compare`` and ``attention`` for two trials of any benchmark, ``prediction`` for one and a file of questions, and
+    ``__default__``: the sample with some readers of every task."""
     ignore_expected_warnings()
     nodes = {benchmark: nodes_of(benchmark) for benchmark in entries.benchmark_names()}
     study_pipelines = {name: study_pipeline(studies.wired_study(name)) for name in studies.study_names()}
@@ -107,9 +113,10 @@ def register_pipelines() -> dict[str, Pipeline]:
         # Studies of the same benchmarks share the nodes of the data stages.
         unique = {node.name: node for member in members for node in study_pipelines[member].nodes}
         pipelines[f"{studies.PREFIX}{name}"] = Pipeline(list(unique.values()))
-    run_together = [name.removeprefix(studies.PREFIX) for name in _run_with("results")]
-    awaited = {member for name in run_together for member in groups.get(name, [name])} & study_pipelines.keys()
-    pipelines["results"] = results.create_pipeline(sorted(awaited))
+    for collection, create in COLLECTIONS.items():
+        run_together = [name.removeprefix(studies.PREFIX) for name in _run_with(collection)]
+        awaited = {member for name in run_together for member in groups.get(name, [name])} & study_pipelines.keys()
+        pipelines[collection] = create(sorted(awaited))
     if DEFAULT_BENCHMARK in nodes:
         namespaces = {DEFAULT_BENCHMARK, *(f"{DEFAULT_BENCHMARK}.{name}" for name in DEFAULT_READERS)}
         stages = nodes[DEFAULT_BENCHMARK]

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coattend.batches.sampler import LengthBuckets
+from coattend.batches.sampler import LengthBuckets, RandomBatches
 
 shapes = st.lists(st.tuples(st.integers(1, 512), st.integers(1, 5)), min_size=1, max_size=200)
 
@@ -129,3 +129,14 @@ def test_passages_of_like_length_meet():
         real += sum(questions[3 * passage].tokens + segments for passage, segments in rows.items())
     assert real / padded > 0.85
     assert list(by_passage([], 64)) == []
+
+
+@given(st.integers(1, 200), st.integers(1, 50))
+def test_batches_by_lot_have_each_question_once_and_differ_by_epoch_and_seed(questions, size):
+    batches, same, other = (RandomBatches(questions, questions_per_batch=size, seed=seed) for seed in (1, 1, 2))
+    first, again, others = (list(drawn) for drawn in (batches, same, other))
+    assert sorted(row for batch in first for row in batch) == list(range(questions))
+    assert len(first) == len(batches) and all(len(batch) == size for batch in first[:-1])
+    batches.set_epoch(1)
+    assert first == again
+    assert questions < 20 or (first != others and first != list(batches))

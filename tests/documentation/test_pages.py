@@ -5,6 +5,7 @@ from collections import Counter
 from functools import cache
 
 import yaml
+from docs._tools import recorded_pages
 from docs._tools.generated_parts import COMMAND, pages, renewed
 from docs._tools.parameter_reference import models
 from docs._tools.results_tables import anchor
@@ -84,7 +85,7 @@ def test_no_sentence_stands_on_three_pages():
 
 def test_every_pipeline_has_its_line():
     names = re.findall(r"^\| `([\w<>]+)` \|", (DOCS / "reference" / "pipelines.md").read_text(), re.MULTILINE)
-    patterns = {"study_<name>", "results", "<benchmark>", "__default__"}
+    patterns = {"study_<name>", *pipeline_registry.COLLECTIONS, "<benchmark>", "__default__"}
     assert len(set(names)) == len(names)
     assert set(names) == {*pipeline_registry.STAGES, *pipeline_registry.TRIAL_PIPELINES, *patterns}
 
@@ -112,6 +113,12 @@ def test_generated_parts_are_those_of_today(subtests):
     for page in pages(ROOT):
         with subtests.test(page=name_of(page)):
             assert renewed(page.read_text(), ROOT) == page.read_text(), f"renew it with `{COMMAND}`"
+
+
+def test_pages_of_results_are_those_of_their_records(subtests):
+    for page, text in recorded_pages.pages(DOCS / "results"):
+        with subtests.test(page=name_of(page)):
+            assert page.read_text() == text, f"renew it with `{COMMAND}`"
 
 
 def test_every_benchmark_has_its_part():

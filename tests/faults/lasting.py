@@ -26,7 +26,7 @@ def _lasting(file):
     return json.dumps(_without_costs(json.loads(file.read_text())), sort_keys=True).encode()
 
 
-COSTS = ("seconds", "questions_per_second", "peak_memory_mib")
+COSTS = ("seconds", "processor_seconds", "questions_per_second", "peak_memory_mib")
 
 
 def _without_costs(value):

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 
 import plotly.io
 import pyarrow.parquet as pq
@@ -9,6 +10,8 @@ import pytest
 from mlflow import MlflowClient
 
 from coattend.errors import CoattendError
+from coattend.reports.study.page import recorded_page
+from coattend.reports.study.trial_records import read_records, recorded_findings
 
 STUDY = """\
 paper: { title: Turns, authors: [A. Nobody], year: 2022, venue: none, key: nobody2022 }
@@ -57,7 +60,8 @@ def trial_files(folder):
 
 
 def test_a_study_trains_what_is_missing_and_prints_measured_beside_printed(study, kedro_run, project):
-    folder = study(STUDY + OTHER)
+    timed = "    shows: [time_to_score]\n    thresholds: { sample: 0.1 }\n    seeds: [0, 1]"
+    folder = study(STUDY.replace("    seeds: [0, 1]", timed) + OTHER)
     kedro_run("study_mine_turns")
     results = results_in(folder)
     rows = [row for row in results["rows"] if row["group"] == "all"]
@@ -109,11 +113,29 @@ def test_a_study_trains_what_is_missing_and_prints_measured_beside_printed(study
 
     (folder.parents[1] / "results.html").unlink(missing_ok=True)
     kedro_run("results")
+    kedro_run("leaderboard")
     for name in ("results.html", "results.md"):
         page = (folder.parents[1] / name).read_text()
         assert "1 of 2 studies were run." in page
         assert "mine_other" in page.partition("Not run")[2]
         assert "Whether turns matter" in page
+
+    # What version control keeps is enough for the scores, the tests and the page, and has no text of a question.
+    shutil.rmtree(project / "data/test/06_models/trials")
+    published = project / "data/test/08_reporting/published"
+    records = read_records(published / "records/mine_turns")
+    rebuilt = recorded_findings(records)
+    assert rebuilt["rows"] == results["rows"]
+    page = (published / "mine_turns.md").read_text()
+    assert recorded_page(records) == page
+    assert "| POI-Net |" in page and "68.6" in page and "Time to a score on sample" in page
+    (ranked, *_) = rows = json.loads((published / "records/leaderboard.json").read_text())
+    assert {row["variant"] for row in rows} == {"plain", "poi_net"}
+    assert set(ranked["seconds"]) == {"0", "1"} and ranked["peak_memory_mib"] > 0
+    assert "to 0.1 % of the held-out questions" in (published / "leaderboard.md").read_text()
+    kept = "".join(file.read_text() for file in (published / "records/mine_turns").iterdir())
+    asked = [row for row in questions if row["split"] != "train"]
+    assert not [row["question"] for row in asked if row["question"] in kept]
 
 
 SHOWN = "[parameters, seconds_per_epoch, curve, ensemble, by_question_type, by_answer_pos, boundary_pos"

@@ -1,6 +1,8 @@
 """A study of two readers on two benchmarks, from the answers of its trials to its findings and pages."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +12,7 @@ import pyarrow.dataset as pads
 from coattend.config import BenchmarkParameters, StudyParameters, StudySettings
 from coattend.pipelines.study.nodes import analyse, tabulate
 from coattend.reports.study.table import study_findings
+from coattend.reports.study.trial_records import read_records, study_records
 from coattend.schemas import PASSAGES, PREDICTIONS, QUESTIONS, TAGS
 from coattend.text.hashing import text_id
 from coattend.text.tagset import tagset
@@ -104,7 +107,7 @@ def outcome(
 def report(parameters: StudyParameters = STUDY, **changes: Any) -> StudyReport:
     """Run the node that writes a study's pages; the arguments are those of `findings_of`."""
     findings, _, html, markdown, csv, latex, *_ = tabulate(
-        parameters, {"left_out": []}, **_parts(parameters, **changes)
+        parameters, {"left_out": []}, **study_parts(parameters, **changes)
     )
     return StudyReport(findings, html, markdown, csv, latex)
 
@@ -114,12 +117,34 @@ def findings_of(parameters: StudyParameters = STUDY, **changes: Any) -> Any:
 
     Args:
         parameters: The study.
-        changes: Arguments of `_parts`.
+        changes: Arguments of `study_parts`.
     """
-    return study_findings(parameters, _parts(parameters, **changes))
+    return study_findings(parameters, study_parts(parameters, **changes))
 
 
-def _parts(
+def record_study(
+    parameters: StudyParameters, folder: Path, parts: Mapping[str, Any] | None = None, **changes: Any
+) -> tuple[Any, dict[str, Any]]:
+    """Record a study; return its findings, and the records as they are read from the disk. The other arguments are its
+    parts, or what `study_parts` makes them from."""
+    parts = study_parts(parameters, **changes) if parts is None else parts
+    for variant in parameters.variants:
+        for seed in SEEDS:
+            trial = folder / "trials" / f"{variant}{seed}"
+            trial.mkdir(parents=True, exist_ok=True)
+            content = {"benchmark": "exams", "reader": variant, "seed": seed, "options": {"vectors_file": "/a/b/v.txt"}}
+            content |= {"training": dict(changes.get("training") or {})}
+            (trial / "trial.json").write_text(json.dumps(content))
+            (trial / "outcome.json").write_text("{}")
+    findings = study_findings(parameters, parts)
+    records = folder / "records"
+    records.mkdir(exist_ok=True)
+    for name, record in study_records(parameters, findings, parts, folder / "trials", commit="abcdef123").items():
+        (records / f"{name}.json").write_text(json.dumps(record))
+    return findings, read_records(records)
+
+
+def study_parts(
     parameters: StudyParameters,
     *,
     example: str | None = None,

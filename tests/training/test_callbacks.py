@@ -139,6 +139,10 @@ def test_a_frozen_training_that_was_cut_off_goes_on_with_what_is_learned_alone(
     (resumed, _), (never, _) = (work.attempt(3) for work in (cut, uncut))
     assert "goes on from checkpoint-" in caplog.text and "missing" not in caplog.text
     assert (resumed["held_out"], resumed["best_step"]) == (never["held_out"], never["best_step"])
+    for clock in ("seconds", "processor_seconds"):
+        times = [point[clock] for point in resumed["curve"]]
+        assert times == sorted(times) and times[0] > 0, "it goes on from the seconds before"
+    assert resumed["curve"][-1]["seconds"] == resumed["seconds"]
     ended, expected = (load_file(work.trial(3).model / "model.safetensors") for work in (cut, uncut))
     assert ended.keys() == expected.keys() and "encoder.model.embeddings.word_embeddings.weight" in ended
     assert all(torch.equal(weight, expected[name]) for name, weight in ended.items())

@@ -10,7 +10,7 @@ from transformers import AutoConfig
 from coattend.config import EncoderParameters, LoraParameters, TrainingParameters
 from coattend.errors import CoattendError
 from coattend.inference.predict import predict_all
-from coattend.trials.build import build_reader, initial_reader
+from coattend.trials.build import build_collator, build_reader, initial_reader, training_batches
 from experiments import lose_a_bit, train_reader
 
 
@@ -103,3 +103,17 @@ def test_adapters_of_what_is_not_pretrained_are_refused(experiment_for):
 def test_an_encoder_is_frozen_or_adapted():
     with pytest.raises(ValueError, match="a frozen encoder has no adapters: set frozen: false, or lora: null"):
         TrainingParameters(frozen=True, lora=LORA)
+
+
+def test_questions_by_lot_are_padded_to_the_longest_and_not_read_with_one_passage(experiment_for):
+    experiment = experiment_for(questions_per_batch=3, max_questions=8)
+    train = experiment.training_questions().train
+    collator = build_collator(experiment, build_reader(experiment, train), train)
+    batches, padding = training_batches(collator, train.examples, experiment.training)
+    assert sorted(map(len, batches)) == [2, 3, 3]
+    for batch in batches:
+        examples = [train.examples[row] for row in batch]
+        longest = max(map(padding.sequence_length, examples))
+        assert padding(examples)["input_ids"].shape[1] == longest <= max(map(collator.sequence_length, examples))
+    with pytest.raises(CoattendError, match=r"questions_per_batch: draws questions by lot"):
+        training_batches(replace(collator, apart=True), train.examples, experiment.training)

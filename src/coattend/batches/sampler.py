@@ -1,5 +1,7 @@
-"""Batches of whole questions, or of passages with their questions, of similar length, under a budget of tokens."""
+"""Batches of whole questions, or of passages with their questions, of similar length, under a budget of tokens; and
+batches by lot."""
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -134,6 +136,27 @@ class LengthBuckets:
             end += len(rows)
             order[end - len(rows) : end] = rows if keys is None else rows[np.argsort(keys[rows], kind="stable")]
         return order
+
+
+class RandomBatches:
+    """Batches of so many questions by lot, others in every epoch, which depend on the seed and the epoch alone; the
+    last one has the rest."""
+
+    def __init__(self, questions: int, *, questions_per_batch: int, seed: int = 0) -> None:
+        self._questions, self._size, self._seed = questions, questions_per_batch, seed
+        self.epoch = 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the epoch whose batches the next iteration yields."""
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return math.ceil(self._questions / self._size)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        order = np.random.default_rng((self._seed, self.epoch)).permutation(self._questions)
+        for start in range(0, self._questions, self._size):
+            yield order[start : start + self._size].tolist()
 
 
 def _group_by_shape(*shapes: np.ndarray) -> list[tuple[int, int, int, np.ndarray]]:

@@ -1,6 +1,7 @@
-"""The Kedro project: its folder, and the hooks that act in its runs only."""
+"""The Kedro project: its folder, its commit, and the hooks that act in its runs only."""
 
 import os
+import subprocess
 from collections.abc import Callable
 from functools import cache, wraps
 from pathlib import Path
@@ -13,6 +14,9 @@ PACKAGE = "coattend"
 CONF_SOURCE = "conf"
 RUN_ID = "COATTEND_RUN_ID"
 """Environment variable by which worker processes know that a run of this project started them."""
+
+COMMIT_VARIABLE = "COATTEND_GIT_SHA"
+"""Environment variable with the commit of the code where there is no git repository, as in an image."""
 
 _CHECKOUT = Path(__file__).resolve().parents[3]
 
@@ -34,6 +38,32 @@ def _project_containing(folder: str) -> Path:
 
 def _has_configuration(folder: Path) -> bool:
     return (folder / CONF_SOURCE / "base").is_dir()
+
+
+def git_state(project: Path) -> tuple[str, bool] | None:
+    """Return the commit of a project, and whether its code or configuration differs from it; None without git or a
+    repository."""
+    commit = _git(project, "rev-parse", "HEAD")
+    return None if commit is None else (commit, bool(_git(project, "status", "--porcelain", "--", "src", "conf")))
+
+
+@cache
+def code_commit(project: Path) -> str | None:
+    """Return a project's commit as this process met it first, with ``-dirty`` behind it if files had changed; None if
+    it is unknown."""
+    state = git_state(project)
+    if state is None:
+        return os.environ.get(COMMIT_VARIABLE)
+    commit, changed = state
+    return f"{commit}-dirty" if changed else commit
+
+
+def _git(project: Path, *command: str) -> str | None:
+    try:
+        result = subprocess.run(["git", "-C", str(project), *command], capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    return None if result.returncode else result.stdout.strip()
 
 
 Hook = TypeVar("Hook", bound=Callable[..., Any])

@@ -83,6 +83,7 @@ Shown = Literal[
     "predictions",
     "reranking",
     "seconds_per_epoch",
+    "time_to_score",
     "training_score",
     "trivial_baselines",
 ]
@@ -203,6 +204,10 @@ class StudyParameters(Parameters):
         description="Benchmark to the subsets that it asks about, each a question of its own; else all of it, or the "
         "one subset that all variants were trained on.",
     )
+    thresholds: dict[str, Annotated[float, Field(gt=0, le=100)]] = Field(
+        {},
+        description="Benchmark to the held-out score, in percent, whose time is measured; written down before it is.",
+    )
     shows: tuple[Shown, ...] = Field((), description="What is shown beside the table of scores.")
     axis: str | None = Field(None, description="What points of lines stand at, in the plural, such as turns.")
     examples: tuple[ExampleParameters, ...] = Field((), description="Questions that are always shown.")
@@ -274,5 +279,10 @@ class StudySettings(Parameters):
     beside: Names = Field(
         (),
         description="Language models that become rows of every study of options or words, as in a study's own field.",
+    )
+    commit: str | None = Field(
+        None,
+        pattern=r"^[0-9a-f]{7,40}(-dirty)?$",
+        description="Commit of the code, for the records of trials that do not say theirs, as earlier ones.",
     )
     question: str | None = Field(None, description="One more question whose answers are shown: its id, or its text.")

@@ -61,6 +61,12 @@ class TrainingParameters(Parameters):
     )
     clip: float = Field(1.0, gt=0, description="Largest norm of the gradient of a step's mean loss.")
     tokens_per_batch: int = Field(6144, ge=64, description="Padded tokens that one forward pass may hold.")
+    questions_per_batch: int | None = Field(
+        None,
+        ge=1,
+        description="As most example scripts train: so many questions, by lot, share a batch, padded to the longest of "
+        "them; null: questions of like length do, under tokens_per_batch.",
+    )
     accumulate: int = Field(
         1, ge=1, description="Batches whose gradients are averaged before a step, each question counting alike."
     )

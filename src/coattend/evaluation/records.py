@@ -77,6 +77,8 @@ class CurvePoint(TypedDict, total=False):
 
     step: Required[int]
     epoch: float
+    seconds: float  # Of all steps so far, by the clock, without evaluations; earlier trials lack them.
+    processor_seconds: float  # Of all of the processor's threads.
     loss: float | None
     held_out: float | None
     held_out_loss: float | None
@@ -113,6 +115,7 @@ class TrialRecord(TypedDict, total=False):
     head: str
     data: str
     benchmark_version: int
+    commit: str  # Of the code that trained it, with ``-dirty`` behind it if files had changed; earlier trials lack it.
     options: dict[str, Setting]
     training: TrainingRecord
     encoder: str

@@ -30,6 +30,9 @@ ASIDE = frozenset(
         "table_markdown",
         "table_csv",
         "table_latex",
+        "records",
+        "record_page",
+        "leaderboard_before",
     )
 )
 """Catalog entries that are not drawn."""

@@ -1,4 +1,4 @@
-"""Sentences on what scores come from: the version of a benchmark, and the machines that trials were trained on."""
+"""Sentences on what scores come from: the version of a benchmark, and the machines and the code that trained trials."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -28,6 +28,19 @@ def machine_sentences(trials: Iterable[TrialRecord]) -> Iterator[str]:
     for name, used in sorted(seeds.items()):
         plural = "s" if len(used) > 1 else ""
         yield f"Seed{plural} {', '.join(map(str, sorted(used)))} trained on {name}."
+
+
+def commit_sentence(trials: Iterable[TrialRecord]) -> Iterator[str]:
+    """Name the commits of the code that trained trials, as far as they are known."""
+    commits = dict.fromkeys(short_commit(commit) for trial in finished(trials) if (commit := trial.get("commit")))
+    if commits:
+        yield f"Commit{'s' if len(commits) > 1 else ''} of the code: {', '.join(commits)}."
+
+
+def short_commit(commit: str) -> str:
+    """Shorten a commit to eight digits, and say if files differed from it."""
+    digits, _, changed = commit.partition("-")
+    return f"{digits[:8]} with changes" if changed else digits[:8]
 
 
 def version_sentence(versions: Mapping[str, int | None]) -> Iterator[str]:

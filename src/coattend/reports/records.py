@@ -201,6 +201,7 @@ class StudyFindings(TypedDict):
     variants: dict[str, Variant]
     metric: NotRequired[str | None]
     asks: NotRequired[dict[str, list[str]]]
+    thresholds: NotRequired[dict[str, float]]  # Held-out scores in percent, by benchmark.
     shows: list[str]
     axis: str | None
     printed: list[PrintedBlock]
@@ -216,3 +217,21 @@ class StudyFindings(TypedDict):
     analyses: dict[str, Analyses]
     breakdowns: list[BreakdownRow]
     left_out: NotRequired[list[str]]  # Variants that the budget left no time for.
+
+
+class LeaderboardRow(TypedDict):
+    """A configuration on one machine; seconds are by seed, None where the threshold is not reached."""
+
+    benchmark: str
+    study: str
+    variant: str
+    title: str
+    threshold: float
+    date: str
+    commit: str | None
+    machine: str
+    seconds: dict[str, float | None]
+    processor_seconds: dict[str, float | None]
+    peak_memory_mib: float | None
+    score: float | None
+    """Mean on dev, in percent, by what the study judges by."""

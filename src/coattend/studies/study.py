@@ -14,7 +14,7 @@ from coattend.config.study import PaperParameters, StudyParameters
 from coattend.config.yaml import TextFile
 from coattend.errors import CoattendError
 
-_VALUES = ("seeds", "protocol", "budget_hours", "training", "options", "base", BESIDE)
+_VALUES = ("seeds", "protocol", "budget_hours", "training", "options", "thresholds", "base", BESIDE)
 """Fields of a study that an environment may change; of its base only the reader's wiring, and language models are added
 to those beside it."""
 
@@ -56,7 +56,9 @@ class Study:
                 raise CoattendError("cannot be changed here", where=f"studies.{self.name}.base.{field}", cure=cure)
         values_now = dict(self.dumped)
         # These blocks are merged field by field; other values replace those of the file.
-        blocks = {field: values_now[field] | values.get(field, {}) for field in ("base", "training", "options")}
+        blocks = {
+            field: values_now[field] | values.get(field, {}) for field in ("base", "training", "options", "thresholds")
+        }
         values_now |= {**values, **blocks, BESIDE: [*values_now[BESIDE], *listed(values.get(BESIDE))]}
         try:
             return replace(self, parameters=StudyParameters.model_validate(values_now))

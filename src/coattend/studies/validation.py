@@ -286,6 +286,8 @@ def find_problems(study: Study) -> Iterator[Problem]:
         yield from check_name(("asks", name), name, parameters.benchmarks, "benchmark")
         for subset in subsets if name in parameters.benchmarks else ():
             yield from check_subset(("asks", name), name, subset)
+    for name in parameters.thresholds:
+        yield from check_name(("thresholds", name), name, parameters.benchmarks, "benchmark")
     if parameters.metric is not None:
         yield from check_metric(study, parameters.metric)
     if parameters.search is not None:

@@ -3,7 +3,6 @@
 import logging
 import os
 import socket
-import subprocess
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
+from coattend.config.project import COMMIT_VARIABLE, git_state
 from coattend.io.mlflow_store import CHARTS, NOTE, TRIALS, follow_project, store_errors, store_uri, view_address
 from coattend.tracking.views import view_tags
 
@@ -23,9 +23,6 @@ PROCESS = "coattend.process"
 
 A start is the boot of the machine and the ticks since then, which a clock that is set back does not change.
 """
-
-COMMIT_VARIABLE = "COATTEND_GIT_SHA"
-"""Environment variable that names the commit of the code where git cannot tell it, as in an image."""
 
 STUDY_PREFIX = "study_"
 """Prefix of the experiments of studies; the others are named after benchmarks."""
@@ -131,11 +128,11 @@ def log_changed(client: "MlflowClient", run: str, values: Mapping[str, float | N
 
 def common_tags(project: Path) -> dict[str, str]:
     """Return the tags of every run: its process, the commit of the code, and whether files differ from it."""
-    commit = _git(project, "rev-parse", "HEAD")
-    if commit is None:
+    state = git_state(project)
+    if state is None:
         commit_variable = os.environ.get(COMMIT_VARIABLE)
         return {PROCESS: this_process()} | ({"git_sha": commit_variable} if commit_variable else {})
-    changed = _git(project, "status", "--porcelain", "--", "src", "conf")
+    commit, changed = state
     dirty = {"git_dirty": "true" if changed else "false"}
     return {PROCESS: this_process(), "git_sha": commit, "mlflow.source.git.commit": commit} | dirty
 
@@ -144,15 +141,6 @@ def experiment_tag(experiment: str) -> dict[str, str]:
     """Return the tag that names the study or benchmark of an experiment."""
     key = "study" if experiment.startswith(STUDY_PREFIX) else "benchmark"
     return {key: experiment.removeprefix(STUDY_PREFIX)}
-
-
-def _git(project: Path, *command: str) -> str | None:
-    """Return the output of a git command; None without git or a repository."""
-    try:
-        result = subprocess.run(["git", "-C", str(project), *command], capture_output=True, text=True, check=False)
-    except OSError:
-        return None
-    return None if result.returncode else result.stdout.strip()
 
 
 def store_lock(project: Path) -> FileLock:

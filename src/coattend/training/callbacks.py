@@ -151,25 +151,28 @@ class ProgressLog(TrainerCallback):
 
 
 class Measure(TrainerCallback):
-    """Measures seconds and peak memory, passes the curve on, and stops a training that diverged."""
+    """Measures peak memory and the seconds of all steps, by the clock and of the processor, without evaluations; passes
+    the curve on, and stops a training that diverged."""
 
     def __init__(self, trial_id: str, device: str) -> None:
         self._trial_id = trial_id
-        self.seconds = 0.0
+        self.seconds = self.processor_seconds = 0.0
         self.memory = PeakMemory(device)
-        self._step_start = 0.0
+        self._step_start = self._processor_start = 0.0
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         """Take over the seconds before an interruption."""
         self.seconds = max((entry.get("seconds", 0.0) for entry in state.log_history), default=0.0)
+        self.processor_seconds = max((entry.get("processor_seconds", 0.0) for entry in state.log_history), default=0.0)
 
     def on_step_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        """Start the clock."""
-        self._step_start = time.perf_counter()
+        """Start the clocks."""
+        self._step_start, self._processor_start = time.perf_counter(), time.process_time()
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        """Stop the clock."""
+        """Stop the clocks."""
         self.seconds += time.perf_counter() - self._step_start
+        self.processor_seconds += time.process_time() - self._processor_start
 
     def on_train_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **context: Any

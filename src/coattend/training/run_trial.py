@@ -18,6 +18,7 @@ from coattend import readers
 from coattend.batches.collator import CachedFeatures
 from coattend.batches.dataset import QuestionSet
 from coattend.config import TrainingParameters
+from coattend.config.project import code_commit, project_folder
 from coattend.errors import CoattendError
 from coattend.evaluation.records import CurvePoint, TrainingRecord
 from coattend.inference.decoding import Answer
@@ -48,7 +49,7 @@ The seed and the precision are fields of their own, the device is recorded with 
 only changes the order of sums, gradient checkpointing changes none, and ``reads`` and tag noise show in the data: a
 trial with noise in dev alone is the trial without noise."""
 
-UNNAMED_DEFAULTS = {"lora": None, "optimizer": "adamw", "over_windows": None}
+UNNAMED_DEFAULTS = {"lora": None, "optimizer": "adamw", "over_windows": None, "questions_per_batch": None}
 """Training parameters that are left out of a trial's content where they have these values, which is how trainings were
 before there was a choice."""
 
@@ -121,7 +122,7 @@ def _train_in_process(
 
 def _fit(questions: TrainingQuestions, experiment: Experiment, trial: Trial, checkpoint: str | None) -> TrialOutcome:
     device, _ = device_and_precision(experiment.training)
-    seed = trial.content["seed"]
+    seed, commit = trial.content["seed"], code_commit(project_folder())
     arguments = arguments_of(experiment.training, trial.checkpoints, seed)
     train = questions.train
     # The seed decides the initial weights, dropout and, by way of the buckets, the order of batches.
@@ -148,6 +149,8 @@ def _fit(questions: TrainingQuestions, experiment: Experiment, trial: Trial, che
         answers = held_out.best_answers(trainer.state)
         threshold = null_threshold(answers, held_out.questions, train) if experiment.source.task == "span" else None
         predictions = score_answers(answers, held_out.questions, trial_id=trial.id, seed=seed, threshold=threshold)
+        if commit is not None:
+            outcome["commit"] = commit
         outcome["null_threshold"] = threshold
         outcome["signs"] = signs | answer_diagnostics(predictions)
         for warning in alarms(outcome["signs"]):
@@ -196,18 +199,8 @@ def outcome_of(
 ) -> TrialOutcome:
     """Build the outcome of a training: its configuration, cost and curve, and the questions that it left out."""
     device, bf16 = device_and_precision(experiment.training)
-    curve: list[CurvePoint] = [
-        {
-            "step": entry["step"],
-            "epoch": entry["epoch"],
-            "loss": entry.get("loss"),
-            "held_out": entry.get("eval_score"),
-            "held_out_loss": entry.get("eval_loss"),
-            **entry.get("readings", {}),
-        }
-        for entry in cast("list[dict[str, Any]]", state.log_history)
-        if "loss" in entry or "eval_score" in entry
-    ]
+    log = cast("list[dict[str, Any]]", state.log_history)
+    curve = [_curve_point(entry) for entry in log if "loss" in entry or "eval_score" in entry]
     train, held_out = questions.train, questions.held_out
     return {
         "trial_id": trial.id,
@@ -239,6 +232,21 @@ def outcome_of(
         ],
         "failure": None,
     }
+
+
+def _curve_point(entry: Mapping[str, Any]) -> CurvePoint:
+    point = {
+        "step": entry["step"],
+        "epoch": entry["epoch"],
+        "loss": entry.get("loss"),
+        "held_out": entry.get("eval_score"),
+        "held_out_loss": entry.get("eval_loss"),
+        **entry.get("readings", {}),
+    }
+    # Earlier code, which may have logged what was trained before an interruption, had no times of the processor.
+    if "processor_seconds" in entry:
+        point |= {"seconds": entry["seconds"], "processor_seconds": entry["processor_seconds"]}
+    return cast(CurvePoint, point)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from coattend.training.launcher import Job
 from coattend.training.run_trial import TrialRunner
 from coattend.training.trainer import epochs_of
 from coattend.training.tuning import best_index, configurations
-from coattend.trials.build import build_collator, build_reader
+from coattend.trials.build import build_collator, build_reader, training_batches
 from coattend.trials.device import device_and_precision, device_name
 from coattend.trials.experiment import Experiment, reads_apart
 from coattend.trials.store import finished_trials
@@ -38,7 +38,9 @@ INFERENCE_SPEEDUP = 3.0
 WARM_UP_BATCHES, TIMED_BATCHES = 1, 3
 
 SPEED_FIELDS = ("benchmark", "reader", "head", "options", "encoder")
-SPEED_FIELDS_IN_TRAINING = ("tokens_per_batch", "max_length", "over_windows", "frozen", "lora", "precision")
+SPEED_FIELDS_IN_TRAINING = (
+    *("tokens_per_batch", "questions_per_batch", "max_length", "over_windows", "frozen", "lora", "precision"),
+)
 """Fields of a trial's content, and of its training, that decide its speed."""
 
 ExperimentPair = tuple[Experiment, Experiment]
@@ -225,8 +227,8 @@ def _epochs(runner: TrialRunner) -> float:
     experiment = runner.experiment
     apart = reads_apart(experiment.options)
     collator = Collator(train.tokens, experiment.layout, experiment.task, apart=apart)
-    buckets = collator.buckets(train.examples, tokens_per_batch=training.tokens_per_batch)
-    return epochs_of(training, len(buckets))
+    batches, _ = training_batches(collator, train.examples, training)
+    return epochs_of(training, len(batches))
 
 
 def _recorded_rate(runner: TrialRunner) -> float | None:
@@ -257,8 +259,7 @@ def _measured_rate(runner: TrialRunner) -> float:
     device, bf16 = device_and_precision(experiment.training)
     train = runner.questions.train
     examples, reader = train.examples, build_reader(experiment, train).to(device).train()
-    collator = build_collator(experiment, reader, train)
-    buckets = collator.buckets(examples, tokens_per_batch=experiment.training.tokens_per_batch)
+    buckets, collator = training_batches(build_collator(experiment, reader, train), examples, experiment.training)
     optimiser = torch.optim.AdamW([weights for weights in reader.parameters() if weights.requires_grad], lr=1e-5)
     # Evenly spaced batches stand for all lengths.
     batches, limit = list(buckets), WARM_UP_BATCHES + TIMED_BATCHES

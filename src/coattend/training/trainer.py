@@ -33,7 +33,7 @@ from coattend.readers.reader import Reader
 from coattend.readers.windows import read_batch
 from coattend.training.callbacks import Measure, QuietProgressBar, callbacks_of
 from coattend.training.distributed import BATCH_WEIGHT, LOSS_WEIGHT, ShardedCollator, broadcast_from_main
-from coattend.trials.build import build_collator, entity_permutation
+from coattend.trials.build import build_collator, entity_permutation, training_batches
 from coattend.trials.device import device_and_precision
 from coattend.trials.experiment import Experiment
 from coattend.trials.trial import digest_of_files
@@ -76,11 +76,9 @@ class ReaderTrainer(Trainer):
         self._reader, self._score, self._measure = reader, score, measure
         self._over_windows = experiment.training.over_windows
         permutation = entity_permutation(experiment, arguments.seed, lambda: self.buckets.epoch)
-        self._collator = build_collator(experiment, reader, questions, permutation=permutation, features=features)
-        self.buckets = self._collator.buckets(
-            questions.examples,
-            tokens_per_batch=experiment.training.tokens_per_batch,
-            seed=arguments.seed,
+        collator = build_collator(experiment, reader, questions, permutation=permutation, features=features)
+        self.buckets, self._collator = training_batches(
+            collator, questions.examples, experiment.training, seed=arguments.seed
         )
         """Indices of the questions in each batch."""
         arguments.num_train_epochs = epochs_of(experiment.training, len(self.buckets))
@@ -91,7 +89,7 @@ class ReaderTrainer(Trainer):
             self.add_callback(QuietProgressBar)
 
     def get_train_dataloader(self) -> "DataLoader[Example]":
-        """Return the loader of this process's share of the bucketed batches."""
+        """Return the loader of this process's share of the batches."""
         process, terms = PartialState(), self._collator.loss_terms
         examples = cast(Sequence[Example], self.train_dataset)
         terms_per_batch = sum(map(terms, examples)) / len(self.buckets)
@@ -138,8 +136,8 @@ class ReaderTrainer(Trainer):
         if "loss" in logs:
             logs = logs | {"loss": logs["loss"] * self._logged_steps / self._logged_weight}
             self._logged_weight, self._logged_steps = 0.0, 0
-        extra = {"readings": self._reader.extra_metrics(), "seconds": self._measure.seconds}
-        super().log(logs | extra, *arguments, **keywords)
+        times = {"seconds": self._measure.seconds, "processor_seconds": self._measure.processor_seconds}
+        super().log(logs | times | {"readings": self._reader.extra_metrics()}, *arguments, **keywords)
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
         """Score the held-out questions."""

@@ -1,6 +1,6 @@
 """Build what a trial of an experiment needs: its reader, batches, cached features and entity permutation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -13,9 +13,11 @@ from coattend.batches.cloze import ClozeArrays
 from coattend.batches.collator import CachedFeatures, Collator, SpanReward
 from coattend.batches.dataset import QuestionSet
 from coattend.batches.entity_permutation import EntityNames, EntityPermutation
+from coattend.batches.examples import Example
 from coattend.batches.feature_cache import FeatureCache
+from coattend.batches.sampler import LengthBuckets, RandomBatches
 from coattend.batches.word_tokens import LexiconTokenizer, WordTokens
-from coattend.config import TokenizerParameters
+from coattend.config import TokenizerParameters, TrainingParameters
 from coattend.errors import CoattendError
 from coattend.evaluation import span_scorer
 from coattend.readers.encoders.characters import character_configuration
@@ -185,6 +187,26 @@ def build_collator(
         features=features,
         apart=reads_apart(experiment.options),
     )
+
+
+def training_batches(
+    collator: Collator, examples: Sequence[Example], training: TrainingParameters, *, seed: int = 0
+) -> tuple[LengthBuckets | RandomBatches, Collator]:
+    """Cut training examples into batches, and return the collator that pads them as the parameters say.
+
+    Raises:
+        CoattendError: If questions are to be drawn by lot for a reader that reads a passage once for all of them.
+    """
+    if training.questions_per_batch is None:
+        return collator.buckets(examples, tokens_per_batch=training.tokens_per_batch, seed=seed), collator
+    if collator.apart:
+        raise CoattendError(
+            "draws questions by lot, and the reader reads a passage once for all of its questions",
+            where="training.questions_per_batch",
+            cure="Set it to null, or take a reader without passage: apart",
+        )
+    batches = RandomBatches(len(examples), questions_per_batch=training.questions_per_batch, seed=seed)
+    return batches, collator.padded_to(1)
 
 
 def cached_features(

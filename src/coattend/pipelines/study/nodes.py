@@ -172,6 +172,25 @@ def tabulate(
     )
 
 
+def record(
+    study: StudyParameters, settings: StudySettings, findings: StudyFindings | None, trials: Path, **parts: Any
+) -> tuple[dict[str, Any], str]:
+    """Record a study's trials for version control, and write the study's page from these records.
+
+    ``parts`` are ``<benchmark>.questions``, and ``<benchmark>.<variant>.outcome`` and ``.answers``, None where it was
+    not run.
+    """
+    from coattend.reports.study.page import recorded_page
+    from coattend.reports.study.trial_records import study_records
+
+    if findings is None:
+        raise CoattendError(
+            "has no findings to record", where=f"study {study.name}", cure="Run its whole pipeline first"
+        )
+    records = study_records(study, findings, parts, trials, commit=settings.commit)
+    return records, recorded_page(records)
+
+
 def finish(findings: StudyFindings, **pages: str) -> None:
     """Fail the run if a trial failed, with the reason of each, after everything is drawn: it waits for the pages."""
     if findings["failures"]:

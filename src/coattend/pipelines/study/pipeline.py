@@ -9,7 +9,7 @@ from kedro.pipeline.node import Node
 from coattend.config.entries import TextProfiles
 from coattend.pipelines.attention import study_nodes
 from coattend.pipelines.keys import STUDY, TRAINS
-from coattend.pipelines.study.nodes import analyse, finish, prepare, run_variant, tabulate
+from coattend.pipelines.study.nodes import analyse, finish, prepare, record, run_variant, tabulate
 from coattend.pipelines.training.pipeline import tables_of
 
 OUTPUTS = ("findings", "rows", "table_page", "table_markdown", "table_csv", "table_latex", "table_chart", "figures")
@@ -32,8 +32,8 @@ Variants = Mapping[tuple[str, str], VariantTables]
 def create_nodes(study: str, variants: Variants, *, attention: bool = False) -> list[Node]:
     """Create a study's nodes, below ``study.<study>``: they train and evaluate each variant
     (``<benchmark>.<variant>``), analyse its answers (``<benchmark>.analyse``), put the variants side by side
-    (``tabulate``) and fail the run if a trial failed (``finish``). With attention, they also draw attention pages of
-    the study's trials."""
+    (``tabulate``), record its trials (``record``) and fail the run if a trial failed (``finish``). With attention, they
+    also draw attention pages of the study's trials."""
     namespace = f"study.{study}"
     benchmarks = list(dict.fromkeys(benchmark for benchmark, _ in variants))
     drawn = benchmarks if attention else []
@@ -66,7 +66,12 @@ def create_nodes(study: str, variants: Variants, *, attention: bool = False) -> 
             parameters | {"costs": costs} | questions | outcomes | analyses,
             [f"{namespace}.{name}" for name in OUTPUTS],
         ),
-        study_node(finish, {"findings": findings} | pages, None),
+        study_node(
+            record,
+            parameters | {"settings": "params:study", "findings": findings, "trials": "trials"} | questions | outcomes,
+            [f"{namespace}.records", f"{namespace}.record_page"],
+        ),
+        study_node(finish, {"findings": findings, "record": f"{namespace}.record_page"} | pages, None),
     ]
 
 

@@ -156,6 +156,9 @@ def calibration_section(findings: StudyFindings) -> Section | None:
             folded.append(reliability_table(f"{benchmark}, {questions}", "Variant", variants))
         if calibrated:
             text += CALIBRATION_TEXT
+        # Records of trials keep no curves.
+        calibrations = [calibration for variants in calibrated.values() for calibration in variants.values()]
+        if calibrations and all("risk_coverage" in calibration for calibration in calibrations):
             figures.append((f"Risk against coverage: {benchmark}.", risk_coverage_curves(calibrated)))
         for questions, variants in _calibrations(findings, by_variant, "answerability_auroc").items():
             text.append(_ANSWERABILITY_TEXT)

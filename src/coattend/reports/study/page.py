@@ -4,13 +4,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, starmap
+from typing import Any
 
 from plotly.graph_objects import Figure
 
 from coattend.config.source import run_command
 from coattend.reports import provenance, tables
 from coattend.reports.records import StudyFindings, StudyRow
-from coattend.reports.render import Section
+from coattend.reports.render import Section, markdown_page
 from coattend.reports.sections import (
     INTERVAL_TEXT,
     divided_dev,
@@ -26,6 +27,8 @@ from coattend.reports.study.boundary_words import boundary_section
 from coattend.reports.study.costs import cost_section
 from coattend.reports.study.paper_numbers import encoder_label, printed_cell
 from coattend.reports.study.table import ALPHA, rows_in_question, title_of
+from coattend.reports.study.time_to_score import time_sections
+from coattend.reports.study.trial_records import recorded_findings
 from coattend.reports.tables import METRIC_TITLES, NO_VALUE, Cell, Row, Table, TableRow, estimate_cell, noted_cell
 
 PROTOCOLS = {
@@ -43,6 +46,7 @@ def study_sections(findings: StudyFindings) -> list[Section]:
         analyses.average_section(findings),
         sections.search_section(findings),
         *(sections.line_sections(findings) if "lines" in shows else ()),
+        *(time_sections(findings) if "time_to_score" in shows else ()),
         cost_section(findings),
         *(sections.training_sections(findings) if "curve" in shows else ()),
         *analyses.breakdown_sections(findings, (name for name in shows if name in analyses.BREAKDOWN_TITLES)),
@@ -59,6 +63,18 @@ def study_sections(findings: StudyFindings) -> list[Section]:
         Section("What to keep in mind", (*_warnings(findings), *findings["notes"])),
     ]
     return [section for section in requested if section is not None]
+
+
+def recorded_page(records: Mapping[str, Any]) -> str:
+    """Write a study's page as Markdown from its records, without what needs more than these hold."""
+    findings = recorded_findings(records)
+    origin = (
+        f"It is written from the records of the study, docs/results/records/{findings['name']}, which hold marks and "
+        "numbers. Texts, attention and figures are on the page that the study's pipeline writes where it trains."
+    )
+    sections = [replace(section, figures=()) for section in study_sections(findings)]
+    filled = [section for section in sections if section.text or section.tables or section.folded]
+    return markdown_page(findings["title"], [*filled, Section("Where this page comes from", (origin,))])
 
 
 def score_tables(findings: StudyFindings) -> Iterator[Table]:
@@ -136,8 +152,9 @@ def _summary(findings: StudyFindings) -> Iterator[str]:
     yield from _selection(findings)
     seeds = f"Seed{'s' * (len(findings['seeds']) > 1)} {', '.join(map(str, findings['seeds']))}"
     yield f"{seeds}. {PROTOCOLS[findings['protocol']]} {_encoders(findings)}".strip()
-    trials = (trials for by_variant in findings["trials"].values() for trials in by_variant.values())
-    yield from provenance.machine_sentences(chain.from_iterable(trials))
+    trials = [trial for by_variant in findings["trials"].values() for trials in by_variant.values() for trial in trials]
+    yield from provenance.machine_sentences(trials)
+    yield from provenance.commit_sentence(trials)
     yield from provenance.version_sentence(
         {name: measured.get("benchmark_version") for name, measured in findings["analyses"].items()}
     )

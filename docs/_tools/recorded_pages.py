@@ -1,0 +1,49 @@
+"""Pages of results that are written from records: one for each recorded study, and the leaderboard."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from coattend.errors import CoattendError
+from coattend.reports.study.leaderboard import leaderboard_page
+from coattend.reports.study.page import recorded_page, score_tables
+from coattend.reports.study.table import rows_in_question
+from coattend.reports.study.trial_records import STUDY_FILE, read_records, recorded_findings
+from coattend.reports.tables import to_markdown
+
+RECORDS = "records"
+
+
+def pages(results: Path) -> Iterator[tuple[Path, str]]:
+    """Write the pages anew, without training anything.
+
+    Args:
+        results: Folder of the pages of results, with that of the records.
+    """
+    for file in sorted(results.joinpath(RECORDS).glob(f"*/{STUDY_FILE}.json")):
+        yield results / f"{file.parent.name}.md", recorded_page(read_records(file.parent))
+    leaderboard = results / RECORDS / "leaderboard.json"
+    rows = json.loads(leaderboard.read_text(encoding="utf-8")) if leaderboard.is_file() else []
+    yield results / "leaderboard.md", leaderboard_page(rows)
+
+
+def score_tables_of(results: Path, study: str, *benchmarks: str) -> str:
+    """Write the tables of scores of a recorded study, of the questions that it asks about.
+
+    Args:
+        results: Folder of the pages of results, with that of the records.
+        study: Its name.
+        benchmarks: The benchmarks whose tables are written; none: all of them.
+
+    Raises:
+        CoattendError: If the study is not recorded, or has no such benchmark.
+    """
+    folder = results / RECORDS / study
+    if not folder.is_dir():
+        raise CoattendError(f"there are no records of {study!r}", where="documentation", cure=f"Run study_{study}")
+    findings = recorded_findings(read_records(folder))
+    findings["rows"] = [row for row in rows_in_question(findings) if not benchmarks or row["benchmark"] in benchmarks]
+    tables = "\n\n".join(map(to_markdown, score_tables(findings)))
+    if not tables:
+        raise CoattendError(f"{study!r} has no scores of {', '.join(benchmarks)}", where="documentation")
+    return tables
