@@ -1,6 +1,5 @@
 """Memory-mapped columns and records, so that data may be larger than memory."""
 
-import hashlib
 import mmap
 import tempfile
 import threading
@@ -17,6 +16,7 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 
 from coattend.errors import CoattendError
+from coattend.text.hashing import text_digest
 
 BUFFER_BYTES = 1 << 20
 """Bytes that are kept in memory until they are written together; smaller data never reach the disk."""
@@ -29,6 +29,13 @@ RECORDS_PER_RELEASE = 32
 
 _BUCKETS = 64
 """Buckets of the external sort, chosen by the six leading bits of a value."""
+
+LOOK_UPS_PER_RELEASE = 256
+"""Names that are looked up before the pages of the index are released."""
+
+_KEY = np.dtype([("digest", "S12"), ("row", ">u8")])
+_SORTABLE = np.dtype((np.bytes_, _KEY.itemsize))
+_LAST_ROW = (1 << 64) - 1
 
 _maps: "weakref.WeakSet[mmap.mmap]" = weakref.WeakSet()
 _lock = threading.Lock()
@@ -95,17 +102,12 @@ def memory_mapped_table(batches: Iterable[pa.RecordBatch], schema: pa.Schema) ->
     return pa.ipc.open_stream(pa.py_buffer(file.mapped())).read_all()
 
 
-def external_sort(
-    chunks: Iterable[np.ndarray], dtype: npt.DTypeLike, bucket_of: Callable[[np.ndarray], np.ndarray]
-) -> np.ndarray:
-    """Sort values on disk; a 64th of them is in memory at once, if they are evenly distributed.
-
-    The values come in chunks; ``bucket_of`` returns the six bits of each value that come first in its order.
-    """
-    # Distribute the values over buckets by their leading bits, then sort each bucket in memory.
+def external_sort(chunks: Iterable[np.ndarray], dtype: npt.DTypeLike) -> np.ndarray:
+    """Sort byte strings of one length on disk; a 64th of them is in memory at once, if they are evenly distributed."""
+    # Distribute the strings over buckets by their leading bits, then sort each bucket in memory.
     buckets = [MappedFile(BUFFER_BYTES // _BUCKETS) for _ in range(_BUCKETS)]
     for values in chunks:
-        numbers = bucket_of(values)
+        numbers = values.view(np.uint8)[:: values.itemsize] >> 2
         for number in np.unique(numbers):
             buckets[number].write(values[numbers == number])
         release_pages()
@@ -189,29 +191,44 @@ class Records(Sequence[Record], Generic[Record]):
 class RowIndex(Mapping[str, int]):
     """A memory-mapped mapping of names to row numbers; of rows with one name the last counts.
 
-    It is a sorted array of 64-bit keys: a hash of the name in the high bits, the row number in the low ones.
+    It is a sorted array of keys: the digest of a name, 12 bytes, and then the number of its row.
     """
 
     def __init__(self, names: pa.ChunkedArray) -> None:
-        self._names, self._row_bits = names, (1 << len(names).bit_length()) - 1
-        self._keys = external_sort(self._key_chunks(), np.uint64, lambda keys: keys >> np.uint64(58))
+        self._names = names
+        self._keys = external_sort(self._key_chunks(), _SORTABLE)
 
     def _key_chunks(self) -> Iterator[np.ndarray]:
-        names, hash_bits = _stream_names(self._names), np.uint64(~self._row_bits & (1 << 64) - 1)
+        names = _stream_names(self._names)
         for start in range(0, len(self._names), ROWS):
-            hashes = np.fromiter(map(_hash, islice(names, ROWS)), np.uint64)
-            yield hashes & hash_bits | np.arange(start, start + len(hashes), dtype=np.uint64)
+            digests = _digests(islice(names, ROWS))
+            yield _keys(digests, np.arange(start, start + len(digests)))
+
+    def rows_of(self, names: Iterable[str]) -> np.ndarray:
+        """Return the row of each name, -1 for a name that has none."""
+        digests = _digests(names)
+        rows = np.full(len(digests), -1, np.int64)
+        # In the order of the keys, so that few pages are mapped at a time.
+        order = np.argsort(digests)
+        for start in range(0, len(order) if len(self._keys) else 0, LOOK_UPS_PER_RELEASE):
+            members = order[start : start + LOOK_UPS_PER_RELEASE]
+            # The last key of a digest has the highest row.
+            highest = _keys(digests[members], _LAST_ROW)
+            keys = self._keys[self._keys.searchsorted(highest, side="right") - 1].view(_KEY)
+            equal = keys["digest"] == digests[members]
+            rows[members[equal]] = keys["row"][equal]
+            release_pages()
+        return rows
 
     def __getitem__(self, name: str) -> int:
-        # Keys of equal hashes are neighbours; the last of them has the highest row.
-        highest = _hash(name) | self._row_bits
-        index = int(np.searchsorted(self._keys, np.uint64(highest), side="right")) - 1
-        while index >= 0 and (key := int(self._keys[index])) | self._row_bits == highest:
-            row = key & self._row_bits
-            if self._names[row].as_py() == name:
-                return row
-            index -= 1
-        raise KeyError(name)
+        # The same for one name, in a tenth of the time.
+        digest = text_digest(name)
+        index = int(self._keys.searchsorted(digest + _LAST_ROW.to_bytes(8), side="right")) - 1
+        # NumPy strips zeros from the end.
+        key = bytes(self._keys[index]).ljust(_KEY.itemsize, b"\0") if index >= 0 else b""
+        if key[: len(digest)] != digest:
+            raise KeyError(name)
+        return int.from_bytes(key[len(digest) :])
 
     def __iter__(self) -> Iterator[str]:
         return (name for row, name in enumerate(_stream_names(self._names)) if self[name] == row)
@@ -220,8 +237,23 @@ class RowIndex(Mapping[str, int]):
         return sum(1 for _ in self)
 
 
-def _hash(name: str) -> int:
-    return int.from_bytes(hashlib.blake2b(name.encode(errors="surrogatepass"), digest_size=8).digest())
+def rows_of(index: Mapping[str, int], names: Iterable[str]) -> list[int]:
+    """Return the row of each name, -1 for a name that has none."""
+    if isinstance(index, RowIndex):
+        rows: list[int] = index.rows_of(names).tolist()
+        return rows
+    return [index.get(name, -1) for name in names]
+
+
+def _digests(names: Iterable[str]) -> np.ndarray:
+    return np.frombuffer(b"".join(map(text_digest, names)), _KEY["digest"])
+
+
+def _keys(digests: np.ndarray, rows: npt.ArrayLike) -> np.ndarray:
+    """Join digests and rows to byte strings, whose order is that of both."""
+    keys = np.empty(len(digests), _KEY)
+    keys["digest"], keys["row"] = digests, rows
+    return keys.view(_SORTABLE)
 
 
 def _stream_names(names: pa.ChunkedArray) -> Iterator[str]:

@@ -291,9 +291,8 @@ class Experiment:
             tokens, rows = self.alignment.tokens, (int(self.alignment.rows[row]) for row in rows)
         else:
             tokens = train.tokens
-        ids = tokens.ids_of(rows)
         unknown = unknown_id(load_tokenizer(TokenizerParameters(source=self.encoder.source)))
-        share = float((ids == unknown).mean()) if unknown is not None and len(ids) else 0.0
+        share = 0.0 if unknown is None else tokens.share_of(unknown, rows)
         if share > MOST_UNKNOWN:
             raise CoattendError(
                 f"does not know {100 * share:.1f} % of the tokens of its training questions, of which at most "
