@@ -122,6 +122,14 @@ def test_tokens_are_those_of_whole_tables(sample, in_memory):
     assert sample.words.lexicon == in_memory[1].lexicon
 
 
+def test_ids_are_counted_in_pieces_and_each_row_once(sample, monkeypatch):
+    monkeypatch.setattr("coattend.batches.tokens.ROWS", 2)
+    tokens = sample.subwords
+    ids = np.concatenate([tokens.input_ids[tokens.slice(row)] for row in (0, 3, 8)])
+    assert tokens.id_counts([8, 0, 3, 8]).tolist() == np.bincount(ids).tolist()
+    assert not len(tokens.id_counts([]))
+
+
 @pytest.mark.parametrize(("task", "unit"), [("options", 0), ("span", 0), ("span", 1), ("word", 1)])
 def test_examples_and_batches_are_those_of_tables_in_memory(sample, in_memory, task, unit):
     questions, loaded = sample.rows(task), in_memory[unit]

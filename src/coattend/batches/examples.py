@@ -167,7 +167,7 @@ def build_examples(
             distinct = list(dict.fromkeys(text for domain in domains for row in domain for text in row))
             row_of = dict(zip(distinct, tokens.rows_of(distinct), strict=True))
             for question, domain in zip(rows, domains, strict=True):
-                sequences = [tuple(row_of[text] for text in sequence) for sequence in domain]
+                sequences = [tuple(map(row_of.__getitem__, sequence)) for sequence in domain]
                 example = _example(question, passage_rows[question["passage_id"]], sequences, tokens, layout)
                 if isinstance(example, UnreadableQuestion):
                     unreadable.append(example)

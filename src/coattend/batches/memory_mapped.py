@@ -13,7 +13,9 @@ import msgpack
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as pads
+import pyarrow.parquet as pq
 
 from coattend.errors import CoattendError
 from coattend.text.hashing import text_digest
@@ -95,11 +97,16 @@ def memory_mapped_table(batches: Iterable[pa.RecordBatch], schema: pa.Schema) ->
     with pa.ipc.new_stream(pa.PythonFile(file, mode="w"), schema) as writer:
         for batch in batches:
             writer.write_batch(batch)
-            # The source of the batch may be mapped, too.
+            # The source of the batch may be mapped, too, and Arrow's pool would keep what reading took.
             release_pages()
-    # Else Arrow's pool keeps what reading the rows took.
-    pa.default_memory_pool().release_unused()
-    return pa.ipc.open_stream(pa.py_buffer(file.mapped())).read_all()
+            pa.default_memory_pool().release_unused()
+    stored = []
+    for batch in pa.ipc.open_stream(pa.py_buffer(file.mapped())):
+        stored.append(batch)
+        # Opening a batch reads a part of it.
+        if len(stored) % RECORDS_PER_RELEASE == 0:
+            release_pages()
+    return pa.Table.from_batches(stored, schema)
 
 
 def external_sort(chunks: Iterable[np.ndarray], dtype: npt.DTypeLike) -> np.ndarray:
@@ -126,13 +133,32 @@ def filter_rows(table: pa.Table, mask: np.ndarray) -> pa.Table:
 
 def stream_batches(
     table: pads.Dataset, columns: list[str], filter: pads.Expression | None = None
-) -> Iterable[pa.RecordBatch]:
-    """Read the rows of a stored table that meet a condition, in its order, a few at a time."""
-    # Arrow's read-ahead buffer would hold a whole file until its last row is read.
-    unbuffered = pads.ParquetFragmentScanOptions(pre_buffer=False)
-    readahead = {"batch_readahead": 1, "fragment_readahead": 1, "fragment_scan_options": unbuffered}
-    batches: Iterable[pa.RecordBatch] = table.to_batches(columns=columns, filter=filter, batch_size=ROWS, **readahead)
-    return batches
+) -> Iterator[pa.RecordBatch]:
+    """Read the rows of a stored table that meet a condition on its columns, in its order, a few at a time."""
+    for fragment in table.get_fragments():
+        if isinstance(fragment, pads.ParquetFileFragment):
+            # A scanner of Arrow reads ahead, and its threads keep the memory that they took.
+            with fragment.open() as source, pq.ParquetFile(source, pre_buffer=False) as file:
+                for batch in file.iter_batches(ROWS, columns=columns, use_threads=False):
+                    yield from _filtered(batch.select(columns), filter)
+        else:
+            for batch in fragment.to_batches(columns=columns, batch_size=ROWS):
+                yield from _filtered(batch, filter)
+
+
+def _filtered(batch: pa.RecordBatch, filter: pads.Expression | None) -> list[pa.RecordBatch]:
+    if filter is None:
+        return [batch]
+    rows: list[pa.RecordBatch] = pa.Table.from_batches([batch]).filter(filter).to_batches()
+    return rows
+
+
+def distinct_values(table: pads.Dataset, column: str) -> list[Any]:
+    """Return the distinct values of a column of a stored table, in order of their first occurrence."""
+    values: dict[Any, None] = {}
+    for batch in stream_batches(table, [column]):
+        values |= dict.fromkeys(pc.unique(batch.column(0)).to_pylist())
+    return list(values)
 
 
 def release_pages() -> None:
