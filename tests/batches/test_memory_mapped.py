@@ -25,9 +25,11 @@ from coattend.batches.memory_mapped import (
     RowIndex,
     external_sort,
     release_pages,
+    rows_of,
 )
 from coattend.batches.tokens import Tokens
 from coattend.batches.word_tokens import WordTokens
+from coattend.text.cloze import domains_of
 from coattend.text.hashing import text_id
 
 
@@ -38,6 +40,7 @@ def test_rows_are_those_of_a_dictionary(names, queried):
     assert rows == expected
     assert list(rows.values()) == sorted(expected.values())
     assert rows.get(queried) == expected.get(queried)
+    assert rows_of(rows, [*names, queried]) == rows_of(expected, [*names, queried])
 
 
 @dataclass(frozen=True)
@@ -75,8 +78,8 @@ def test_a_file_holds_what_was_written(size):
 def test_values_are_put_in_order(count):
     numbers = np.random.default_rng(0).integers(0, 2**64, count, np.uint64)
     numbers[: count // 2] >>= np.uint64(3)  # Not evenly spread.
-    parts = np.array_split(numbers, 9)
-    assert np.array_equal(external_sort(parts, np.uint64, lambda chunk: chunk >> np.uint64(58)), np.sort(numbers))
+    values = numbers.astype(">u8").view("S8")
+    assert np.array_equal(external_sort(np.array_split(values, 9), "S8"), np.sort(values))
 
 
 @pytest.fixture(scope="module")
@@ -119,14 +122,24 @@ def test_tokens_are_those_of_whole_tables(sample, in_memory):
     assert sample.words.lexicon == in_memory[1].lexicon
 
 
+def test_ids_are_counted_in_pieces_and_each_row_once(sample, monkeypatch):
+    monkeypatch.setattr("coattend.batches.tokens.ROWS", 2)
+    tokens = sample.subwords
+    ids = np.concatenate([tokens.input_ids[tokens.slice(row)] for row in (0, 3, 8)])
+    assert tokens.id_counts([8, 0, 3, 8]).tolist() == np.bincount(ids).tolist()
+    assert not len(tokens.id_counts([]))
+
+
 @pytest.mark.parametrize(("task", "unit"), [("options", 0), ("span", 0), ("span", 1), ("word", 1)])
 def test_examples_and_batches_are_those_of_tables_in_memory(sample, in_memory, task, unit):
     questions, loaded = sample.rows(task), in_memory[unit]
     read = sample.read(("subwords", "words")[unit], task)
     layout = Layout(max_length=96, special_tokens=read.layout.count, stride=16, fill_blanks=True)
     passages = sample.passage_of(questions)
-    rows = [(row, loaded.row(passages[row["question_id"]])) for row in questions.to_pylist()]
-    built = [_example(row, passage, loaded, layout) for row, passage in rows]
+    built = []
+    for row in questions.to_pylist():
+        sequences = [tuple(map(loaded.row, texts)) for texts in domains_of(row, layout)]
+        built.append(_example(row, loaded.row(passages[row["question_id"]]), sequences, loaded, layout))
     expected = [example for example in built if isinstance(example, Example)]
     examples, unreadable = build_examples(questions, sample.passages, read.tokens, layout)
     assert list(examples) == expected

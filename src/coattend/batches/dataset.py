@@ -15,7 +15,13 @@ import pyarrow.dataset as pads
 
 from coattend.batches.ablations import drop_inputs
 from coattend.batches.examples import Example, Layout, UnreadableQuestion, answer_in_windows, build_examples, hold_out
-from coattend.batches.memory_mapped import PassagesByQuestion, Records, memory_mapped_table, stream_batches
+from coattend.batches.memory_mapped import (
+    PassagesByQuestion,
+    Records,
+    distinct_values,
+    memory_mapped_table,
+    stream_batches,
+)
 from coattend.batches.tokens import Tokens
 from coattend.config import TrainingParameters
 from coattend.errors import CoattendError, did_you_mean
@@ -73,7 +79,7 @@ class QuestionSet:
     @property
     def all_answerable(self) -> bool:
         """True if every question has an answer."""
-        return all(self.questions.column("answerable").to_pylist())
+        return bool(pc.all(self.questions.column("answerable"), min_count=0).as_py())
 
     def sample(self, count: int) -> "QuestionSet":
         """Draw so many questions that have an example, by hashes of their ids; all of them if there are fewer."""
@@ -167,8 +173,7 @@ class QuestionSource:
         return subsets
 
     def _distinct(self, column: str) -> list[str]:
-        values: list[str] = pc.unique(self.questions.to_table(columns=[column])[column].cast(pa.string())).to_pylist()
-        return values
+        return distinct_values(self.questions, column)
 
     def _rows(self, splits: Sequence[str], subsets: Sequence[str] = ()) -> pa.Table:
         condition = pc.field("split").cast(pa.string()).isin(list(splits))

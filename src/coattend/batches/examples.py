@@ -23,7 +23,10 @@ from coattend.batches.memory_mapped import (
 from coattend.batches.tokens import Tokens
 from coattend.schemas import QuestionRow
 from coattend.text.cloze import BLANK, domains_of
-from coattend.text.hashing import text_id
+from coattend.text.hashing import text_digest
+
+_QUESTIONS = 1_024
+"""Questions whose texts are looked up together."""
 
 _COLUMNS = ["question_id", "passage_id", "task", "question", "options", "label", "answers"]
 
@@ -155,9 +158,17 @@ def build_examples(
     unreadable: list[UnreadableQuestion] = []
 
     def readable() -> Iterator[Example]:
-        for batch in questions.select(_COLUMNS).to_batches(ROWS):
-            for question in batch.to_pylist():
-                example = _example(question, tokens.row(texts[question["passage_id"]]), tokens, layout)
+        for batch in questions.select(_COLUMNS).to_batches(_QUESTIONS):
+            rows: list[QuestionRow] = batch.to_pylist()
+            domains = [domains_of(question, layout) for question in rows]
+            # Each text is looked up once, and all of them together.
+            ids = dict.fromkeys(question["passage_id"] for question in rows)
+            passage_rows = dict(zip(ids, tokens.rows_of([texts[name] for name in ids]), strict=True))
+            distinct = list(dict.fromkeys(text for domain in domains for row in domain for text in row))
+            row_of = dict(zip(distinct, tokens.rows_of(distinct), strict=True))
+            for question, domain in zip(rows, domains, strict=True):
+                sequences = [tuple(map(row_of.__getitem__, sequence)) for sequence in domain]
+                example = _example(question, passage_rows[question["passage_id"]], sequences, tokens, layout)
                 if isinstance(example, UnreadableQuestion):
                     unreadable.append(example)
                 else:
@@ -166,10 +177,10 @@ def build_examples(
     return Records.write(Example, readable()), unreadable
 
 
-def _example(question: QuestionRow, passage: int, tokens: Tokens, layout: Layout) -> Example | UnreadableQuestion:
-    domains = domains_of(question, layout)
+def _example(
+    question: QuestionRow, passage: int, sequences: Sequence[tuple[int, ...]], tokens: Tokens, layout: Layout
+) -> Example | UnreadableQuestion:
     # The longest question domain decides on the room that the passage has.
-    sequences = [tuple(tokens.row(text) for text in texts) for texts in domains]
     lengths = list(map(tokens.total_length, sequences))
     windows = layout.windows(tokens.length(passage), max(lengths))
     if not windows:
@@ -182,7 +193,7 @@ def _example(question: QuestionRow, passage: int, tokens: Tokens, layout: Layout
         windows = windows[:1]
     windows, sequences, lengths = (
         [window for window in windows for _ in sequences],
-        sequences * len(windows),
+        [*sequences] * len(windows),
         lengths * len(windows),
     )
     return Example(
@@ -242,7 +253,7 @@ def hold_out(questions: pa.Table, share: float) -> tuple[pa.Table, pa.Table]:
     hashes = _group_hashes(questions)
     cuts = range(0, len(hashes), ROWS)
     chunks = (hashes[cut : cut + ROWS] for cut in cuts)
-    ordered = external_sort(chunks, hashes.dtype, lambda chunk: chunk.view(np.uint8)[::12] >> 2)
+    ordered = external_sort(chunks, hashes.dtype)
     groups = _draw_groups(ordered, math.ceil(share * len(hashes)))
     held_out = np.concatenate([_is_in(hashes[cut : cut + ROWS], groups) for cut in cuts])
     return filter_rows(questions, ~held_out), filter_rows(questions, held_out)
@@ -253,7 +264,7 @@ def _group_hashes(questions: pa.Table) -> np.ndarray:
     file = MappedFile()
     for batch in questions.select(["group"]).to_batches(ROWS):
         for group in batch.column(0).to_pylist():
-            file.write(bytes.fromhex(text_id(group)))
+            file.write(text_digest(group))
         release_pages()
     return file.array("S12")
 
@@ -304,10 +315,17 @@ def _is_in(values: np.ndarray, ordered: np.ndarray) -> np.ndarray:
 def digest(examples: Iterable[Example], tokens: Tokens) -> str:
     """Hash everything that examples contribute to training, their order included, since batches depend on it."""
     content = hashlib.sha256()
+    contents: dict[int, bytes] = {}
     for example in examples:
+        # Questions about one passage follow one another, and options share their question.
+        if example.passage not in contents:
+            contents = {}
+        for row in set(example.rows) - contents.keys():
+            contents[row] = tokens.content(row)
         fields: list[object] = [example.question_id, example.label, example.spans, example.windows]
         # Left out if empty, so that the digests of other tasks do not depend on this field.
         fields += [example.candidates] if example.candidates else []
         content.update(json.dumps(fields).encode())
-        content.update(tokens.digest(example.rows).encode())
+        texts = hashlib.sha256(b"".join(contents[row] for row in example.rows))
+        content.update(texts.hexdigest().encode())
     return content.hexdigest()

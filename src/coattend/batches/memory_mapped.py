@@ -1,6 +1,5 @@
 """Memory-mapped columns and records, so that data may be larger than memory."""
 
-import hashlib
 import mmap
 import tempfile
 import threading
@@ -14,9 +13,12 @@ import msgpack
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as pads
+import pyarrow.parquet as pq
 
 from coattend.errors import CoattendError
+from coattend.text.hashing import text_digest
 
 BUFFER_BYTES = 1 << 20
 """Bytes that are kept in memory until they are written together; smaller data never reach the disk."""
@@ -29,6 +31,13 @@ RECORDS_PER_RELEASE = 32
 
 _BUCKETS = 64
 """Buckets of the external sort, chosen by the six leading bits of a value."""
+
+LOOK_UPS_PER_RELEASE = 256
+"""Names that are looked up before the pages of the index are released."""
+
+_KEY = np.dtype([("digest", "S12"), ("row", ">u8")])
+_SORTABLE = np.dtype((np.bytes_, _KEY.itemsize))
+_LAST_ROW = (1 << 64) - 1
 
 _maps: "weakref.WeakSet[mmap.mmap]" = weakref.WeakSet()
 _lock = threading.Lock()
@@ -88,24 +97,24 @@ def memory_mapped_table(batches: Iterable[pa.RecordBatch], schema: pa.Schema) ->
     with pa.ipc.new_stream(pa.PythonFile(file, mode="w"), schema) as writer:
         for batch in batches:
             writer.write_batch(batch)
-            # The source of the batch may be mapped, too.
+            # The source of the batch may be mapped, too, and Arrow's pool would keep what reading took.
             release_pages()
-    # Else Arrow's pool keeps what reading the rows took.
-    pa.default_memory_pool().release_unused()
-    return pa.ipc.open_stream(pa.py_buffer(file.mapped())).read_all()
+            pa.default_memory_pool().release_unused()
+    stored = []
+    for batch in pa.ipc.open_stream(pa.py_buffer(file.mapped())):
+        stored.append(batch)
+        # Opening a batch reads a part of it.
+        if len(stored) % RECORDS_PER_RELEASE == 0:
+            release_pages()
+    return pa.Table.from_batches(stored, schema)
 
 
-def external_sort(
-    chunks: Iterable[np.ndarray], dtype: npt.DTypeLike, bucket_of: Callable[[np.ndarray], np.ndarray]
-) -> np.ndarray:
-    """Sort values on disk; a 64th of them is in memory at once, if they are evenly distributed.
-
-    The values come in chunks; ``bucket_of`` returns the six bits of each value that come first in its order.
-    """
-    # Distribute the values over buckets by their leading bits, then sort each bucket in memory.
+def external_sort(chunks: Iterable[np.ndarray], dtype: npt.DTypeLike) -> np.ndarray:
+    """Sort byte strings of one length on disk; a 64th of them is in memory at once, if they are evenly distributed."""
+    # Distribute the strings over buckets by their leading bits, then sort each bucket in memory.
     buckets = [MappedFile(BUFFER_BYTES // _BUCKETS) for _ in range(_BUCKETS)]
     for values in chunks:
-        numbers = bucket_of(values)
+        numbers = values.view(np.uint8)[:: values.itemsize] >> 2
         for number in np.unique(numbers):
             buckets[number].write(values[numbers == number])
         release_pages()
@@ -124,13 +133,32 @@ def filter_rows(table: pa.Table, mask: np.ndarray) -> pa.Table:
 
 def stream_batches(
     table: pads.Dataset, columns: list[str], filter: pads.Expression | None = None
-) -> Iterable[pa.RecordBatch]:
-    """Read the rows of a stored table that meet a condition, in its order, a few at a time."""
-    # Arrow's read-ahead buffer would hold a whole file until its last row is read.
-    unbuffered = pads.ParquetFragmentScanOptions(pre_buffer=False)
-    readahead = {"batch_readahead": 1, "fragment_readahead": 1, "fragment_scan_options": unbuffered}
-    batches: Iterable[pa.RecordBatch] = table.to_batches(columns=columns, filter=filter, batch_size=ROWS, **readahead)
-    return batches
+) -> Iterator[pa.RecordBatch]:
+    """Read the rows of a stored table that meet a condition on its columns, in its order, a few at a time."""
+    for fragment in table.get_fragments():
+        if isinstance(fragment, pads.ParquetFileFragment):
+            # A scanner of Arrow reads ahead, and its threads keep the memory that they took.
+            with fragment.open() as source, pq.ParquetFile(source, pre_buffer=False) as file:
+                for batch in file.iter_batches(ROWS, columns=columns, use_threads=False):
+                    yield from _filtered(batch.select(columns), filter)
+        else:
+            for batch in fragment.to_batches(columns=columns, batch_size=ROWS):
+                yield from _filtered(batch, filter)
+
+
+def _filtered(batch: pa.RecordBatch, filter: pads.Expression | None) -> list[pa.RecordBatch]:
+    if filter is None:
+        return [batch]
+    rows: list[pa.RecordBatch] = pa.Table.from_batches([batch]).filter(filter).to_batches()
+    return rows
+
+
+def distinct_values(table: pads.Dataset, column: str) -> list[Any]:
+    """Return the distinct values of a column of a stored table, in order of their first occurrence."""
+    values: dict[Any, None] = {}
+    for batch in stream_batches(table, [column]):
+        values |= dict.fromkeys(pc.unique(batch.column(0)).to_pylist())
+    return list(values)
 
 
 def release_pages() -> None:
@@ -189,29 +217,44 @@ class Records(Sequence[Record], Generic[Record]):
 class RowIndex(Mapping[str, int]):
     """A memory-mapped mapping of names to row numbers; of rows with one name the last counts.
 
-    It is a sorted array of 64-bit keys: a hash of the name in the high bits, the row number in the low ones.
+    It is a sorted array of keys: the digest of a name, 12 bytes, and then the number of its row.
     """
 
     def __init__(self, names: pa.ChunkedArray) -> None:
-        self._names, self._row_bits = names, (1 << len(names).bit_length()) - 1
-        self._keys = external_sort(self._key_chunks(), np.uint64, lambda keys: keys >> np.uint64(58))
+        self._names = names
+        self._keys = external_sort(self._key_chunks(), _SORTABLE)
 
     def _key_chunks(self) -> Iterator[np.ndarray]:
-        names, hash_bits = _stream_names(self._names), np.uint64(~self._row_bits & (1 << 64) - 1)
+        names = _stream_names(self._names)
         for start in range(0, len(self._names), ROWS):
-            hashes = np.fromiter(map(_hash, islice(names, ROWS)), np.uint64)
-            yield hashes & hash_bits | np.arange(start, start + len(hashes), dtype=np.uint64)
+            digests = _digests(islice(names, ROWS))
+            yield _keys(digests, np.arange(start, start + len(digests)))
+
+    def rows_of(self, names: Iterable[str]) -> np.ndarray:
+        """Return the row of each name, -1 for a name that has none."""
+        digests = _digests(names)
+        rows = np.full(len(digests), -1, np.int64)
+        # In the order of the keys, so that few pages are mapped at a time.
+        order = np.argsort(digests)
+        for start in range(0, len(order) if len(self._keys) else 0, LOOK_UPS_PER_RELEASE):
+            members = order[start : start + LOOK_UPS_PER_RELEASE]
+            # The last key of a digest has the highest row.
+            highest = _keys(digests[members], _LAST_ROW)
+            keys = self._keys[self._keys.searchsorted(highest, side="right") - 1].view(_KEY)
+            equal = keys["digest"] == digests[members]
+            rows[members[equal]] = keys["row"][equal]
+            release_pages()
+        return rows
 
     def __getitem__(self, name: str) -> int:
-        # Keys of equal hashes are neighbours; the last of them has the highest row.
-        highest = _hash(name) | self._row_bits
-        index = int(np.searchsorted(self._keys, np.uint64(highest), side="right")) - 1
-        while index >= 0 and (key := int(self._keys[index])) | self._row_bits == highest:
-            row = key & self._row_bits
-            if self._names[row].as_py() == name:
-                return row
-            index -= 1
-        raise KeyError(name)
+        # The same for one name, in a tenth of the time.
+        digest = text_digest(name)
+        index = int(self._keys.searchsorted(digest + _LAST_ROW.to_bytes(8), side="right")) - 1
+        # NumPy strips zeros from the end.
+        key = bytes(self._keys[index]).ljust(_KEY.itemsize, b"\0") if index >= 0 else b""
+        if key[: len(digest)] != digest:
+            raise KeyError(name)
+        return int.from_bytes(key[len(digest) :])
 
     def __iter__(self) -> Iterator[str]:
         return (name for row, name in enumerate(_stream_names(self._names)) if self[name] == row)
@@ -220,8 +263,23 @@ class RowIndex(Mapping[str, int]):
         return sum(1 for _ in self)
 
 
-def _hash(name: str) -> int:
-    return int.from_bytes(hashlib.blake2b(name.encode(errors="surrogatepass"), digest_size=8).digest())
+def rows_of(index: Mapping[str, int], names: Iterable[str]) -> list[int]:
+    """Return the row of each name, -1 for a name that has none."""
+    if isinstance(index, RowIndex):
+        rows: list[int] = index.rows_of(names).tolist()
+        return rows
+    return [index.get(name, -1) for name in names]
+
+
+def _digests(names: Iterable[str]) -> np.ndarray:
+    return np.frombuffer(b"".join(map(text_digest, names)), _KEY["digest"])
+
+
+def _keys(digests: np.ndarray, rows: npt.ArrayLike) -> np.ndarray:
+    """Join digests and rows to byte strings, whose order is that of both."""
+    keys = np.empty(len(digests), _KEY)
+    keys["digest"], keys["row"] = digests, rows
+    return keys.view(_SORTABLE)
 
 
 def _stream_names(names: pa.ChunkedArray) -> Iterator[str]:

@@ -10,7 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
-from coattend.batches.memory_mapped import MappedFile, RowIndex, memory_mapped_table, stream_batches
+from coattend.batches.memory_mapped import (
+    ROWS,
+    MappedFile,
+    RowIndex,
+    memory_mapped_table,
+    release_pages,
+    rows_of,
+    stream_batches,
+)
 from coattend.errors import CoattendError
 from coattend.text.hashing import text_id
 
@@ -52,11 +60,15 @@ class Tokens:
 
     def row(self, text: str) -> int:
         """Return the row of a text; raise if it was not tokenised."""
-        try:
-            return self.rows[text_id(text)]
-        except KeyError:
+        return self.rows_of([text])[0]
+
+    def rows_of(self, texts: Sequence[str]) -> list[int]:
+        """Return the rows of texts; raise if one was not tokenised."""
+        rows = rows_of(self.rows, map(text_id, texts))
+        if -1 in rows:
             cure = "Run the pipelines ingestion, tagging and tokenization"
-            raise CoattendError("has no tokens", where=f"text {text[:60]!r}", cure=cure) from None
+            raise CoattendError("has no tokens", where=f"text {texts[rows.index(-1)][:60]!r}", cure=cure)
+        return rows
 
     def length(self, row: int) -> int:
         """Return the number of tokens of a row."""
@@ -70,20 +82,30 @@ class Tokens:
         """Return the slice of the flat arrays that holds a row."""
         return slice(int(self.offsets[row]), int(self.offsets[row + 1]))
 
-    def ids_of(self, rows: Iterable[int]) -> np.ndarray:
-        """Gather the ids of rows, each of which counts once [n]."""
+    def id_counts(self, rows: Iterable[int]) -> np.ndarray:
+        """Count each id among the tokens of rows, of which each counts once, up to the greatest id [ids]."""
         mask = np.zeros(len(self.offsets) - 1, bool)
-        mask[np.fromiter(rows, int)] = True
-        ids: np.ndarray = self.input_ids[np.repeat(mask, np.diff(self.offsets))]
-        return ids
+        for row in rows:
+            mask[row] = True
+        counts = np.zeros(0, np.int64)
+        # A piece at a time: all ids at once would take four bytes a token.
+        for start in range(0, len(mask), ROWS):
+            offsets = self.offsets[start : start + ROWS + 1]
+            ids = self.input_ids[offsets[0] : offsets[-1]][np.repeat(mask[start : start + ROWS], np.diff(offsets))]
+            added = np.bincount(ids, minlength=len(counts))
+            added[: len(counts)] += counts
+            counts = added
+            release_pages()
+        return counts
+
+    def content(self, row: int) -> bytes:
+        """Return the ids and tags of a row as bytes."""
+        row_slice = self.slice(row)
+        return self._content(self.input_ids[row_slice]) + self.tag_ids[row_slice].tobytes() + b"|"
 
     def digest(self, rows: Iterable[int]) -> str:
         """Hash the ids and tags of rows, in their order."""
-        digest = hashlib.sha256()
-        for row in rows:
-            digest.update(self._content(self.input_ids[self.slice(row)]))
-            digest.update(self.tag_ids[self.slice(row)].tobytes() + b"|")
-        return digest.hexdigest()
+        return hashlib.sha256(b"".join(map(self.content, rows))).hexdigest()
 
     def _content(self, ids: np.ndarray) -> bytes:
         return ids.tobytes()

@@ -8,9 +8,14 @@ from functools import lru_cache
 from pathlib import Path
 
 
+def text_digest(text: str) -> bytes:
+    """Return the first 12 bytes of a text's SHA-256; lone surrogates are allowed."""
+    return hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).digest()[:12]
+
+
 def text_id(text: str) -> str:
-    """Return the first 24 hexadecimal digits of a text's SHA-256; lone surrogates are allowed."""
-    return hashlib.sha256(text.encode("utf-8", errors="surrogatepass")).hexdigest()[:24]
+    """Return the `text_digest` of a text as 24 hexadecimal digits."""
+    return text_digest(text).hex()
 
 
 def json_digest(content: object) -> str:

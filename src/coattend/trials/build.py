@@ -77,7 +77,7 @@ def _untrained(experiment: Experiment, train: QuestionSet) -> dict[str, Any]:
     if experiment.training.frozen:
         problem = "cannot be: the encoder starts untrained, and its weights are random"
         raise CoattendError(problem, where="training.frozen", cure="Train it with frozen: false")
-    known = np.unique(train.tokens.ids_of(row for example in train.examples for row in example.rows))
+    known = np.flatnonzero(train.tokens.id_counts(row for example in train.examples for row in example.rows))
     size = experiment.encoder.untrained.model_dump()
     return character_configuration(known.tolist(), id_count=CHARACTER_IDS, **size)
 

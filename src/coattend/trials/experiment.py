@@ -7,13 +7,13 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
-import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
 from coattend import readers
 from coattend.batches.ablations import corrupt_tags
 from coattend.batches.dataset import QuestionSet, QuestionSource, training_questions
 from coattend.batches.examples import digest
+from coattend.batches.memory_mapped import distinct_values
 from coattend.batches.subword_alignment import SubwordAlignment
 from coattend.batches.tokens import Tokens
 from coattend.batches.word_tokens import WordTokens, word_layout
@@ -54,7 +54,7 @@ class BenchmarkTables(NamedTuple):
     @property
     def tasks(self) -> tuple[str, ...]:
         """The benchmark's tasks that its questions have, in the benchmark's order."""
-        tasks = set(pc.unique(self.questions.to_table(columns=["task"]).column("task")).to_pylist())
+        tasks = set(distinct_values(self.questions, "task"))
         if self.benchmark.words_as_options and "word" in tasks:
             tasks.add("options")
         return tuple(task for task in self.benchmark.answerable if task in tasks) or self.benchmark.answerable
@@ -291,9 +291,9 @@ class Experiment:
             tokens, rows = self.alignment.tokens, (int(self.alignment.rows[row]) for row in rows)
         else:
             tokens = train.tokens
-        ids = tokens.ids_of(rows)
+        counts = tokens.id_counts(rows)
         unknown = unknown_id(load_tokenizer(TokenizerParameters(source=self.encoder.source)))
-        share = float((ids == unknown).mean()) if unknown is not None and len(ids) else 0.0
+        share = counts[unknown] / counts.sum() if unknown is not None and unknown < len(counts) else 0.0
         if share > MOST_UNKNOWN:
             raise CoattendError(
                 f"does not know {100 * share:.1f} % of the tokens of its training questions, of which at most "
