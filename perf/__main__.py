@@ -1,12 +1,14 @@
 """Measure speed and memory, each beside a peer or a limit.
 
 Figures go to perf/results.json, with a description of the machine, and from there to docs/performance.md. Each is
-written as soon as it is measured, so that a run that is cut off keeps what it has.
+written as soon as it is measured, so that a run that is cut off keeps what it has. ``python -m perf gpu`` is for a
+machine with a GPU.
 """
 
 import argparse
 import json
 import os
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -35,7 +37,12 @@ NAMES = (*BY_DEFAULT, "scale")
 
 
 def main() -> None:
-    """Measure whatever there is data for."""
+    """Measure whatever there is data for, or plan a campaign on a GPU."""
+    if sys.argv[1:2] == ["gpu"]:
+        from perf.gpu.__main__ import main as plan_campaign
+
+        plan_campaign(sys.argv[2:])
+        return
     parser = argparse.ArgumentParser(
         prog="python -m perf", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

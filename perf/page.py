@@ -19,24 +19,25 @@ MISSING = "not measured"
 CPU_INFO = Path("/proc/cpuinfo")
 
 
-def renew(page: str, results: Mapping[str, Any]) -> str:
+def renew(page: str, results: Mapping[str, Any], *, template: Path = TEMPLATE) -> str:
     """Return the page with its measured part renewed.
 
     Args:
         page: The page, in Markdown.
         results: Contents of ``perf/results.json``: machine, date and figures of each measurement.
+        template: What the part is made of.
     """
     head, _, rest = page.partition(BEGIN)
-    return f"{head}{BEGIN}{measured(results)}\n{END}{rest.partition(END)[2]}"
+    return f"{head}{BEGIN}{measured(results, template)}\n{END}{rest.partition(END)[2]}"
 
 
-def measured(results: Mapping[str, Any]) -> str:
+def measured(results: Mapping[str, Any], template: Path = TEMPLATE) -> str:
     """Fill the template; cells of figures that there are not say so."""
     # A figure that is missing, or a part of one, is shown as nothing.
     environment = Environment(undefined=ChainableUndefined, autoescape=False)  # noqa: S701 - Markdown, not HTML
     environment.filters |= {"times": times, "percent": percent, "fill": fill}
     figures = {name: result["figures"] for name, result in results.items()}
-    lines = environment.from_string(TEMPLATE.read_text()).render(figures, results=results).splitlines()
+    lines = environment.from_string(template.read_text()).render(figures, results=results).splitlines()
     return "\n".join(map(fill_last_cell, lines)).rstrip()
 
 
@@ -77,7 +78,7 @@ def machine(*, written: Sequence[str] = ()) -> dict[str, Any]:
         "memory_gib": round(psutil.virtual_memory().total / 2**30),
         "python": platform.python_version(),
         **{name: version(name) for name in ("torch", "transformers")},
-        "code": _commit(written),
+        "code": commit(written),
     }
 
 
@@ -87,7 +88,9 @@ def _cpu_info(field: str) -> str:
     return next((line.partition(":")[2].strip() for line in lines if line.startswith(field)), "")
 
 
-def _commit(written: Sequence[str]) -> str:
+def commit(written: Sequence[str]) -> str:
+    """Return the commit of the code, marked if files other than those that were written have changed."""
+
     def git(*arguments: str) -> str:
         return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
 

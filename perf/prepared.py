@@ -6,9 +6,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from kedro.framework.project import settings
-from kedro.framework.startup import bootstrap_project
-
 from coattend import readers
 from coattend.config import BenchmarkParameters, ReaderParameters
 from coattend.config.entries import benchmark_entry
@@ -36,6 +33,9 @@ class Prepared:
     @classmethod
     def of(cls, benchmarks: Sequence[str], *, project: Path = ROOT, env: str | None = None) -> "Prepared":
         """Run the data stages of benchmarks; that takes seconds where they are done."""
+        from kedro.framework.project import settings
+        from kedro.framework.startup import bootstrap_project
+
         bootstrap_project(project)
         with settings.SESSION_CLASS.create(project_path=project, env=env) as session:
             session.run(pipeline_names=list(DATA_STAGES), namespaces=list(benchmarks))
@@ -56,13 +56,13 @@ class Prepared:
             training: Changes of the training parameters.
             options: Changes of the reader's options.
         """
-        parameters = self._context.params
+        parameters = self.parameters
         entry = dict(parameters["readers"][reader]) | options
         entry["training"] = dict(entry.get("training", {})) | (training or {})
         reader_parameters = ReaderParameters.model_validate(entry)
         setup = ReaderSetup.resolve(reader_parameters, parameters)
         tagging, tokenizer = reader_parameters.tagging, setup.encoder.tokenizer
-        load = self._context.catalog.load
+        load = self.load
         tables = BenchmarkTables(
             load(f"{benchmark}.questions"),
             load(f"{benchmark}.passages"),
@@ -74,8 +74,21 @@ class Prepared:
         )
         return Experiment.from_config(tables, setup)
 
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The project's parameters in the environment."""
+        parameters: dict[str, Any] = self._context.params
+        return parameters
+
+    def load(self, name: str) -> Any:
+        """Load an entry of the project's catalog."""
+        return self._context.catalog.load(name)
+
     @cached_property
     def _context(self) -> Any:
+        from kedro.framework.project import settings
+        from kedro.framework.startup import bootstrap_project
+
         bootstrap_project(self.project)
         return settings.SESSION_CLASS.create(project_path=self.project, env=self.env).load_context()
 

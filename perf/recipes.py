@@ -45,6 +45,7 @@ class Recipe:
         collator: Makes a batch's tensors.
         bf16: Matrix products run in bf16.
         alone: Each question of a batch is read alone, and the gradients are summed.
+        device: Where the reader computes.
         last: Times of the last call of `rate`, summed over its steps.
     """
 
@@ -54,9 +55,11 @@ class Recipe:
     collator: Collator
     bf16: bool = False
     alone: bool = False
+    device: str = "cpu"
     last: StepTime = field(init=False)
 
     def __post_init__(self) -> None:
+        self.reader.to(self.device)
         trained = [parameter for parameter in self.reader.parameters() if parameter.requires_grad]
         self._optimizer = torch.optim.AdamW(trained, lr=1e-5, fused=True)
         self._round = 0
@@ -75,12 +78,14 @@ class Recipe:
             before = time.perf_counter()
             tensors = self.collator([self.examples[row] for row in rows])
             collating += time.perf_counter() - before
-            with torch.autocast("cpu", torch.bfloat16, enabled=self.bf16):
-                loss = self.reader(Batch(**tensors)).loss
+            with torch.autocast(self.device, torch.bfloat16, enabled=self.bf16):
+                loss = self.reader(Batch(**tensors).to(self.device)).loss
             (loss * (len(rows) / len(batch))).backward()
         torch.nn.utils.clip_grad_norm_(self.reader.parameters(), 1.0)
         self._optimizer.step()
         self._optimizer.zero_grad()
+        if self.device == "cuda":
+            torch.cuda.synchronize()
         return StepTime(time.perf_counter() - start, collating)
 
     def real_token_share(self) -> float:
@@ -104,24 +109,21 @@ def product_recipe(experiment: Experiment, train: QuestionSet, *, kept: CachedFe
     """Train as the training pipeline does, over cached outputs of the encoder if there are any."""
     reader = build_reader(experiment, train).train()
     collator = build_collator(experiment, reader, train, features=kept)
-    return Recipe(
-        reader,
-        train.examples,
-        list(buckets_of(experiment, train, collator)),
-        collator,
-        bf16=device_and_precision(experiment.training)[1],
-    )
+    device, bf16 = device_and_precision(experiment.training)
+    batches = list(buckets_of(experiment, train, collator))
+    return Recipe(reader, train.examples, batches, collator, bf16=bf16, device=device)
 
 
-def random_batches(experiment: Experiment, train: QuestionSet, *, pad_to: int = 1) -> Recipe:
-    """Train on random batches in fp32, as the stock examples do.
+def random_batches(experiment: Experiment, train: QuestionSet, *, pad_to: int = 1, bf16: bool = False) -> Recipe:
+    """Train on random batches, as the stock examples do: in fp32, their default, or with their option ``bf16``.
 
     Sequences are padded to a multiple of ``pad_to``: 1 pads to the longest of the batch, and the greatest length pads
     all of them to that.
     """
     reader = build_reader(experiment, train).train()
     collator = build_collator(experiment, reader, train).padded_to(pad_to)
-    return Recipe(reader, train.examples, shuffled(len(train.examples)), collator)
+    device, _ = device_and_precision(experiment.training)
+    return Recipe(reader, train.examples, shuffled(len(train.examples)), collator, bf16=bf16, device=device)
 
 
 def one_by_one(experiment: Experiment, train: QuestionSet, *, kept: CachedFeatures | None = None) -> Recipe:
@@ -129,9 +131,8 @@ def one_by_one(experiment: Experiment, train: QuestionSet, *, kept: CachedFeatur
     reader = build_reader(experiment, train).train()
     collator = build_collator(experiment, reader, train, features=kept).padded_to(1)
     batches = shuffled(len(train.examples))
-    return Recipe(
-        reader, train.examples, batches, collator, bf16=device_and_precision(experiment.training)[1], alone=True
-    )
+    device, bf16 = device_and_precision(experiment.training)
+    return Recipe(reader, train.examples, batches, collator, bf16=bf16, alone=True, device=device)
 
 
 def shuffled(count: int) -> list[list[int]]:

@@ -154,10 +154,12 @@ def rate(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
 
 
 def operations(recipe: Recipe, batch: Sequence[int]) -> float:
-    """Count the floating-point operations of a step on a batch, without padding."""
-    encoder = recipe.reader.encoder.model.encoder
-    weights = sum(parameter.numel() for parameter in encoder.parameters())
-    shape = recipe.reader.encoder.model.config
+    """Count the floating-point operations of a step on a batch, without padding; weights that layers share count for
+    each of them."""
+    encoder, shape = recipe.reader.encoder.model.encoder, recipe.reader.encoder.model.config
+    shared = getattr(encoder, "albert_layer_groups", None)
+    repeats = 1 if shared is None else shape.num_hidden_layers // len(shared)
+    weights = repeats * sum(parameter.numel() for parameter in (encoder if shared is None else shared).parameters())
     lengths = [
         size + window[1] + recipe.collator.special_tokens
         for row in batch

@@ -1,4 +1,4 @@
-"""Worker processes take a GPU each, and the garbage collector leaves alone what training has loaded."""
+"""Worker processes take a GPU each, full memory has a cure, and the garbage collector leaves alone what is loaded."""
 
 import gc
 from functools import partial
@@ -6,9 +6,11 @@ from multiprocessing import current_process, get_context
 from typing import Any
 
 import pytest
+import torch
 
 from coattend.config import LOCAL
 from coattend.parallel.engine import map_shards
+from coattend.readers.reader import Reader
 from coattend.training.run_trial import TrialRunner
 from coattend.trials.device import freeze_gc, gpu_index
 from experiments import train_reader
@@ -38,6 +40,16 @@ def test_two_workers_take_two_gpus():
     barrier = get_context("forkserver").Barrier(2)
     devices = map_shards(LOCAL, gpu_of_process, range(2), workers=2, initializer=partial(meet_at, barrier))
     assert sorted(devices) == [0, 1]
+
+
+def test_a_batch_that_is_too_large_for_the_gpu_has_a_cure(experiment_for, tmp_path, monkeypatch):
+    def fill_memory(*_: Any) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+
+    monkeypatch.setattr(Reader, "forward", fill_memory)
+    outcome, _ = TrialRunner.of(experiment_for(), tmp_path).attempt(0)
+    assert "training.tokens_per_batch: a batch of" in outcome["failure"]
+    assert "Halve it and double training.accumulate" in outcome["failure"]
 
 
 @pytest.fixture

@@ -122,7 +122,11 @@ def flat_columns(
         The columns by name, ``offsets`` of the rows in them, and ``rows`` by text id.
     """
     value_types = {name: table.schema.field(name).type.value_type for name in columns}
-    dtypes = {name: np.int32 if name in converters else value_types[name].to_pandas_dtype() for name in columns}
+    # Arrow's own `to_pandas_dtype` imports pandas.
+    dtypes = {
+        name: np.dtype(np.int32) if name in converters else pa.array([], value_types[name]).to_numpy().dtype
+        for name in columns
+    }
     files = {name: MappedFile() for name in (*columns, "offsets")}
     files["offsets"].write(np.int64(0))
 
@@ -141,7 +145,7 @@ def flat_columns(
 
     # Reading the ids is what fills the files.
     ids = memory_mapped_table(text_ids(), pa.schema([table.schema.field("text_id")]))
-    dtypes["offsets"] = np.int64
+    dtypes["offsets"] = np.dtype(np.int64)
     return {name: file.array(dtypes[name]) for name, file in files.items()} | {"rows": RowIndex(ids["text_id"])}
 
 

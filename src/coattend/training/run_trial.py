@@ -34,7 +34,7 @@ from coattend.training.distributed import broadcast_from_main, launch
 from coattend.training.trainer import ReaderTrainer, arguments_of, last_checkpoint
 from coattend.trials import run_spec
 from coattend.trials.build import cached_features, initial_reader
-from coattend.trials.device import device_and_precision, device_name, freeze_gc, processor_name
+from coattend.trials.device import device_and_precision, device_name, freeze_gc, memory_errors, processor_name
 from coattend.trials.experiment import Experiment, TrainingQuestions
 from coattend.trials.trial import EncoderContent, Trial, TrialContent, TrialOutcome, encoder_digest
 from coattend.trials.warnings import alarms
@@ -105,7 +105,8 @@ def _train_or_load(questions: TrainingQuestions, experiment: Experiment, trial: 
         # Adam's moments of words that a batch lacks decay to denormal numbers, on which CPUs are ten times slower.
         torch.set_flush_denormal(True)
         try:
-            outcome = _fit(questions, experiment, trial, checkpoint)
+            with memory_errors(experiment.training):
+                outcome = _fit(questions, experiment, trial, checkpoint)
         finally:
             torch.set_flush_denormal(False)  # It would flush small numbers of other code in this process, too.
         events.announce("trial_ended", trial.id, outcome)

@@ -72,6 +72,23 @@ def single_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
+@contextmanager
+def memory_errors(training: TrainingParameters) -> Iterator[None]:
+    """Turn the error of a GPU whose memory is full into a message with a cure."""
+    import torch
+
+    try:
+        yield
+    except torch.OutOfMemoryError:
+        # Without the error that it comes from, whose frames hold the tensors that filled the memory.
+        raise CoattendError(
+            f"a batch of {training.tokens_per_batch} tokens does not fit into the GPU's memory",
+            where="training.tokens_per_batch",
+            cure="Halve it and double training.accumulate, which keeps the steps the same, or set "
+            "training.gradient_checkpointing: true",
+        ) from None
+
+
 def concurrent_trials(training: TrainingParameters) -> int:
     """Return the number of trials that this machine runs at once: one per GPU, else one per core and process."""
     if select_device(training) == "cuda":

@@ -1,0 +1,225 @@
+"""Tests that need a GPU. In a rehearsal they run on a processor, and those of a GPU's memory say that there is none."""
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import scaled_dot_product_attention
+
+from coattend.inference.decoding import OptionAnswer
+from coattend.inference.predict import answer_questions
+from coattend.readers.layers.attention import attend
+from coattend.readers.reader import Reader
+from coattend.training.run_trial import TrialRunner
+from coattend.trials.experiment import Experiment
+from perf.gpu.machine import Pack, device
+from perf.recipes import Recipe, product_recipe
+from perf.timing import alternate, ratio
+
+READERS = ("plain", "poi_net", "duma")
+SAME_DECISION = 0.99
+"""Least share of questions on which a reader decides the same in bf16 as in float32."""
+
+SAME_SCORE = 1e-3
+"""Largest difference of a score in float32 between a GPU and a processor."""
+
+SHAPES = {
+    "MiniLM, dialogues": (64, 12, 128, 32),
+    "MiniLM, long passages": (24, 12, 512, 32),
+    "BERT-base, dialogues": (64, 12, 128, 64),
+    "BERT-base, long passages": (24, 12, 512, 64),
+}
+"""Sequences, heads, tokens and width of a head."""
+
+KERNELS = {
+    "flash": SDPBackend.FLASH_ATTENTION,
+    "memory efficient": SDPBackend.EFFICIENT_ATTENTION,
+    "cuDNN": SDPBackend.CUDNN_ATTENTION,
+    "plain": SDPBackend.MATH,
+}
+ROUNDS = 5
+SMALL_MEMORY = 0.01
+"""Share of the GPU's memory that a training is given, to see what it says."""
+
+Figures = dict[str, Any]
+
+
+def precision(pack: Pack) -> Figures:
+    """Compare decisions in bf16 with those in float32, and scores in float32 with those of the processor."""
+    figures: Figures = {}
+    for name in READERS:
+        experiment, trained = train_briefly(pack, name)
+        questions = pack.evaluation_questions(experiment).sample(32 if pack.is_tiny else 1000)
+        few = questions.sample(16)
+        exact, half = (_with_precision(experiment, precision) for precision in ("fp32", "bf16"))
+        scores = _scores(answer_questions(exact, trained, questions))
+        decisions = {name: np.argmax(values) for name, values in scores.items()}
+        halves = _scores(answer_questions(half, trained, questions))
+        on_device = _scores(answer_questions(exact, trained, few))
+        on_processor = _scores(answer_questions(exact, trained.cpu(), few))
+        difference = max(float(np.abs(np.subtract(on_device[key], on_processor[key])).max()) for key in on_processor)
+        same = float(np.mean([np.argmax(halves[key]) == decisions[key] for key in decisions]))
+        figures[name] = {
+            "questions": len(scores),
+            "same_decision": round(same, 4),
+            "difference_to_processor": difference,
+            "passed": same >= SAME_DECISION and difference <= SAME_SCORE,
+        }
+    return figures
+
+
+def determinism(pack: Pack) -> Figures:
+    """Train the same trial twice, and compare the answers of both."""
+    answers = []
+    for _ in range(2):
+        experiment, trained = train_briefly(pack, "poi_net")
+        questions = pack.evaluation_questions(experiment).sample(32 if pack.is_tiny else 1000)
+        answers.append(_scores(answer_questions(experiment, trained, questions)))
+    first, second = answers
+    difference = max(float(np.abs(np.subtract(first[key], second[key])).max()) for key in first)
+    same = float(np.mean([np.argmax(first[key]) == np.argmax(second[key]) for key in first]))
+    return {
+        "bitwise": difference == 0.0,
+        "largest_difference": difference,
+        "same_decision": round(same, 4),
+        "passed": same >= SAME_DECISION,
+    }
+
+
+def memory(pack: Pack) -> Figures:
+    """Train with too little memory, and look for the cure in what is said."""
+    if device() != "cuda":
+        return {"skipped": "no GPU"}
+    torch.cuda.empty_cache()
+    torch.cuda.set_per_process_memory_fraction(SMALL_MEMORY)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            outcome = _attempt(
+                pack, pack.experiment(pack.either("dream"), "plain", training=_brief(pack)), Path(folder)
+            )
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
+    said = outcome["failure"] or "nothing"
+    return {"said": said, "passed": "tokens_per_batch" in said}
+
+
+def kernels(pack: Pack) -> Figures:
+    """Time forward and backward passes of attention by each kernel, without a mask and with one of padding."""
+    figures: Figures = {}
+    for name, (sequences, heads, tokens, width) in SHAPES.items():
+        shape = (2, 2, 16, width) if pack.is_tiny else (sequences, heads, tokens, width)
+        streams = [torch.randn(shape, device=device(), dtype=torch.bfloat16, requires_grad=True) for _ in range(3)]
+        mask = torch.ones(shape[0], 1, 1, shape[2], dtype=torch.bool, device=device())
+        mask[::2, ..., -shape[2] // 4 :] = False
+        for masked in (False, True):
+            given = mask if masked else None
+            ways = {way: partial(_attend_by, kernel, streams, given) for way, kernel in KERNELS.items()}
+            ways["ours"] = partial(_passes, lambda *parts, given=given: attend(*parts, given), streams)
+            seconds = {way: _milliseconds(step) for way, step in ways.items()}
+            possible = {way: value for way, value in seconds.items() if value is not None and way != "ours"}
+            figures[f"{name}, padding" if masked else name] = {
+                "milliseconds": seconds,
+                "fastest": min(possible, key=lambda way: possible[way]),
+            }
+    return figures
+
+
+def compiled(pack: Pack) -> Figures:
+    """Train with an encoder that ``torch.compile`` has compiled, beside the same that is not."""
+    experiment = pack.experiment(pack.either("dream"), "plain")
+    train = pack.training_questions(experiment).train
+    recipes = {name: product_recipe(experiment, train) for name in ("as it is", "compiled")}
+    figures = compare_compiled(recipes["as it is"], recipes["compiled"], tiny=pack.is_tiny)
+    return figures | {"benchmark": experiment.benchmark}
+
+
+def compare_compiled(plain: Recipe, other: Recipe, *, tiny: bool) -> Figures:
+    """Time steps of two like recipes, of one of which the encoder is compiled first."""
+    model = other.reader.encoder.model
+    # Shapes differ from batch to batch: they are variables of what is compiled.
+    model.forward = torch.compile(model.forward, dynamic=True, backend="eager" if tiny else "inductor")
+    count = 1 if tiny else 20
+    start = time.perf_counter()
+    try:
+        for batch in (other.batches[0], other.batches[-1], other.batches[len(other.batches) // 2]):
+            other.step(batch)
+    except Exception as error:  # A machine may lack a compiler of C, and each part of torch says so in its own way.
+        return {"problem": f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"}
+    seconds = time.perf_counter() - start
+    rates = alternate(
+        {"as it is": partial(plain.rate, count), "compiled": partial(other.rate, count)}, 1 if tiny else 3
+    )
+    return {"faster": ratio(rates["compiled"], rates["as it is"]), "seconds_to_compile": round(seconds, 1)}
+
+
+CHECKS: dict[str, Callable[[Pack], Figures]] = {
+    "precision": precision,
+    "memory": memory,
+    "determinism": determinism,
+    "kernels": kernels,
+    "compiled": compiled,
+}
+"""The tests by name, in the order of their worth."""
+
+
+def train_briefly(pack: Pack, reader: str) -> tuple[Experiment, Reader]:
+    """Train a reader of options on some questions, until it knows a bit."""
+    experiment = pack.experiment(pack.either("dream"), reader, training=_brief(pack))
+    with tempfile.TemporaryDirectory() as folder:
+        outcome = _attempt(pack, experiment, Path(folder))
+        if outcome["failure"]:
+            raise RuntimeError(outcome["failure"])
+        return experiment, Reader.load(Path(folder) / outcome["folder"] / "model").to(device())
+
+
+def _brief(pack: Pack) -> dict[str, Any]:
+    return {"max_questions": 16 if pack.is_tiny else 4000, "epochs": 1, "evaluations": 1}
+
+
+def _attempt(pack: Pack, experiment: Experiment, folder: Path) -> Mapping[str, Any]:
+    return TrialRunner(experiment, folder, pack.training_questions(experiment)).attempt(0)[0]
+
+
+def _with_precision(experiment: Experiment, precision: str) -> Experiment:
+    return replace(experiment, training=experiment.training.model_copy(update={"precision": precision}))
+
+
+def _scores(answers: Any) -> dict[str, tuple[float, ...]]:
+    return {answer.example.question_id: answer.scores for answer in answers if isinstance(answer, OptionAnswer)}
+
+
+def _attend_by(kernel: SDPBackend, streams: list[torch.Tensor], mask: torch.Tensor | None) -> None:
+    with sdpa_kernel(kernel):
+        _passes(lambda *parts: scaled_dot_product_attention(*parts, attn_mask=mask), streams)
+
+
+def _passes(attention: Callable[..., torch.Tensor], streams: list[torch.Tensor]) -> None:
+    attention(*streams).sum().backward()
+
+
+def _milliseconds(step: Callable[[], None]) -> float | None:
+    """Return the milliseconds of a step; None if the kernel does not take the shape."""
+    times = []
+    try:
+        for _ in range(ROUNDS + 2):
+            _wait()
+            start = time.perf_counter()
+            step()
+            _wait()
+            times.append(time.perf_counter() - start)
+    except RuntimeError:
+        return None
+    return round(1000 * statistics.median(times[2:]), 4)
+
+
+def _wait() -> None:
+    if device() == "cuda":
+        torch.cuda.synchronize()

@@ -1,0 +1,215 @@
+"""The trainings of the plan: rows of the tables and of studies, by their worth, with an estimate of what each takes."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from pydantic import BaseModel
+
+from coattend import readers
+from coattend.config import BenchmarkParameters, ReaderParameters
+from coattend.config.reader import training_of
+from coattend.studies import load_study, study_names
+from coattend.trials.experiment import reads_apart
+from perf.gpu.plan import ENCODER, LAYERS, PARAMETERS, PEAK, SEEDS, SHARE, SPECIAL, START, STEP, TAGGING, WIDTH
+from perf.prepared import Prepared
+
+ROWS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "poi_net": {},
+    "duma": {},
+    "plain_pooler": {"reader": "plain", "pooling": "cls_pooler"},
+    "poi_net_no_pos": {},
+    "poi_net_no_co_attention": {},
+    "multi_head_block": {},
+    "duma_p_to_q": {},
+    "duma_q_to_p": {},
+    "soft_attention": {},
+    "bidaf": {},
+    "dcmn": {},
+    "plain_apart": {},
+    "poi_net_apart": {},
+    "duma_apart": {},
+}
+"""The rows of the tables by name, with what differs from the entry of that name."""
+
+OPTIONS_ONLY = ("plain_pooler",)
+"""Rows that differ from another one where one vector is pooled: spans have none."""
+
+TRAINING: dict[str, dict[str, Any]] = {
+    "race": {"tokens_per_batch": 24576, "learning_rate": 1.0e-4, "evaluations": 4},
+    "race apart": {"tokens_per_batch": 6144, "learning_rate": 1.0e-4, "evaluations": 4},
+}
+"""Training parameters that differ from those of the benchmark: batches four times as large, which a GPU has room for,
+at twice the rate."""
+
+TINY = ("plain", "poi_net", "plain_apart")
+"""Rows of a rehearsal."""
+
+UNFIT = ("train_on", "start_from", "tag_noise", "lora", "reads", "frozen")
+"""Training parameters of rows that the pack has no texts for, or whose trials are no fine-tuning."""
+
+
+class Size(NamedTuple):
+    """Tokens of an epoch, and the pairs of tokens in attention, where a passage is read with each option or question,
+    and where it is read once."""
+
+    joint: tuple[float, float]
+    apart: tuple[float, float]
+
+
+def sizes_of(arrays: Mapping[str, np.ndarray], max_length: int) -> Size:
+    """Count the tokens of a benchmark's training questions; a passage that is too long counts as cut."""
+    names = arrays["split"].tobytes().decode().split("\n")
+    lengths = arrays["lengths"].astype(np.int64)
+    ends = np.cumsum(arrays["text_count"].astype(np.int64))
+    joint, apart, read = np.zeros(2), np.zeros(2), set()
+    for number, split in enumerate(names):
+        if split != "train":
+            continue
+        texts = lengths[arrays["texts"][ends[number] - int(arrays["text_count"][number]) : ends[number]]]
+        passage = int(lengths[arrays["passage"][number]])
+        # The question, behind which each option stands; a span has no options.
+        questions = texts if len(texts) == 1 or arrays["filled"][number] else texts[0] + texts[1:]
+        passage = min(passage, max_length - SPECIAL - int(questions.max()))
+        whole = passage + questions + SPECIAL
+        joint += (whole.sum(), (whole**2).sum())
+        apart += ((questions + 1).sum(), (questions * (passage + questions)).sum())
+        if arrays["passage"][number] not in read:
+            read.add(int(arrays["passage"][number]))
+            apart += (passage + 2, (passage + 2) ** 2)
+    return Size((float(joint[0]), float(joint[1])), (float(apart[0]), float(apart[1])))
+
+
+def queue(prepared: Prepared, sizes: Mapping[str, Size], *, tiny: bool = False) -> list[dict[str, Any]]:
+    """List all trainings in the order of their worth: the first seed of every row, all seeds, RACE joint, studies.
+
+    Each has a key, its row and study, the benchmark, the reader's entry, the seed, and the estimated seconds of the GPU
+    and of the process.
+    """
+    rows = list(_table_rows(prepared, tiny=tiny))
+    if not tiny:
+        rows += _study_rows(prepared, known={_signature(row) for row in rows})
+    rows = [row | _estimate(prepared, row, sizes) for row in rows]
+    trainings = [
+        row | {"seed": seed, "key": f"{row['benchmark']}-{row['study']}-{row['row']}-{seed}"}
+        for row in rows
+        for seed in (SEEDS[:1] if tiny else SEEDS)
+    ]
+    return sorted(trainings, key=_worth)
+
+
+def _worth(training: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return what a training is sorted by: tables before studies, and what takes long behind all that does not."""
+    is_study = training["study"] != "tables"
+    is_long = training["benchmark"] == "race" and not training["apart"]
+    first = list(ROWS).index(training["row"]) if training["row"] in ROWS else len(ROWS)
+    return (int(is_study) + 2 * int(is_long and is_study), int(is_long), training["seed"], first)
+
+
+def _table_rows(prepared: Prepared, *, tiny: bool) -> list[dict[str, Any]]:
+    parameters = prepared.parameters
+    rows = []
+    for benchmark in prepared.benchmarks:
+        task = _task(prepared, benchmark)
+        for name, changes in ROWS.items():
+            entry = _entry(name, parameters["readers"].get(changes.get("reader", name), {}), changes)
+            if not readers.fits(entry["reader"], [task]) or (task == "span" and name in OPTIONS_ONLY):
+                continue
+            apart = reads_apart(_resolved(entry, task))
+            training = entry["training"] | TRAINING.get(f"{benchmark} apart" if apart else benchmark, {})
+            if not tiny or name in TINY:
+                rows.append(_row("tables", name, benchmark, entry | {"training": training}, task, apart=apart))
+    return rows
+
+
+def plain_values(block: Any) -> Any:
+    """Return parameters, as Kedro loads or validates them, as JSON values; what nobody has set is left out."""
+
+    def convert(value: Any) -> Any:
+        return value.model_dump(mode="json", exclude_unset=True) if isinstance(value, BaseModel) else dict(value)
+
+    return json.loads(json.dumps(block, default=convert))
+
+
+def _entry(name: str, entry: Any, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a reader's entry with all options beside its fields, over the packed texts."""
+    plain = plain_values(entry)
+    plain |= plain.pop("options", {})
+    plain |= {"reader": plain.get("reader", name), **changes, "name": name, "benchmarks": None}
+    return plain | {"encoder": ENCODER, "tagging": TAGGING, "training": dict(plain.get("training") or {})}
+
+
+def _options(entry: Mapping[str, Any]) -> dict[str, Any]:
+    options = {name: value for name, value in entry.items() if name not in ReaderParameters.model_fields}
+    return {**entry.get("options", {}), **options}
+
+
+def _task(prepared: Prepared, benchmark: str) -> str:
+    """Return the task of a benchmark that is packed: options, or spans where it has no options."""
+    tasks = BenchmarkParameters.model_validate(prepared.parameters["benchmarks"][benchmark]).answerable
+    return next(task for task in ("options", "span") if task in tasks)
+
+
+def _resolved(entry: Mapping[str, Any], task: str) -> dict[str, Any]:
+    head = readers.head_for(entry["reader"], [task], entry.get("head"))
+    return readers.resolve(entry["reader"], head=head, **_options(entry))
+
+
+def _row(study: str, name: str, benchmark: str, entry: Mapping[str, Any], task: str, *, apart: bool) -> dict[str, Any]:
+    return {"study": study, "row": name, "benchmark": benchmark, "task": task, "entry": dict(entry), "apart": apart}
+
+
+def _signature(row: Mapping[str, Any]) -> str:
+    """Return what makes two rows the same training."""
+    entry, task = row["entry"], row["task"]
+    head = readers.head_for(entry["reader"], [task], entry.get("head"))
+    options = _resolved(entry, task)
+    return json.dumps([row["benchmark"], entry["reader"], head, options, entry["training"]], sort_keys=True)
+
+
+def _study_rows(prepared: Prepared, *, known: set[str]) -> list[dict[str, Any]]:
+    """List the variants of studies that are trained on the packed texts with MiniLM and are no row of the tables."""
+    rows = []
+    for name in study_names():
+        study = load_study(name)
+        for variant, benchmark in study.trainings:
+            if benchmark not in prepared.benchmarks:
+                continue
+            before, task = plain_values(study.entry(variant)), _task(prepared, benchmark)
+            if not _is_fit(before, task):
+                continue
+            entry = _entry(variant, before, {})
+            entry["training"] = study.parameters.training.get(benchmark, {}) | entry["training"]
+            entry["training"].pop("seeds", None)
+            row = _row(name, variant, benchmark, entry, task, apart=reads_apart(_resolved(entry, task)))
+            if _signature(row) not in known:
+                known.add(_signature(row))
+                rows.append(row)
+    return rows
+
+
+def _is_fit(entry: Mapping[str, Any], task: str) -> bool:
+    """Tell whether a variant reads the packed subwords and tags, and is fine-tuned."""
+    reader = entry["reader"]
+    wired = entry.get("encoder", ENCODER) == ENCODER and entry.get("tagging", TAGGING) == TAGGING
+    trained = readers.is_trained(reader) and readers.encoder_of(reader) == "transformer"
+    plain = all(entry["training"].get(name) in (None, False, 0.0, {}, "all") for name in UNFIT)
+    return wired and trained and plain and readers.fits(reader, [task], entry.get("head"))
+
+
+def _estimate(prepared: Prepared, row: Mapping[str, Any], sizes: Mapping[str, Size]) -> dict[str, float]:
+    """Estimate the seconds of a row's training: of the GPU, and of its process."""
+    benchmark = BenchmarkParameters.model_validate(prepared.parameters["benchmarks"][row["benchmark"]])
+    training = training_of(benchmark, ReaderParameters.model_validate(row["entry"]), recurrent=False)
+    size = sizes[row["benchmark"]]
+    tokens, pairs = (number * training.epochs for number in (size.apart if row["apart"] else size.joint))
+    operations = 6 * PARAMETERS * tokens + 12 * LAYERS * WIDTH * pairs
+    # Scoring the held-out questions takes a third of training on them.
+    scored = 1 + training.held_out * training.evaluations / 3 / training.epochs
+    steps = tokens / training.tokens_per_batch
+    return {
+        "gpu_seconds": round(operations / (PEAK * SHARE) * scored, 1),
+        "process_seconds": round(START + STEP * steps * scored, 1),
+    }

@@ -1,0 +1,212 @@
+"""The campaign for a GPU is planned, packed without texts, run where there is nothing but torch, and collected."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import venv
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from perf.gpu import named_texts
+from perf.gpu.collect import Pages, collect
+from perf.gpu.encoder import pack_encoder, unpack_encoder
+from perf.gpu.machine import Pack
+from perf.gpu.pack import write_pack
+from perf.gpu.plan import MOST_MINUTES, PLAN, SEEDS, seconds_of
+from perf.gpu.rows import ROWS, Size, queue
+from perf.prepared import Prepared
+from safetensors.torch import load_file
+
+from coattend.readers.encoders.pretrained import encoder_folder
+from perf import page
+
+AT_HAND = ("torch", "transformers", "numpy", "pyarrow", "safetensors")
+"""Packages of a bare machine, with what they need themselves."""
+BROUGHT = ("pydantic", "msgpack", "kedro", "accelerate", "psutil", "pandas")
+THIS_PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+@pytest.fixture(scope="module")
+def prepared(shared_project):
+    return Prepared(shared_project, "test", ("sample",))
+
+
+@pytest.fixture(scope="module")
+def pack(prepared, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pack")
+    write_pack(prepared, folder, pythons=[THIS_PYTHON], tiny=True)
+    return Pack.open(folder)
+
+
+def test_the_plan_takes_22_minutes_in_commands_of_nine():
+    assert sum(command.minutes for command in PLAN) <= MOST_MINUTES == 22
+    assert all(command.minutes <= 9 for command in PLAN)
+    assert [command.name for command in PLAN] == ["checks", "speed", "tables", "rest"]
+
+
+@pytest.mark.slow
+def test_trainings_are_all_rows_with_three_seeds_in_the_order_of_their_worth(shared_project):
+    prepared = Prepared(shared_project, "test", ("dream", "squad_v1", "race"))
+    small, large = Size((3e6, 8e8), (6e5, 1e8)), Size((1.2e8, 4.7e10), (1.5e7, 5e9))
+    trainings = queue(prepared, {"dream": small, "squad_v1": small, "race": large})
+    tables = [training for training in trainings if training["study"] == "tables"]
+    assert trainings[: len(tables)] == tables, "studies come last"
+    for benchmark in ("dream", "race"):
+        rows = {(each["row"], each["seed"]) for each in tables if each["benchmark"] == benchmark}
+        assert rows == {(row, seed) for row in ROWS for seed in SEEDS}
+    spans = {each["row"] for each in tables if each["benchmark"] == "squad_v1"}
+    assert {"plain", "poi_net", "bidaf", "duma_apart"} <= spans and "dcmn" not in spans
+    long = [each["benchmark"] == "race" and not each["apart"] for each in tables]
+    assert long == sorted(long), "RACE joint takes as long as all others together"
+    assert len({each["key"] for each in trainings}) == len(trainings)
+    assert all(each["study"] == "tables" or each["entry"]["encoder"] == "minilm" for each in trainings)
+    few = [seconds_of(each) for each in tables if each["benchmark"] != "race"]
+    assert sum(few) < 60 * 15, "they are reckoned to fit into the plan"
+
+
+def strings_of(arrays):
+    return b" ".join(array.tobytes() for array in arrays.values()).decode("latin-1")
+
+
+@pytest.mark.slow
+def test_a_pack_holds_no_text_and_gives_the_same_examples(prepared, pack):
+    arrays, _ = named_texts.read(pack.folder / "sample.zip")
+    questions, passages = (prepared.load(f"sample.{name}").to_table() for name in ("questions", "passages"))
+    packed = strings_of(arrays)
+    for text in (*questions["question"].to_pylist()[::20], *passages["text"].to_pylist()[::20]):
+        assert text not in packed and text[:12] not in packed
+    assert all(re.fullmatch(r"t\d+|q\d+ _", name) for name in named(pack, "question", "options"))
+    for reader, task in (("plain", "options"), ("plain_apart", "options"), ("plain_span", "span")):
+        here, there = (each.experiment("sample", reader) for each in (prepared, pack))
+        assert here.source.task == there.source.task == task
+        assert here.training_questions().digest == there.training_questions().digest
+        asked = [each.source.evaluation(each.training) for each in (here, there)]
+        assert [example.spans for example in asked[0].examples] == [example.spans for example in asked[1].examples]
+
+
+def named(pack, column, task):
+    table = pack.tables("sample").questions.to_table()
+    return [row[column] for row in table.to_pylist() if row["task"] == task]
+
+
+@pytest.mark.slow
+def test_a_span_is_scored_as_its_text_would_be(prepared, pack):
+    """Passages that are put together from tokens differ from their texts in case and accents alone."""
+    questions = prepared.load("sample.questions").to_table().to_pylist()
+    golds = {row["question_id"]: [gold["text"].lower() for gold in row["answers"] or ()] for row in questions}
+    packed = [row for row in pack.tables("sample").questions.to_table().to_pylist() if row["task"] == "span"]
+    assert len(packed) > 10
+    for row in packed:
+        assert [gold["text"] for gold in row["answers"]] == golds[row["question_id"]]
+
+
+@pytest.mark.slow
+def test_an_encoder_comes_back_in_bf16(tiny_encoder, tmp_path):
+    pack_encoder(tiny_encoder, tmp_path / "encoder.zip")
+    unpack_encoder(tmp_path / "encoder.zip", tmp_path / "encoder")
+    before, after = (load_file(folder / "model.safetensors") for folder in (tiny_encoder, tmp_path / "encoder"))
+    floating = {name: weights for name, weights in before.items() if weights.is_floating_point()}
+    assert floating.keys() == after.keys()
+    assert all(torch.equal(weights.bfloat16(), after[name]) for name, weights in floating.items())
+    for name in ("config.json", "tokenizer.json"):
+        assert (tmp_path / "encoder" / name).read_bytes() == (encoder_folder(tiny_encoder) / name).read_bytes()
+
+
+def required(packages, left_out):
+    """Return distributions with all that they require, but for some."""
+    found, waiting = {}, list(packages)
+    while waiting:
+        name = waiting.pop().lower().replace("_", "-")
+        if name in found or name in left_out:
+            continue
+        try:
+            found[name] = distribution(name)
+        except PackageNotFoundError:  # For another system.
+            continue
+        requirements = (each for each in found[name].requires or () if "extra ==" not in each)
+        waiting += [re.match(r"[\w.-]+", each).group() for each in requirements]
+    return found
+
+
+@pytest.fixture(scope="module")
+def bare_python(tmp_path_factory):
+    """An environment with links to the packages of a bare machine, and no other."""
+    folder = tmp_path_factory.mktemp("bare")
+    venv.create(folder, with_pip=False, symlinks=True)
+    site = next((folder / "lib").glob("python3*")) / "site-packages"
+    for package in required(AT_HAND, left_out=BROUGHT).values():
+        for top in {file.parts[0] for file in package.files or ()} - {"..", "__pycache__"}:
+            if not (site / top).exists():
+                (site / top).symlink_to(package.locate_file(top))
+    return folder / "bin" / "python"
+
+
+def run_bare(python, *arguments, fails=False):
+    environment = {"PATH": os.environ["PATH"], "HOME": str(python.parent), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([python, *arguments], env=environment, capture_output=True, text=True, check=False)
+    assert bool(done.returncode) == fails, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_the_campaign_is_rehearsed_with_nothing_but_torch(prepared, pack, bare_python, tmp_path):
+    for name in BROUGHT:
+        assert "ModuleNotFoundError" in run_bare(bare_python, "-c", f"import {name}", fails=True)
+    assert sum(file.stat().st_size for file in pack.folder.glob("*.*")) < 55e6
+    run, out = str(pack.folder / "run.py"), str(tmp_path / "out")
+
+    # A command that is out of time says so, and goes on where it stopped.
+    assert "done" in run_bare(bare_python, run, "checks", "--out", out)
+    assert "python run.py tables" in run_bare(bare_python, run)
+    assert "out of time" in run_bare(bare_python, run, "speed", "--out", out, "--minutes", "0.01")
+    assert "done" in run_bare(bare_python, run, "speed", "--out", out)
+    assert "out of time" in run_bare(bare_python, run, "tables", "--out", out, "--minutes", "0.02")
+    assert "done" in run_bare(bare_python, run, "tables", "--out", out)
+    again = run_bare(bare_python, run, "rest", "--out", out)
+    assert "done" in again and "problem" not in again
+
+    # What a lost machine has sent is taken over by the next one.
+    returned = {file.name: file.read_bytes() for file in Path(out).iterdir()}
+    assert len(returned) <= 8 and all(len(content) < 15e6 for content in returned.values())
+    (pack.folder / "results").mkdir()
+    for name, content in returned.items():
+        (pack.folder / "results" / name).write_bytes(content)
+    assert "done" in run_bare(bare_python, run, "rest", "--out", str(tmp_path / "next"))
+    outcomes = json.loads((tmp_path / "next" / "outcomes.json").read_text())
+    assert len(outcomes) == len(json.loads(returned["outcomes.json"])) == len(pack.about["trainings"])
+    assert all(outcome["outcome"]["failure"] is None for outcome in outcomes)
+
+    figures = json.loads(returned["figures.json"])
+    assert figures["checks"]["figures"].keys() == {"precision", "memory", "determinism", "kernels", "compiled"}
+    assert figures["speed"]["figures"].keys() == {"peak", "training sample", "inference"}
+    assert not any("problem" in step for entry in ("checks", "speed") for step in figures[entry]["figures"].values())
+
+    with pytest.raises(SystemExit, match="rehearsal"):
+        collect(tmp_path / "next", prepared)
+    pages = new_pages(tmp_path)
+    collect(tmp_path / "next", prepared, pages)
+    performance, scores = pages.performance.read_text(), pages.scores.read_text()
+    assert re.search(r"BERT-base's size \| the GPU's peak in bf16 \| 40 % \| \d+ %", performance)
+    assert "the stock recipe in fp32 | 2 x | not measured" in performance, "RACE was not packed"
+    assert re.search(r"\| `poi_net` \| tables \| dev \| accuracy \| \d+ \| 1 \| \d+\.\d \[", scores)
+    measured = json.loads(pages.results.read_text())["gpu_scores"]["figures"]["rows"]
+    assert {row["row"] for row in measured} == {"plain", "poi_net", "plain_apart"}
+    assert all(0 < np.mean([score["mean"] for score in row["scores"]]) <= 100 for row in measured)
+
+
+def new_pages(folder):
+    pages = Pages(folder / "results.json", folder / "performance.md", folder / "gpu.md")
+    pages.results.write_text("{}")
+    for file in (pages.performance, pages.scores):
+        file.write_text(f"# Measured\n\n{page.BEGIN}{page.END}\n")
+    return pages
+
+
+def test_a_folder_without_results_is_refused(tmp_path):
+    with pytest.raises(SystemExit, match="holds no results"):
+        collect(tmp_path)
