@@ -55,6 +55,7 @@ def training(pack: Pack, benchmark: str) -> Figures:
     return {
         "benchmark": benchmark,
         "questions_per_second": {name: round(statistics.median(values), 1) for name, values in rates.items()},
+        "fastest": {name: round(statistics.median(rates[way]), 1) for name, way in best.items()},
         "faster_than_stock": {name: ratio(rates[way], rates["stock"]) for name, way in best.items()},
         "faster_than_stock_bf16": {name: ratio(rates[way], rates["stock, bf16"]) for name, way in best.items()},
     }
