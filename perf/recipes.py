@@ -28,7 +28,7 @@ STOCK_BATCH = 8
 
 
 class StepTime(NamedTuple):
-    """Seconds of a training step, and those of them that made the batch's tensors."""
+    """Seconds of training steps, and those of them that made the batches' tensors."""
 
     total: float
     tensors: float
@@ -46,7 +46,7 @@ class Recipe:
         bf16: Matrix products run in bf16.
         alone: Each question of a batch is read alone, and the gradients are summed.
         device: Where the reader computes.
-        last: Times of the last call of `rate`, summed over its steps.
+        last: Times of the last call of `rate`.
     """
 
     reader: Reader
@@ -66,14 +66,22 @@ class Recipe:
 
     def rate(self, count: int) -> float:
         """Return an epoch's questions per second, estimated from batches of its equal parts; others at each call."""
-        times = [self.step(batch) for batch in spread(self.batches, count, self._round)]
+        drawn = spread(self.batches, count, self._round)
         self._round += 1
-        self.last = StepTime(sum(time.total for time in times), sum(time.tensors for time in times))
+        self.last = self.train(drawn)
         return len(self.examples) * count / (self.last.total * len(self.batches))
 
-    def step(self, batch: Sequence[int]) -> StepTime:
-        """Learn from a batch."""
-        start, collating = time.perf_counter(), 0.0
+    def train(self, batches: Sequence[Sequence[int]]) -> StepTime:
+        """Learn from batches. A GPU computes while the next batch is made, as in a training: it is waited for once."""
+        start = time.perf_counter()
+        tensors = sum(self.step(batch) for batch in batches)
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+        return StepTime(time.perf_counter() - start, tensors)
+
+    def step(self, batch: Sequence[int]) -> float:
+        """Learn from a batch; return the seconds in which its tensors were made."""
+        collating = 0.0
         for rows in [[row] for row in batch] if self.alone else [batch]:
             before = time.perf_counter()
             tensors = self.collator([self.examples[row] for row in rows])
@@ -84,9 +92,7 @@ class Recipe:
         torch.nn.utils.clip_grad_norm_(self.reader.parameters(), 1.0)
         self._optimizer.step()
         self._optimizer.zero_grad()
-        if self.device == "cuda":
-            torch.cuda.synchronize()
-        return StepTime(time.perf_counter() - start, collating)
+        return collating
 
     def real_token_share(self) -> float:
         """Return the share of an epoch's tokens that are no padding."""

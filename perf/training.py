@@ -140,7 +140,7 @@ def rate(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
 
     def step() -> float:
         drawn = spread(recipe.batches, batches, next(turns))
-        seconds = sum(recipe.step(batch).total for batch in drawn)
+        seconds = recipe.train(drawn).total
         return sum(operations(recipe, batch) for batch in drawn) / seconds / 1e9
 
     dtype = torch.bfloat16 if recipe.bf16 else torch.float32

@@ -1,6 +1,5 @@
 """Tests that need a GPU. In a rehearsal they run on a processor, and those of a GPU's memory say that there is none."""
 
-import statistics
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -11,15 +10,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.nn.functional import scaled_dot_product_attention
 
 from coattend.inference.decoding import OptionAnswer
 from coattend.inference.predict import answer_questions
-from coattend.readers.layers.attention import attend
+from coattend.readers.encoders.passage_apart import layers_of
 from coattend.readers.reader import Reader
 from coattend.training.run_trial import TrialRunner
 from coattend.trials.experiment import Experiment
+from perf.gpu.kernels import kernels
 from perf.gpu.machine import Pack, device
 from perf.recipes import Recipe, product_recipe
 from perf.timing import alternate, ratio
@@ -31,23 +29,8 @@ SAME_DECISION = 0.99
 SAME_SCORE = 1e-3
 """Largest difference of a score in float32 between a GPU and a processor."""
 
-SHAPES = {
-    "MiniLM, dialogues": (64, 12, 128, 32),
-    "MiniLM, long passages": (24, 12, 512, 32),
-    "BERT-base, dialogues": (64, 12, 128, 64),
-    "BERT-base, long passages": (24, 12, 512, 64),
-}
-"""Sequences, heads, tokens and width of a head."""
-
-KERNELS = {
-    "flash": SDPBackend.FLASH_ATTENTION,
-    "memory efficient": SDPBackend.EFFICIENT_ATTENTION,
-    "cuDNN": SDPBackend.CUDNN_ATTENTION,
-    "plain": SDPBackend.MATH,
-}
-ROUNDS = 5
-SMALL_MEMORY = 0.01
-"""Share of the GPU's memory that a training is given, to see what it says."""
+SMALL_MEMORY, LARGE_BATCH = 0.01, 65536
+"""Share of the GPU's memory that a training is given, and the tokens of its batches, to see what it says."""
 
 Figures = dict[str, Any]
 
@@ -102,38 +85,16 @@ def memory(pack: Pack) -> Figures:
     torch.cuda.set_per_process_memory_fraction(SMALL_MEMORY)
     try:
         with tempfile.TemporaryDirectory() as folder:
-            outcome = _attempt(
-                pack, pack.experiment(pack.either("dream"), "plain", training=_brief(pack)), Path(folder)
-            )
+            training = _brief(pack) | {"tokens_per_batch": LARGE_BATCH}
+            outcome = _attempt(pack, pack.experiment(pack.either("dream"), "plain", training=training), Path(folder))
     finally:
         torch.cuda.set_per_process_memory_fraction(1.0)
     said = outcome["failure"] or "nothing"
     return {"said": said, "passed": "tokens_per_batch" in said}
 
 
-def kernels(pack: Pack) -> Figures:
-    """Time forward and backward passes of attention by each kernel, without a mask and with one of padding."""
-    figures: Figures = {}
-    for name, (sequences, heads, tokens, width) in SHAPES.items():
-        shape = (2, 2, 16, width) if pack.is_tiny else (sequences, heads, tokens, width)
-        streams = [torch.randn(shape, device=device(), dtype=torch.bfloat16, requires_grad=True) for _ in range(3)]
-        mask = torch.ones(shape[0], 1, 1, shape[2], dtype=torch.bool, device=device())
-        mask[::2, ..., -shape[2] // 4 :] = False
-        for masked in (False, True):
-            given = mask if masked else None
-            ways = {way: partial(_attend_by, kernel, streams, given) for way, kernel in KERNELS.items()}
-            ways["ours"] = partial(_passes, lambda *parts, given=given: attend(*parts, given), streams)
-            seconds = {way: _milliseconds(step) for way, step in ways.items()}
-            possible = {way: value for way, value in seconds.items() if value is not None and way != "ours"}
-            figures[f"{name}, padding" if masked else name] = {
-                "milliseconds": seconds,
-                "fastest": min(possible, key=lambda way: possible[way]),
-            }
-    return figures
-
-
 def compiled(pack: Pack) -> Figures:
-    """Train with an encoder that ``torch.compile`` has compiled, beside the same that is not."""
+    """Train with an encoder whose layers ``torch.compile`` has compiled, beside the same that is not."""
     experiment = pack.experiment(pack.either("dream"), "plain")
     train = pack.training_questions(experiment).train
     recipes = {name: product_recipe(experiment, train) for name in ("as it is", "compiled")}
@@ -142,10 +103,10 @@ def compiled(pack: Pack) -> Figures:
 
 
 def compare_compiled(plain: Recipe, other: Recipe, *, tiny: bool) -> Figures:
-    """Time steps of two like recipes, of one of which the encoder is compiled first."""
-    model = other.reader.encoder.model
-    # Shapes differ from batch to batch: they are variables of what is compiled.
-    model.forward = torch.compile(model.forward, dynamic=True, backend="eager" if tiny else "inductor")
+    """Time steps of two like recipes, of one of which the encoder's layers are compiled first."""
+    for layer in set(layers_of(other.reader.encoder.model)):
+        # Shapes differ from batch to batch: they are variables of what is compiled, once for all layers.
+        layer.compile(dynamic=True, backend="eager" if tiny else "inductor")
     count = 1 if tiny else 20
     start = time.perf_counter()
     try:
@@ -194,32 +155,3 @@ def _with_precision(experiment: Experiment, precision: str) -> Experiment:
 
 def _scores(answers: Any) -> dict[str, tuple[float, ...]]:
     return {answer.example.question_id: answer.scores for answer in answers if isinstance(answer, OptionAnswer)}
-
-
-def _attend_by(kernel: SDPBackend, streams: list[torch.Tensor], mask: torch.Tensor | None) -> None:
-    with sdpa_kernel(kernel):
-        _passes(lambda *parts: scaled_dot_product_attention(*parts, attn_mask=mask), streams)
-
-
-def _passes(attention: Callable[..., torch.Tensor], streams: list[torch.Tensor]) -> None:
-    attention(*streams).sum().backward()
-
-
-def _milliseconds(step: Callable[[], None]) -> float | None:
-    """Return the milliseconds of a step; None if the kernel does not take the shape."""
-    times = []
-    try:
-        for _ in range(ROUNDS + 2):
-            _wait()
-            start = time.perf_counter()
-            step()
-            _wait()
-            times.append(time.perf_counter() - start)
-    except RuntimeError:
-        return None
-    return round(1000 * statistics.median(times[2:]), 4)
-
-
-def _wait() -> None:
-    if device() == "cuda":
-        torch.cuda.synchronize()

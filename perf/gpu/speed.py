@@ -26,8 +26,8 @@ from perf.timing import alternate, ratio
 from perf.training import STOCK_SPAN, operations
 
 ROUNDS, BATCHES = 3, 12
-LARGE = 24576
-"""Tokens of a batch that a GPU is kept busy by, beside those of the parameters, which suit a processor too."""
+LARGE = (24576, 65536)
+"""Tokens of batches that a GPU is kept busy by, beside those of the parameters, which suit a processor too."""
 
 FULL = 32768
 """Tokens of a batch of a larger encoder."""
@@ -45,11 +45,11 @@ def training(pack: Pack, benchmark: str) -> Figures:
     recipes = {"stock": _stock(pack, joint), "stock, bf16": _stock(pack, joint, bf16=True)}
     for name, experiment in (("joint", joint), ("apart", apart)):
         train = pack.training_questions(experiment).train
-        for budget in (experiment.training.tokens_per_batch, LARGE):
+        for budget in (experiment.training.tokens_per_batch, *LARGE):
             recipes[f"{name}, {budget}"] = product_recipe(_with_batches(experiment, budget), train)
     rounds, batches = _size(pack)
     for recipe in recipes.values():
-        recipe.step(recipe.batches[-1])  # Warm up.
+        recipe.train(recipe.batches[-1:])  # Warm up.
     rates = alternate({name: partial(recipe.rate, batches) for name, recipe in recipes.items()}, rounds)
     best = {name: _best(rates, name) for name in ("joint", "apart")}
     return {
@@ -88,7 +88,7 @@ def inference(pack: Pack) -> Figures:
     steps: dict[str, Callable[[], float]] = {}
     asked = 0
     for name in ("plain", "plain_apart"):
-        experiment = _with_batches(pack.experiment(benchmark, name), LARGE)
+        experiment = _with_batches(pack.experiment(benchmark, name), LARGE[-1])
         questions = about_passages(pack.training_questions(experiment).train, 2 if pack.is_tiny else ASKED_PASSAGES)
         reader = build_reader(experiment, questions).to(device())
         steps[name] = partial(_answered, experiment, reader, questions)
@@ -174,7 +174,7 @@ def _rate_of_operations(pack: Pack, recipe: Recipe) -> Callable[[], float]:
 
     def rate() -> float:
         drawn: Sequence[Sequence[int]] = spread(recipe.batches, batches, next(turns))
-        seconds = sum(recipe.step(batch).total for batch in drawn)
+        seconds = recipe.train(drawn).total
         return sum(operations(recipe, batch) for batch in drawn) / seconds
 
     return rate

@@ -1,0 +1,247 @@
+"""Attention by each exact kernel that PyTorch has: whole sequences, and passages that are read once for all questions.
+
+Timed are a forward and a backward pass in bf16. Outputs are compared with those of plain products in float32.
+"""
+
+import statistics
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple, cast
+
+import torch
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.attention.flex_attention import BlockMask, create_block_mask, flex_attention
+from torch.nn.attention.varlen import varlen_attn
+from torch.nn.functional import scaled_dot_product_attention
+
+from coattend.readers.encoders.passage_apart import PassageRows
+from coattend.readers.layers.attention import attend
+from perf.gpu.machine import Pack, device
+
+SEQUENCES = {
+    "MiniLM, dialogues": (64, 12, 128, 32),
+    "MiniLM, long passages": (24, 12, 512, 32),
+    "BERT-base, dialogues": (64, 12, 128, 64),
+    "BERT-base, long passages": (24, 12, 512, 64),
+}
+"""Sequences, heads, tokens and width of a head; every other sequence has a quarter less tokens."""
+
+ROWS = {"MiniLM, passages once": (32, 12, 384, 16, 24, 32), "BERT-base, passages once": (32, 12, 384, 16, 24, 64)}
+"""Passages, heads, tokens of a passage, segments and their tokens, and width of a head; every other passage has a
+quarter less tokens."""
+
+TINY_SEQUENCES = {"tiny": (2, 2, 16, 16)}
+TINY_ROWS = {"tiny, passages once": (2, 2, 16, 3, 4, 16)}
+
+KERNELS = {
+    "flash": SDPBackend.FLASH_ATTENTION,
+    "memory efficient": SDPBackend.EFFICIENT_ATTENTION,
+    "cuDNN": SDPBackend.CUDNN_ATTENTION,
+    "plain": SDPBackend.MATH,
+}
+ROUNDS = 20
+SAME = 0.02
+"""Greatest difference to the output of plain products in float32 of values that are about 1: rounding to bf16."""
+
+Attention = Callable[[Tensor, Tensor, Tensor], Tensor]
+"""Attends with queries, keys and values [S, heads, L, d]."""
+
+
+class Streams(NamedTuple):
+    """Queries, keys and values [S, heads, L, d]."""
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+
+    @classmethod
+    def of(cls, *shape: int) -> "Streams":
+        """Draw random ones."""
+        generator = torch.Generator(device()).manual_seed(0)
+        drawn = (torch.randn(shape, device=device(), generator=generator, dtype=torch.bfloat16) for _ in range(3))
+        return cls(*(stream.requires_grad_() for stream in drawn))
+
+
+def kernels(pack: Pack) -> dict[str, Any]:
+    """Time each kernel on each shape, without a mask, with one of padding, and with that of passages read once."""
+    figures: dict[str, Any] = {}
+    for name, shape in (TINY_SEQUENCES if pack.is_tiny else SEQUENCES).items():
+        streams = Streams.of(*shape)
+        lengths = torch.full((shape[0],), shape[2], device=device())
+        figures[name] = _compare(streams, None, _ways_of_sequences(None) | {"packed": packed(lengths)})
+        lengths[::2] -= shape[2] // 4
+        mask = (torch.arange(shape[2], device=device()) < lengths.unsqueeze(1))[:, None, None]
+        ways = _ways_of_sequences(mask) | {"packed": packed(lengths), "flex": _flexible(padding_mask(lengths, shape))}
+        figures[f"{name}, padding"] = _compare(streams, mask, ways)
+    for name, shape in (TINY_ROWS if pack.is_tiny else ROWS).items():
+        rows = rows_of(*shape[:1], *shape[2:5])
+        streams = Streams.of(shape[0], shape[1], rows.source.shape[1], shape[5])
+        ways: dict[str, Attention] = {"ours": rows.attend, "packed": packed_rows(rows)}
+        ways |= {"flex": _flexible(row_mask(rows)), "one call": partial(attend, mask=pairs_of(rows))}
+        figures[name] = _compare(streams, pairs_of(rows), ways)
+    return figures
+
+
+def _ways_of_sequences(mask: Tensor | None) -> dict[str, Attention]:
+    ways: dict[str, Attention] = {way: partial(_attend_by, kernel, mask) for way, kernel in KERNELS.items()}
+    return ways | {"ours": partial(attend, mask=mask)}
+
+
+def _attend_by(kernel: SDPBackend, mask: Tensor | None, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    with sdpa_kernel(kernel):
+        return scaled_dot_product_attention(query, key, value, attn_mask=mask)
+
+
+def _flexible(mask: BlockMask) -> Attention:
+    # A processor has no compiled kernel for gradients: there it is computed step by step.
+    compiled = torch.compile(flex_attention, dynamic=False) if device() == "cuda" else flex_attention
+    return cast(Attention, partial(compiled, block_mask=mask))
+
+
+def padding_mask(lengths: Tensor, shape: tuple[int, ...]) -> BlockMask:
+    """Build FlexAttention's mask of padding."""
+
+    def real(sequence: Tensor, _head: Tensor, _query: Tensor, key: Tensor) -> Tensor:
+        return key < lengths[sequence]
+
+    return create_block_mask(real, shape[0], None, shape[2], shape[2], device=device())
+
+
+def row_mask(rows: PassageRows) -> BlockMask:
+    """Build FlexAttention's mask of rows of a passage and its segments."""
+    owner, real = _owner(rows), rows.passage_mask.sum(1)
+    length = owner.shape[1]
+
+    def seen(row: Tensor, _head: Tensor, query: Tensor, key: Tensor) -> Tensor:
+        in_passage = (owner[row, key] == -2) & (key < real[row])
+        return in_passage | ((owner[row, query] == owner[row, key]) & (owner[row, key] >= 0))
+
+    return create_block_mask(seen, len(owner), None, length, length, device=device())
+
+
+def _owner(rows: PassageRows) -> Tensor:
+    """Return the segment that each token of rows belongs to [A, P + M]; -1 at padding of them, -2 in the passage."""
+    return torch.cat([torch.full_like(rows.passage_mask, -2, dtype=torch.long), rows.segment], 1)
+
+
+def pairs_of(rows: PassageRows) -> Tensor:
+    """Return the mask [A, 1, P + M, P + M] that one call takes for all tokens of rows."""
+    owner = _owner(rows)
+    passage = torch.nn.functional.pad(rows.passage_mask, (0, rows.segment.shape[1]))
+    return (passage.unsqueeze(1) | ((owner.unsqueeze(2) == owner.unsqueeze(1)) & (owner >= 0).unsqueeze(1)))[:, None]
+
+
+def rows_of(count: int, passage: int, segments: int, tokens: int) -> PassageRows:
+    """Return rows of passages, each with as many segments of as many tokens."""
+    lengths = torch.full((count,), passage, device=device())
+    lengths[::2] -= passage // 4
+    numbers = torch.arange(count * segments, device=device())
+    segment = numbers.view(count, segments).repeat_interleave(tokens, 1)
+    column = torch.arange(segments * tokens, device=device()).view(segments, tokens).repeat(count, 1)
+    source = torch.zeros(count, passage + segments * tokens, dtype=torch.long, device=device())
+    return PassageRows(
+        blind=False,
+        row=numbers // segments,
+        column=column,
+        source=source,
+        position=source,
+        passage_mask=torch.arange(passage, device=device()) < lengths.unsqueeze(1),
+        segment=segment,
+    )
+
+
+def packed(lengths: Tensor) -> Attention:
+    """Attend with the real tokens alone, one sequence behind the other; packing them is part of it."""
+    starts, longest = _starts(lengths), int(lengths.max())
+
+    def attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        real = torch.arange(query.shape[2], device=query.device) < lengths.unsqueeze(1)
+        streams = (stream.transpose(1, 2)[real] for stream in (query, key, value))
+        attended = varlen_attn(*streams, starts, starts, longest, longest)
+        padded = torch.zeros_like(query.transpose(1, 2))
+        padded[real] = attended
+        return padded.transpose(1, 2)
+
+    return attention
+
+
+def packed_rows(rows: PassageRows) -> Attention:
+    """Attend with passages packed, and then with segments packed, each with the keys of its passage copied to it."""
+    device_, split = rows.row.device, rows.passage_length
+    alone = packed(rows.passage_mask.sum(1))
+    real = rows.segment >= 0
+    asked = torch.bincount(rows.segment[real])
+    lengths = rows.passage_mask.sum(1)[rows.row] + asked
+    # Where the keys of each segment stand among those of all rows [A x (P + M)].
+    width = rows.source.shape[1]
+    places = [
+        torch.cat([torch.arange(int(count), device=device_), split + column[: int(own)]]) + int(row) * width
+        for row, count, own, column in zip(
+            rows.row, rows.passage_mask.sum(1)[rows.row], asked, rows.column, strict=True
+        )
+    ]
+    keys = torch.cat(places)
+    query_starts, key_starts = _starts(asked), _starts(lengths)
+    longest, longest_key = int(asked.max()), int(lengths.max())
+
+    def attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        passages = alone(*(stream[:, :, :split] for stream in (query, key, value)))
+        queries = query[:, :, split:].transpose(1, 2)[real]
+        seen = (stream.transpose(1, 2).flatten(0, 1)[keys] for stream in (key, value))
+        attended = varlen_attn(queries, *seen, query_starts, key_starts, longest, longest_key)
+        segments = torch.zeros_like(query[:, :, split:].transpose(1, 2))
+        segments[real] = attended
+        return torch.cat([passages, segments.transpose(1, 2)], 2)
+
+    return attention
+
+
+def _starts(lengths: Tensor) -> Tensor:
+    return torch.nn.functional.pad(lengths.cumsum(0), (1, 0)).to(torch.int32)
+
+
+def _compare(streams: Streams, mask: Tensor | None, ways: dict[str, Attention]) -> dict[str, Any]:
+    """Return the milliseconds of each way, none where it does not take the shape or gives another result."""
+    with torch.no_grad():
+        exact = scaled_dot_product_attention(*(stream.float() for stream in streams), attn_mask=mask)
+        real = torch.ones_like(exact[:, :1, :, :1]) if mask is None else _queries(mask, exact)
+    seconds, differences = {}, {}
+    for way, attention in ways.items():
+        try:
+            differences[way] = float(((attention(*streams) - exact) * real).abs().max().detach())
+            seconds[way] = milliseconds(lambda attention=attention: attention(*streams).sum().backward())
+        except (RuntimeError, NotImplementedError, ValueError) as error:
+            differences[way], seconds[way] = f"{type(error).__name__}: {str(error)[:120]}", None
+    possible = {
+        way: value for way, value in seconds.items() if value is not None and way != "ours" and differences[way] <= SAME
+    }
+    return {
+        "milliseconds": seconds,
+        "differences": differences,
+        "fastest": min(possible, key=lambda way: possible[way]) if possible else None,
+    }
+
+
+def _queries(mask: Tensor, exact: Tensor) -> Tensor:
+    """Return 1 at real queries [S, 1, L, 1]: padding's outputs are never looked at."""
+    keys = mask.any(2) if mask.shape[2] > 1 else mask[:, :, 0]  # A token that any other sees is real.
+    return keys.unsqueeze(3).to(exact.dtype)
+
+
+def milliseconds(step: Callable[[], None]) -> float:
+    """Return the milliseconds of a step: the median of several."""
+    times = []
+    for _ in range(ROUNDS + 3):
+        _wait()
+        start = time.perf_counter()
+        step()
+        _wait()
+        times.append(time.perf_counter() - start)
+    return round(1000 * statistics.median(times[3:]), 4)
+
+
+def _wait() -> None:
+    if device() == "cuda":
+        torch.cuda.synchronize()
