@@ -18,6 +18,7 @@ from coattend.batches.dataset import QuestionSet
 from coattend.batches.examples import Example
 from coattend.batches.sampler import LengthBuckets
 from coattend.readers.batch import Batch
+from coattend.readers.encoders.transformer import TransformerEncoder
 from coattend.readers.reader import Reader
 from coattend.trials.build import build_collator, build_reader
 from coattend.trials.device import device_and_precision
@@ -126,10 +127,17 @@ def random_batches(experiment: Experiment, train: QuestionSet, *, pad_to: int = 
     Sequences are padded to a multiple of ``pad_to``: 1 pads to the longest of the batch, and the greatest length pads
     all of them to that.
     """
-    reader = build_reader(experiment, train).train()
+    reader = padded(build_reader(experiment, train)).train()
     collator = build_collator(experiment, reader, train).padded_to(pad_to)
     device, _ = device_and_precision(experiment.training)
     return Recipe(reader, train.examples, shuffled(len(train.examples)), collator, bf16=bf16, device=device)
+
+
+def padded(reader: Reader) -> Reader:
+    """Let a reader read padded sequences on a GPU, too, as stock models do."""
+    if isinstance(reader.encoder, TransformerEncoder):
+        reader.encoder.packing = None
+    return reader
 
 
 def one_by_one(experiment: Experiment, train: QuestionSet, *, kept: CachedFeatures | None = None) -> Recipe:

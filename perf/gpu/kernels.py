@@ -32,6 +32,9 @@ ROWS = {"MiniLM, passages once": (32, 12, 384, 16, 24, 32), "BERT-base, passages
 """Passages, heads, tokens of a passage, segments and their tokens, and width of a head; every other passage has a
 quarter less tokens."""
 
+FLEXIBLE, FLEXIBLE_ROWS = "MiniLM, long passages", "MiniLM, passages once"
+"""Shapes that FlexAttention is tried on, which is compiled for 5 to 10 seconds for each."""
+
 TINY_SEQUENCES = {"tiny": (2, 2, 16, 16)}
 TINY_ROWS = {"tiny, passages once": (2, 2, 16, 3, 4, 16)}
 
@@ -70,16 +73,19 @@ def kernels(pack: Pack) -> dict[str, Any]:
     for name, shape in (TINY_SEQUENCES if pack.is_tiny else SEQUENCES).items():
         streams = Streams.of(*shape)
         lengths = torch.full((shape[0],), shape[2], device=device())
-        figures[name] = _compare(streams, None, _ways_of_sequences(None) | {"packed": packed(lengths)})
+        figures[name] = _compare(streams, None, _ways_of_sequences(None) | {"packed": packed(lengths, streams)})
         lengths[::2] -= shape[2] // 4
         mask = (torch.arange(shape[2], device=device()) < lengths.unsqueeze(1))[:, None, None]
-        ways = _ways_of_sequences(mask) | {"packed": packed(lengths), "flex": _flexible(padding_mask(lengths, shape))}
+        ways = _ways_of_sequences(mask) | {"packed": packed(lengths, streams)}
+        if name == FLEXIBLE:
+            ways["flex"] = _flexible(padding_mask(lengths, shape))
         figures[f"{name}, padding"] = _compare(streams, mask, ways)
     for name, shape in (TINY_ROWS if pack.is_tiny else ROWS).items():
         rows = rows_of(*shape[:1], *shape[2:5])
         streams = Streams.of(shape[0], shape[1], rows.source.shape[1], shape[5])
-        ways: dict[str, Attention] = {"ours": rows.attend, "packed": packed_rows(rows)}
-        ways |= {"flex": _flexible(row_mask(rows)), "one call": partial(attend, mask=pairs_of(rows))}
+        ways: dict[str, Attention] = {"ours": rows.attend, "one call": partial(attend, mask=pairs_of(rows))}
+        if name == FLEXIBLE_ROWS:
+            ways["flex"] = _flexible(row_mask(rows))
         figures[name] = _compare(streams, pairs_of(rows), ways)
     return figures
 
@@ -152,54 +158,20 @@ def rows_of(count: int, passage: int, segments: int, tokens: int) -> PassageRows
     )
 
 
-def packed(lengths: Tensor) -> Attention:
-    """Attend with the real tokens alone, one sequence behind the other; packing them is part of it."""
-    starts, longest = _starts(lengths), int(lengths.max())
+def packed(lengths: Tensor, streams: Streams) -> Attention:
+    """Attend with the real tokens alone, which stand one sequence behind the other already."""
+    starts = torch.nn.functional.pad(lengths.cumsum(0), (1, 0)).to(torch.int32)
+    longest, heads = streams.query.shape[2], streams.query.shape[1]
+    place = (torch.arange(longest, device=device()) < lengths.unsqueeze(1)).flatten().nonzero().squeeze(1)
+    tokens = (stream.detach().transpose(1, 2).flatten(0, 1)[place].requires_grad_() for stream in streams)
+    query, key, value = tokens
 
-    def attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        real = torch.arange(query.shape[2], device=query.device) < lengths.unsqueeze(1)
-        streams = (stream.transpose(1, 2)[real] for stream in (query, key, value))
-        attended = varlen_attn(*streams, starts, starts, longest, longest)
-        padded = torch.zeros_like(query.transpose(1, 2))
-        padded[real] = attended
-        return padded.transpose(1, 2)
-
-    return attention
-
-
-def packed_rows(rows: PassageRows) -> Attention:
-    """Attend with passages packed, and then with segments packed, each with the keys of its passage copied to it."""
-    device_, split = rows.row.device, rows.passage_length
-    alone = packed(rows.passage_mask.sum(1))
-    real = rows.segment >= 0
-    asked = torch.bincount(rows.segment[real])
-    lengths = rows.passage_mask.sum(1)[rows.row] + asked
-    # Where the keys of each segment stand among those of all rows [A x (P + M)].
-    width = rows.source.shape[1]
-    places = [
-        torch.cat([torch.arange(int(count), device=device_), split + column[: int(own)]]) + int(row) * width
-        for row, count, own, column in zip(
-            rows.row, rows.passage_mask.sum(1)[rows.row], asked, rows.column, strict=True
-        )
-    ]
-    keys = torch.cat(places)
-    query_starts, key_starts = _starts(asked), _starts(lengths)
-    longest, longest_key = int(asked.max()), int(lengths.max())
-
-    def attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        passages = alone(*(stream[:, :, :split] for stream in (query, key, value)))
-        queries = query[:, :, split:].transpose(1, 2)[real]
-        seen = (stream.transpose(1, 2).flatten(0, 1)[keys] for stream in (key, value))
-        attended = varlen_attn(queries, *seen, query_starts, key_starts, longest, longest_key)
-        segments = torch.zeros_like(query[:, :, split:].transpose(1, 2))
-        segments[real] = attended
-        return torch.cat([passages, segments.transpose(1, 2)], 2)
+    def attention(*_: Tensor) -> Tensor:
+        attended = cast(Tensor, varlen_attn(query, key, value, starts, starts, longest, longest))
+        padded = attended.new_zeros(len(lengths) * longest, heads, attended.shape[2]).index_copy(0, place, attended)
+        return padded.view(len(lengths), longest, heads, -1).transpose(1, 2)
 
     return attention
-
-
-def _starts(lengths: Tensor) -> Tensor:
-    return torch.nn.functional.pad(lengths.cumsum(0), (1, 0)).to(torch.int32)
 
 
 def _compare(streams: Streams, mask: Tensor | None, ways: dict[str, Attention]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,10 @@ from typing import Any
 import torch
 
 from coattend.batches.dataset import QuestionSet
-from coattend.config import BenchmarkParameters, ReaderParameters, TokenizerParameters
+from coattend.config import BenchmarkParameters, ReaderParameters, TokenizerParameters, TrainingParameters
 from coattend.readers.encoders.pretrained import EMBEDDED, encoder_folder
 from coattend.text.tokenizer import load_tokenizer
-from coattend.trials.device import device_name, processor_name
+from coattend.trials.device import device_name, processor_name, select_device
 from coattend.trials.experiment import BenchmarkTables, Experiment, ReaderSetup, TrainingQuestions
 from perf.gpu import named_texts
 
@@ -159,9 +159,10 @@ def _questions_key(experiment: Experiment) -> tuple[Any, ...]:
     return source.benchmark, source.task, source.layout(training), training.held_out, training.max_questions
 
 
+@cache
 def device() -> str:
-    """Return ``cuda`` if there is a GPU, else ``cpu``, as in a rehearsal."""
-    return "cuda" if torch.cuda.is_available() else "cpu"
+    """Return ``cuda`` if there is a GPU, else ``cpu``, as in a rehearsal; it is set up as for a training."""
+    return select_device(TrainingParameters())
 
 
 def describe_machine(pack: Pack) -> dict[str, Any]:

@@ -20,7 +20,7 @@ PEAK, SHARE = 989e12, 0.1
 STEP, START = 0.02, 15.0
 """Seconds that a process is taken to need for a step, however small, and before the first one and behind the last."""
 
-WORKERS = 6
+WORKERS = 10
 """Processes that train at once: one alone waits for its own kernels to be started."""
 
 LAYERS, WIDTH, PARAMETERS = 6, 384, 10.65e6

@@ -19,6 +19,9 @@ ROWS: dict[str, dict[str, Any]] = {
     "plain": {},
     "poi_net": {},
     "duma": {},
+    "plain_apart": {},
+    "poi_net_apart": {},
+    "duma_apart": {},
     "plain_pooler": {"reader": "plain", "pooling": "cls_pooler"},
     "poi_net_no_pos": {},
     "poi_net_no_co_attention": {},
@@ -28,9 +31,6 @@ ROWS: dict[str, dict[str, Any]] = {
     "soft_attention": {},
     "bidaf": {},
     "dcmn": {},
-    "plain_apart": {},
-    "poi_net_apart": {},
-    "duma_apart": {},
 }
 """The rows of the tables by name, with what differs from the entry of that name."""
 
@@ -83,7 +83,7 @@ def sizes_of(arrays: Mapping[str, np.ndarray], max_length: int) -> Size:
 
 
 def queue(prepared: Prepared, sizes: Mapping[str, Size], *, tiny: bool = False) -> list[dict[str, Any]]:
-    """List all trainings in the order of their worth: the first seed of every row, all seeds, RACE joint, studies.
+    """List all trainings in the order of their worth: the rows of the tables, RACE joint, studies.
 
     Each has a key, its row and study, the benchmark, the reader's entry, the seed, and the estimated seconds of the GPU
     and of the process.
@@ -97,15 +97,17 @@ def queue(prepared: Prepared, sizes: Mapping[str, Size], *, tiny: bool = False) 
         for row in rows
         for seed in (SEEDS[:1] if tiny else SEEDS)
     ]
-    return sorted(trainings, key=_worth)
+    order = {benchmark: number for number, benchmark in enumerate(prepared.benchmarks)}
+    return sorted(trainings, key=lambda training: _worth(training, order))
 
 
-def _worth(training: Mapping[str, Any]) -> tuple[int, ...]:
-    """Return what a training is sorted by: tables before studies, and what takes long behind all that does not."""
+def _worth(training: Mapping[str, Any], order: Mapping[str, int]) -> tuple[int, ...]:
+    """Return what a training is sorted by: tables before studies, what takes long behind all that does not, and all
+    seeds of a row before the next row, since a table is cut by rows."""
     is_study = training["study"] != "tables"
     is_long = training["benchmark"] == "race" and not training["apart"]
-    first = list(ROWS).index(training["row"]) if training["row"] in ROWS else len(ROWS)
-    return (int(is_study) + 2 * int(is_long and is_study), int(is_long), training["seed"], first)
+    row = list(ROWS).index(training["row"]) if training["row"] in ROWS else len(ROWS)
+    return int(is_study) + 2 * int(is_long and is_study), int(is_long), order[training["benchmark"]], row
 
 
 def _table_rows(prepared: Prepared, *, tiny: bool) -> list[dict[str, Any]]:

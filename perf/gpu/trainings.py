@@ -24,7 +24,7 @@ from perf.gpu.machine import Deadline, Pack, device
 from perf.gpu.plan import WORKERS
 from perf.gpu.results import Results
 
-SAVING = 20.0
+SAVING = 8.0
 """Seconds before its end at which a command stops its processes, to write what they have done."""
 
 CPU_WORKERS = 2

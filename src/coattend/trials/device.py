@@ -30,12 +30,15 @@ def device_and_precision(training: TrainingParameters) -> tuple[str, bool]:
 
 
 def select_device(training: TrainingParameters) -> str:
-    """Choose ``"cuda"`` or ``"cpu"``; on a CPU, freed memory is kept by this process from then on."""
+    """Choose ``"cuda"`` or ``"cpu"``; this process keeps freed memory on a CPU, and on a GPU leaves cuDNN's attention,
+    from then on."""
     import torch
 
     if training.device == "cuda" and not torch.cuda.is_available():
         raise CoattendError("there is no GPU", where="training.device: cuda", cure="Set it to auto or cpu")
     if training.device == "cuda" or (training.device == "auto" and torch.cuda.is_available()):
+        # It plans for a tenth of a second for every new shape, which batches of texts have at almost every step.
+        torch.backends.cuda.enable_cudnn_sdp(False)
         return "cuda"
     disable_malloc_trim()
     return "cpu"

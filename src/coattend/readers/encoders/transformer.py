@@ -14,6 +14,7 @@ from torch.utils.checkpoint import checkpoint
 from coattend.errors import CoattendError
 from coattend.readers.batch import Batch
 from coattend.readers.encoders.configs import TransformerConfig
+from coattend.readers.encoders.packed_sequences import PackedSequences, reads_packed
 from coattend.readers.encoders.passage_apart import FAST, LayerStack, PassageCache, PassageRows, apart_mask, layers_of
 from coattend.readers.encoders.pretrained import (
     ATTENTION_NAME,
@@ -90,6 +91,8 @@ class TransformerEncoder(nn.Module):
         """Passages that were read before, for readers that do not learn any more; None: each is read anew."""
         if config.passage == "apart":
             self.stack = _stack_of(self.model, config)
+        self.packing = _packing_stack_of(self.model, config)
+        """Layers that read sequences without padding where a GPU can; None: they are read padded."""
         words = word_table(self.model)
         # Embeddings of tags start at zero: at first the pretrained encoder is unchanged.
         self.tags: nn.Embedding | None = None
@@ -148,6 +151,8 @@ class TransformerEncoder(nn.Module):
 
     def read(self, batch: Batch) -> Tensor:
         """Compute the last hidden states of the pretrained layers [S, N, H]."""
+        if self.packing is not None and self._reads_packed(batch):
+            return self._read_packed(batch, self.packing)
         if self.stack is None:
             with self._explained(batch):
                 hidden: Tensor = self.model(attention_mask=self._mask(batch), **self._inputs(batch)).last_hidden_state
@@ -158,6 +163,23 @@ class TransformerEncoder(nn.Module):
             return sequences
         later = slice(self.config.apart_layers, None)
         return self.stack.finish(self.stack.over_sequences(sequences, batch.attention_mask, later))
+
+    def _reads_packed(self, batch: Batch) -> bool:
+        config = self.model.config
+        head_width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        # Families differ in the name of the dropout of the attention weights.
+        names = ("attention_probs_dropout_prob", "attention_dropout")
+        dropout = max(getattr(config, name, 0.0) for name in names) if self.training else 0.0
+        own = config._attn_implementation == ATTENTION_NAME  # Maps of attention are drawn by another one.
+        return own and reads_packed(batch, head_width=head_width, dropout=dropout)
+
+    def _read_packed(self, batch: Batch, stack: LayerStack) -> Tensor:
+        """Run the layers over the real tokens of all sequences: the same hidden states [S, N, H], zero at padding."""
+        rows = PackedSequences.of(batch)
+        with self._explained(batch):
+            hidden = stack.embed(rows.position, **self._inputs(batch, rows))
+            hidden = stack.over_rows(hidden, rows.position, rows, slice(None))
+        return rows.unpack(stack.finish(hidden))
 
     def _read_rows(self, batch: Batch, stack: LayerStack) -> tuple[PassageRows, Tensor]:
         """Run the layers that read passages apart: rows and their hidden states [A, P + M, H]."""
@@ -211,8 +233,8 @@ class TransformerEncoder(nn.Module):
         dtype = word_table(self.model).weight.dtype
         return torch.zeros_like(pairs, dtype=dtype).masked_fill(~pairs, torch.finfo(dtype).min)
 
-    def _inputs(self, batch: Batch, rows: PassageRows | None = None) -> dict[str, Tensor]:
-        """Return the inputs of the encoder's embeddings, of sequences [S, N] or of rows [A, P + M]."""
+    def _inputs(self, batch: Batch, rows: PassageRows | PackedSequences | None = None) -> dict[str, Tensor]:
+        """Return the inputs of the encoder's embeddings, of sequences [S, N], of rows [A, P + M] or of one [1, T]."""
         ids, types, tags = (
             values if rows is None else rows.pack(values)
             for values in (batch.input_ids, batch.token_type_ids, batch.tag_ids)
@@ -354,6 +376,12 @@ def _stack_of(model: "PreTrainedModel", config: TransformerConfig) -> LayerStack
         problem = f"a {family} encoder reads passages apart in all layers or in none"
         raise CoattendError(problem, where="apart_layers", cure="Set it to null")
     return None
+
+
+def _packing_stack_of(model: "PreTrainedModel", config: TransformerConfig) -> LayerStack | None:
+    """Return the layers of an encoder that can read sequences without padding, or None."""
+    joint = config.passage == "joint" and not config.co_attention
+    return LayerStack(model) if joint and model.config.model_type in FAST else None
 
 
 PART = TransformerEncoder
