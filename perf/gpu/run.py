@@ -31,7 +31,12 @@ def unpacked(archive: Path) -> Path:
     folder, done = WORK / archive.stem, WORK / f"{archive.stem}.done"
     if not done.exists():
         with ZipFile(archive) as content:
-            content.extractall(folder)
+            for name in content.namelist():
+                file = (folder / name).resolve()
+                if not file.is_relative_to(folder):
+                    raise SystemExit(f"{archive} has a file outside its folder: {name}")
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(content.read(name))
         done.touch()
     return folder
 

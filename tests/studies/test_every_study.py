@@ -111,6 +111,11 @@ def make_tiny(project: Path) -> Path:
     # A study whose base names an encoder has its rows of other encoders, too, as with --env paper.
     repeating = [name for name in studies.study_names() if repeats(studies.load_study(name).parameters)]
     parameters["studies"] = {name: {"base": {"encoder": "minilm"}} for name in repeating}
+    # Thresholds that a study awaits from a pilot are such that trials of a few steps may reach them.
+    for name in studies.study_names():
+        study = studies.load_study(name).parameters
+        if "time_to_score" in study.shows:
+            parameters["studies"][name] = {"thresholds": dict.fromkeys(study.benchmarks, 1.0)}
     # This one is about language models, of which an environment names its own: one with random weights.
     # Only here is torch needed, without which this module is collected, too.
     from experiments import write_language_model
