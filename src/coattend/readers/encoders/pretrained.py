@@ -319,6 +319,8 @@ def _change(config: "PretrainedConfig", *, dropout: float | None, layers: int | 
         )
     if is_decoder(config):
         config.use_cache = False  # Of keys and values, for texts that go on.
+    if getattr(config, "hidden_act", None) == "gelu_new":  # ALBERT's: eight kernels, where one computes the same.
+        config.hidden_act = "gelu_pytorch_tanh"
     # Families call their dropouts differently; all names contain the word.
     if dropout is not None:
         for name, value in config.to_dict().items():
