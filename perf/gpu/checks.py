@@ -40,7 +40,7 @@ def precision(pack: Pack) -> Figures:
     figures: Figures = {}
     for name in READERS:
         experiment, trained = train_briefly(pack, name)
-        questions = pack.evaluation_questions(experiment).sample(32 if pack.is_tiny else 500)
+        questions = pack.evaluation_questions(experiment).sample(32 if pack.is_tiny else 1000)
         few = questions.sample(16)
         exact, half = (_with_precision(experiment, precision) for precision in ("fp32", "bf16"))
         scores = _scores(answer_questions(exact, trained, questions))
@@ -64,7 +64,7 @@ def determinism(pack: Pack) -> Figures:
     answers = []
     for _ in range(2):
         experiment, trained = train_briefly(pack, "poi_net")
-        questions = pack.evaluation_questions(experiment).sample(32 if pack.is_tiny else 500)
+        questions = pack.evaluation_questions(experiment).sample(32 if pack.is_tiny else 1000)
         answers.append(_scores(answer_questions(experiment, trained, questions)))
     first, second = answers
     difference = max(float(np.abs(np.subtract(first[key], second[key])).max()) for key in first)
@@ -142,7 +142,7 @@ def train_briefly(pack: Pack, reader: str) -> tuple[Experiment, Reader]:
 
 
 def _brief(pack: Pack) -> dict[str, Any]:
-    return {"max_questions": 16 if pack.is_tiny else 2000, "epochs": 1, "evaluations": 1}
+    return {"max_questions": 16 if pack.is_tiny else 4000, "epochs": 1, "evaluations": 1}
 
 
 def _attempt(pack: Pack, experiment: Experiment, folder: Path) -> Mapping[str, Any]:

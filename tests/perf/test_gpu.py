@@ -193,7 +193,8 @@ def test_the_campaign_is_rehearsed_with_nothing_but_torch(prepared, pack, bare_p
     performance, scores = pages.performance.read_text(), pages.scores.read_text()
     assert re.search(r"BERT-base's size \| the GPU's peak in bf16 \| 40 % \| \d+ %", performance)
     assert "the stock recipe in fp32 | 2 x | not measured" in performance, "RACE was not packed"
-    assert re.search(r"\| `poi_net` \| tables \| dev \| accuracy \| \d+ \| 1 \| \d+\.\d \[", scores)
+    assert re.search(r"^\| reader \| dev accuracy \(\d+ questions\) \| seeds", scores, re.MULTILINE)
+    assert re.search(r"^\| `poi_net` \| \d+\.\d \[.+\] \| 1 \| `plain`: [+-]\d+\.\d", scores, re.MULTILINE)
     measured = json.loads(pages.results.read_text())["gpu_scores"]["figures"]["rows"]
     assert {row["row"] for row in measured} == {"plain", "poi_net", "plain_apart"}
     assert all(0 < np.mean([score["mean"] for score in row["scores"]]) <= 100 for row in measured)

@@ -175,7 +175,7 @@ def recorded_findings(records: Mapping[str, Any]) -> StudyFindings:
         problem = f"has the format {file['format']}, and this code reads {FORMAT}"
         raise CoattendError(problem, where=f"{STUDY_FILE}.json", cure="Run the study's pipeline again")
     study = StudyParameters.model_validate(file["study"])
-    shows = [name for name in study.shows if name not in ("attention", "predictions")]
+    shows = tuple(name for name in study.shows if name not in ("attention", "predictions"))
     parts: dict[str, Any] = {}
     for benchmark in study.benchmarks:
         questions = cast("QuestionRecord", _get(records, QUESTIONS_FILE.format(benchmark=benchmark)))
