@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as pads
+import yaml
 
 from coattend.config import BenchmarkParameters, StudyParameters, StudySettings
 from coattend.pipelines.study.nodes import analyse, tabulate
@@ -17,6 +18,7 @@ from coattend.schemas import PASSAGES, PREDICTIONS, QUESTIONS, TAGS
 from coattend.text.hashing import text_id
 from coattend.text.tagset import tagset
 
+ROOT = Path(__file__).parents[2]
 SEEDS = (0, 1)
 WORDS = {"the": "DT", "fox": "NN", "Ann": "NNP", "slept": "VBD", "1066": "CD"}
 ANSWERS = ("the fox", "Ann", "slept", "1066")
@@ -139,8 +141,10 @@ def record_study(
     findings = study_findings(parameters, parts)
     records = folder / "records"
     records.mkdir(exist_ok=True)
+    catalog = yaml.safe_load((ROOT / "conf/base/catalog_studies.yml").read_text())
+    written = catalog["study.{study}.records"]["dataset"]["save_args"]
     for name, record in study_records(parameters, findings, parts, folder / "trials", commit="abcdef123").items():
-        (records / f"{name}.json").write_text(json.dumps(record))
+        (records / f"{name}.json").write_text(json.dumps(record, **written))
     return findings, read_records(records)
 
 

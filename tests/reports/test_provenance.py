@@ -1,6 +1,6 @@
 """What pages say about the machines of trials and the versions of benchmarks."""
 
-from coattend.reports.provenance import machine, machine_sentences, version_sentence
+from coattend.reports.provenance import machine, machine_sentences, size_sentence, version_sentence
 
 ON_PROCESSOR = {"device": "AMD EPYC, 2 threads", "processor": "AMD EPYC", "threads": 2, "precision": "bf16"}
 ON_GPU = {"device": "NVIDIA H100", "processor": "AMD EPYC", "threads": 16, "precision": "bf16"}
@@ -24,6 +24,18 @@ def test_seeds_stand_beside_their_machines():
         "Seeds 0, 2 trained on AMD EPYC, 2 threads, bf16.",
         "Seed 1 trained on NVIDIA H100, AMD EPYC, 16 threads, bf16.",
     ]
+
+
+def test_sizes_are_of_what_was_trained():
+    def trial(questions, epochs=1.0, **changes):
+        return {"seed": 0, "failure": None, "questions": questions, "training": {"epochs": epochs}} | changes
+
+    assert [*size_sentence("dream", [trial(2000), trial(2000)])] == ["Trained on 2,000 questions of dream, 1 epoch."]
+    failed, asked = trial(9, failure="no"), trial(0, trained=False)
+    several = [trial(500, 2.0), trial(5809, 2.0), failed, asked]
+    assert [*size_sentence("dream", several)] == ["Trained on 500 to 5,809 questions of dream, 2 epochs."]
+    assert [*size_sentence("dream", [trial(10), trial(10, 3.0)])] == ["Trained on 10 questions of dream."]
+    assert [*size_sentence("dream", [failed, asked])] == []
 
 
 def test_versions_are_told_where_they_are_known():

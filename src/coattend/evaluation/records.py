@@ -90,6 +90,7 @@ Setting = str | int | float | bool | None
 class TrainingRecord(TypedDict, total=False):
     """The training of a trial; its other fields are those of `coattend.config.TrainingParameters`."""
 
+    epochs: float
     train_on: dict[str, str | list[str]]
     precision: str
     start_from: str | None

@@ -30,6 +30,22 @@ def machine_sentences(trials: Iterable[TrialRecord]) -> Iterator[str]:
         yield f"Seed{plural} {', '.join(map(str, sorted(used)))} trained on {name}."
 
 
+def size_sentence(benchmark: str, trials: Iterable[TrialRecord]) -> Iterator[str]:
+    """Say how many questions of a benchmark trials were trained on, and how often they were read."""
+    sizes = {
+        (trial["questions"], trial["training"].get("epochs"))
+        for trial in finished(trials)
+        if trial.get("trained", True) and "questions" in trial and "training" in trial
+    }
+    if not sizes:
+        return
+    fewest, most = (edge(questions for questions, _ in sizes) for edge in (min, max))
+    questions = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    epochs = sorted({epochs for _, epochs in sizes if epochs is not None})
+    passes = f", {epochs[0]:g} epoch{'s' * (epochs[0] != 1)}" if len(epochs) == 1 else ""
+    yield f"Trained on {questions} questions of {benchmark}{passes}."
+
+
 def commit_sentence(trials: Iterable[TrialRecord]) -> Iterator[str]:
     """Name the commits of the code that trained trials, as far as they are known."""
     commits = dict.fromkeys(short_commit(commit) for trial in finished(trials) if (commit := trial.get("commit")))

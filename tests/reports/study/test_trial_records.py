@@ -49,6 +49,12 @@ def test_scores_intervals_and_tests_come_out_the_same(recorded):
     assert rebuilt["rows"] == findings["rows"]
 
 
+def test_variants_keep_the_order_of_the_study(tmp_path):
+    backwards = dict(reversed(study().variants.items()))
+    _, records = record_study(study(variants=backwards), tmp_path)
+    assert list(dict.fromkeys(row["title"] for row in recorded_findings(records)["rows"])) == ["POI-Net", "Baseline"]
+
+
 def test_the_page_lacks_only_texts_attention_and_figures(recorded):
     findings, records, _ = recorded
     page = recorded_page(records)

@@ -9,6 +9,7 @@ from typing import Any
 from plotly.graph_objects import Figure
 
 from coattend.config.source import run_command
+from coattend.evaluation.records import TrialRecord
 from coattend.reports import provenance, tables
 from coattend.reports.records import StudyFindings, StudyRow
 from coattend.reports.render import Section, markdown_page
@@ -148,11 +149,23 @@ def _selection(findings: StudyFindings) -> Iterator[str]:
         yield from selection_notes(titled, benchmark, trained_on)
 
 
+def _sizes(findings: StudyFindings) -> Iterator[str]:
+    """Say how many questions of each benchmark the variants were trained on."""
+    trained_on: dict[str, list[TrialRecord]] = {}
+    for benchmark, by_variant in findings["trials"].items():
+        homes = findings["trained_on"].get(benchmark, {})
+        for variant, trials in by_variant.items():
+            trained_on.setdefault(homes.get(variant, benchmark), []).extend(trials)
+    for benchmark, trials in trained_on.items():
+        yield from provenance.size_sentence(benchmark, trials)
+
+
 def _summary(findings: StudyFindings) -> Iterator[str]:
     yield from _selection(findings)
     seeds = f"Seed{'s' * (len(findings['seeds']) > 1)} {', '.join(map(str, findings['seeds']))}"
     yield f"{seeds}. {PROTOCOLS[findings['protocol']]} {_encoders(findings)}".strip()
     trials = [trial for by_variant in findings["trials"].values() for trials in by_variant.values() for trial in trials]
+    yield from _sizes(findings)
     yield from provenance.machine_sentences(trials)
     yield from provenance.commit_sentence(trials)
     yield from provenance.version_sentence(
