@@ -79,7 +79,10 @@ def sentences(page):
 
 
 def test_no_sentence_stands_on_three_pages():
-    counts = Counter(sentence for page in PAGES if page not in OF_READERS for sentence in sentences(page))
+    # Pages that are written from records explain their tables alike.
+    recorded = [page for page, _ in recorded_pages.pages(DOCS / "results")]
+    by_hand = [page for page in PAGES if page not in (*OF_READERS, *recorded)]
+    counts = Counter(sentence for page in by_hand for sentence in sentences(page))
     assert [sentence for sentence, count in counts.items() if count > 2] == []
 
 
