@@ -268,8 +268,8 @@ def run_shared(shared_project) -> Callable[..., Any]:
     return runner_in(shared_project)
 
 
-def write_tiny_encoder(folder: Path) -> None:
-    """Write a BERT of two layers and random weights with MiniLM's tokenizer."""
+def write_tiny_encoder(folder: Path, layers: int = 2) -> None:
+    """Write a BERT of few layers and random weights with MiniLM's tokenizer."""
     import torch
     from transformers import BertConfig, BertModel
 
@@ -281,7 +281,7 @@ def write_tiny_encoder(folder: Path) -> None:
         shutil.copy(minilm / file, folder / file)
     torch.manual_seed(0)
     config = BertConfig.from_pretrained(minilm)
-    config.update({"num_hidden_layers": 2, "hidden_size": 32, "num_attention_heads": 4, "intermediate_size": 64})
+    config.update({"num_hidden_layers": layers, "hidden_size": 32, "num_attention_heads": 4, "intermediate_size": 64})
     config.initializer_range = 0.2  # With smaller weights all words have nearly the same hidden state.
     BertModel(config).save_pretrained(folder)
 

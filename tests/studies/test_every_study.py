@@ -19,6 +19,7 @@ from coattend.reports.records import StudyFindings
 from coattend.reports.render import Section, html_page
 from coattend.reports.study.page import study_sections
 from coattend.reports.tables import NO_VALUE
+from conftest import write_tiny_encoder
 
 pytestmark = pytest.mark.slow
 
@@ -37,6 +38,8 @@ NAVIGATION = re.compile(r'<nav class="site".*?</nav>\n')
 FILES = ("index.html", "table.md", "table.csv", "table.tex", "chart.json", "rows.parquet", "costs.json")
 MODEL = "random_language_model"
 """Folder of a language model with random weights, inside a project."""
+DEEP = "six_layers"
+"""Folder of an encoder of as many layers as MiniLM, inside a project."""
 MAY_BE_EMPTY = {
     "Printed": "the paper prints nothing",
     "McNemar's p": "F1 is graded, and the test is of right and wrong answers",
@@ -122,13 +125,17 @@ def make_tiny(project: Path) -> Path:
 
     write_language_model(project / MODEL, ["Where is the lamp?", "台灯在哪儿？"])
     parameters["studies"]["today"] = {"beside": f"option_likelihood:{MODEL}"}
+    # This one counts more layers than the tests' encoder has: another stands under the name that shares its subwords.
+    parameters["studies"]["ours_apart_layers"] = {"base": {"encoder": "minilm_4"}}
+    (project / DEEP).mkdir()
+    write_tiny_encoder(project / DEEP, layers=6)
     (tests / "parameters.yml").write_text(yaml.safe_dump(parameters))
     encoders_file = tests / "parameters_encoders.yml"
     tiny_encoder = yaml.safe_load(encoders_file.read_text())["encoders"]["minilm"]
     encoders = yaml.safe_load((base / "parameters_training.yml").read_text())["encoders"]
     tokenizers = yaml.safe_load((base / "parameters_tokenization.yml").read_text())["tokenizers"]
     replaced = {
-        "encoders": dict.fromkeys(encoders, tiny_encoder),
+        "encoders": dict.fromkeys(encoders, tiny_encoder) | {"minilm_4": tiny_encoder | {"source": DEEP}},
         "tokenizers": {name: {"source": tiny_encoder["source"]} for name in tokenizers},
     }
     # The one over characters has no other's weights.
