@@ -54,12 +54,13 @@ def renewed(text: str, project: Path) -> str:
 
 
 def _generators(project: Path) -> Generators:
-    results = results_tables.read_results(project / "docs" / "results")
+    results = project / "docs" / "results"
+    scored = [*recorded_pages.scored_rows(results), *results_tables.read_results(results)]
     return {
         "readers": reader_facts.reader_tables,
         "options": reader_facts.option_table,
-        "recorded": partial(recorded_pages.score_tables_of, project / "docs" / "results"),
-        "measured": partial(results_tables.score_table, results),
+        "recorded": partial(recorded_pages.score_tables_of, results),
+        "measured": partial(results_tables.score_table, scored),
         "benchmark": partial(benchmark_facts.fact_table, project / "conf" / "base"),
         "parameters": parameter_reference.parameter_table,
         "columns": column_table.column_table,

@@ -9,7 +9,8 @@ from coattend.reports.study.leaderboard import leaderboard_page
 from coattend.reports.study.page import recorded_page, score_tables
 from coattend.reports.study.table import rows_in_question
 from coattend.reports.study.trial_records import STUDY_FILE, read_records, recorded_findings
-from coattend.reports.tables import to_markdown
+from coattend.reports.tables import METRIC_TITLES, format_interval, format_questions, to_markdown
+from docs._tools.results_tables import ScoredRow
 
 RECORDS = "records"
 
@@ -47,3 +48,31 @@ def score_tables_of(results: Path, study: str, *benchmarks: str) -> str:
     if not tables:
         raise CoattendError(f"{study!r} has no scores of {', '.join(benchmarks)}", where="documentation")
     return tables
+
+
+def scored_rows(results: Path) -> Iterator[ScoredRow]:
+    """Read the scores of the readers that recorded studies train as their entries have them.
+
+    Args:
+        results: Folder of the pages of results, with that of the records.
+    """
+    for file in sorted(results.joinpath(RECORDS).glob(f"*/{STUDY_FILE}.json")):
+        records = read_records(file.parent)
+        study, findings = records[STUDY_FILE]["study"], recorded_findings(records)
+        entries = {
+            variant: study["base"] | entry["change"]
+            for variant, entry in study["variants"].items()
+            if not study["options"]
+        }
+        scores: dict[tuple[str, str], dict[str, str]] = {}
+        for row in rows_in_question(findings):
+            entry = entries.get(row["variant"], {})
+            if set(entry) == {"reader"}:
+                where = f"{row['benchmark']}, {format_questions(row['split'], row['group'])}"
+                head = METRIC_TITLES[row["metric"]]
+                score = f"{row['mean']:.1f} {format_interval(row)}"
+                scores.setdefault((entry["reader"], where), {})[head] = score
+        for (reader, where), by_metric in scores.items():
+            first, *others = by_metric.items()
+            heads = {f"{where}: {first[0]}": first[1], **dict(others)}
+            yield ScoredRow(f"{file.parent.name}.md", findings["source"], f"`{reader}`", heads)

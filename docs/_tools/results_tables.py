@@ -1,7 +1,7 @@
 """Scores of readers, gathered from the tables of the pages of results."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,24 +39,24 @@ class ScoredRow:
         return "; ".join(score if head == "score" else f"{head} {score}" for head, score in self.scores.items())
 
 
-def read_results(folder: Path) -> dict[str, str]:
-    """Read the pages of results; the index, whose table of scores is made from theirs, is none of them.
+def read_results(folder: Path) -> Iterator[ScoredRow]:
+    """Read the rows of the pages of results; the index, whose table of scores is made from theirs, is none of them.
 
     Args:
         folder: The pages' folder.
     """
-    pages = sorted(page for page in folder.glob("*.md") if page.name != "README.md")
-    return {page.name: page.read_text(encoding="utf-8") for page in pages}
+    for page in sorted(folder.glob("*.md")):
+        if page.name != "README.md":
+            yield from scored_rows(page.name, page.read_text(encoding="utf-8"))
 
 
-def score_table(results: Mapping[str, str], *names: str) -> str:
+def score_table(rows: Sequence[ScoredRow], *names: str) -> str:
     """Write a table of the scores of readers, or a sentence if none was measured.
 
     Args:
-        results: File name of each page of results to its text, in Markdown.
+        rows: The rows of all tables of results.
         names: Names of readers and of other entries.
     """
-    rows = [row for page, text in results.items() for row in scored_rows(page, text)]
     scored = [(name, row) for name in names for row in rows if row.is_about(name)]
     if not scored:
         return "Not run."

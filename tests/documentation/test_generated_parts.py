@@ -36,14 +36,14 @@ RESULTS = """# Options: dev
 
 
 def test_scores_are_gathered_with_links_to_their_tables():
-    pages = {"mine.md": RESULTS}
-    table = results_tables.score_table(pages, "plain", "duma", "poi_net").splitlines()
+    rows = list(results_tables.scored_rows("mine.md", RESULTS))
+    table = results_tables.score_table(rows, "plain", "duma", "poi_net").splitlines()
     assert table[2:] == [
         "| `plain` | [Options: dev](../results/mine.md#options-dev) | dev accuracy 52.4 [50.2, 54.6] |",
         "| `plain` | [Spans, 1.1](../results/mine.md#spans-11) | F1 34.9 |",
         "| `duma` | [Options: dev](../results/mine.md#options-dev) | dev accuracy 49.9 |",
     ]
-    assert results_tables.score_table(pages, "poi_net") == "Not run."
+    assert results_tables.score_table(rows, "poi_net") == "Not run."
 
 
 def test_parameters_are_counted_of_a_reader_that_is_built():
