@@ -4,13 +4,14 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from docs._tools.results_tables import ScoredRow
+
 from coattend.errors import CoattendError
 from coattend.reports.study.leaderboard import leaderboard_page
 from coattend.reports.study.page import recorded_page, score_tables
 from coattend.reports.study.table import rows_in_question
 from coattend.reports.study.trial_records import STUDY_FILE, read_records, recorded_findings
 from coattend.reports.tables import METRIC_TITLES, format_interval, format_questions, to_markdown
-from docs._tools.results_tables import ScoredRow
 
 RECORDS = "records"
 

@@ -76,6 +76,10 @@ def test_pages_and_tables_of_the_documentation_are_made_from_records(recorded, t
     pages = {page.relative_to(results).name: text for page, text in recorded_pages.pages(results)}
     assert pages.keys() == {"mine_turns.md", "leaderboard.md"}
     assert pages["mine_turns.md"] == recorded_page(records)
+    # Only variants that change nothing of a reader's entry are the reader's scores.
+    rows = list(recorded_pages.scored_rows(results))
+    assert {(row.page, row.first) for row in rows} == {("mine_turns.md", "`poi_net`")}
+    assert [list(row.scores) for row in rows] == [["exams, dev: Accuracy"], ["articles, dev: Exact match", "F1"]]
     tables = recorded_pages.score_tables_of(results, "mine_turns", "exams")
     assert tables.startswith("**exams, dev: Accuracy, 60 questions**") and tables.count("**") == 2
     with pytest.raises(CoattendError, match="no scores of dream"):
