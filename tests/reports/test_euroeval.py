@@ -7,7 +7,6 @@ import statistics
 import numpy as np
 import pyarrow as pa
 import pytest
-import tiny
 
 from coattend import readers
 from coattend.config import BenchmarkParameters
@@ -120,6 +119,7 @@ def test_spans_have_f1_and_exact_match_in_percent(tmp_path):
     [({"frozen": True}, False), ({"lora": {"rank": 2}}, False), ({"lora": None, "frozen": False}, True)],
 )
 def test_parameters_are_those_of_the_whole_reader_or_unknown_without_its_weights(tmp_path, training, known):
+    tiny = pytest.importorskip("tiny", reason="needs torch", exc_type=ImportError)
     scored = metrics("options", {"dev": {"all": {"accuracy": score(s0=75.0)}}}, (0,))
     scored["trials"][0]["training"] |= training
     (record,) = records(scored, *tables({0: GOLD}), tmp_path)
