@@ -8,6 +8,7 @@ from typing import Any
 
 from perf import page
 from perf.commands import ROOT
+from perf.gpu import times
 from perf.gpu.results import Results
 from perf.gpu.scores import scores_on
 from perf.prepared import Prepared
@@ -54,6 +55,8 @@ def collect(folder: Path, prepared: Prepared | None = None, pages: Pages | None 
         raise SystemExit(f"{folder} is of a rehearsal on a processor, and pages show what a GPU has measured")
     # What was trained is told by its scores.
     figures = {f"{PREFIX}{name}": _succeeded(name, entry) for name, entry in measured.items() if name != "trainings"}
+    if (timed := figures.get(f"{PREFIX}times")) is not None:
+        timed["figures"] = times.summarise(timed["figures"])
     outcomes = results.outcomes()
     if outcomes:
         names = list(dict.fromkeys(outcome["benchmark"] for outcome in outcomes))

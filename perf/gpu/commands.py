@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.compute as pc
 import torch
 
-from perf.gpu import checks, speed, trainings
+from perf.gpu import checks, speed, times, trainings
 from perf.gpu.machine import Deadline, OutOfTime, Pack, describe_machine, device
 from perf.gpu.plan import MOST_FILE_MEGABYTES, MOST_FILES, PLAN, describe
 from perf.gpu.results import Results
@@ -49,7 +49,7 @@ def main(folder: Path, arguments: Sequence[str]) -> None:
         done = trainings.train_all(pack, results, deadline)
         results.record("trainings", "ended", len(results.outcomes()), describe_machine(pack))
     else:
-        steps = checks.CHECKS if options.command == "checks" else speed.steps(pack)
+        steps = {"checks": lambda _: checks.CHECKS, "speed": speed.steps, "times": times.steps}[options.command](pack)
         done = _measure(options.command, pack, results, deadline, steps)
     print("done" if done else f"out of time: run {options.command} again to go on")
     _check_size(options.out)

@@ -22,7 +22,7 @@ from perf.commands import ROOT
 from perf.gpu import named_texts
 from perf.gpu.encoder import pack_encoder
 from perf.gpu.plan import MOST_MEGABYTES, TAGGING, TOKENIZER
-from perf.gpu.rows import plain_values, queue, sizes_of
+from perf.gpu.rows import plain_values, queue, sizes_of, timed
 from perf.page import commit
 from perf.prepared import Prepared
 
@@ -81,6 +81,7 @@ def write_pack(prepared: Prepared, folder: Path, *, pythons: Sequence[str] = PYT
         | {"benchmarks": {name: plain_values(parameters["benchmarks"][name]) for name in prepared.benchmarks}},
         "benchmarks": list(prepared.benchmarks),
         "trainings": trainings,
+        "timed": timed(prepared, tiny=tiny),
         "tiny": tiny,
     }
     # The pack has the encoder's files in the place of those of the package.

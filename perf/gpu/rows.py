@@ -12,7 +12,21 @@ from coattend.config import BenchmarkParameters, ReaderParameters
 from coattend.config.reader import training_of
 from coattend.studies import load_study, study_names
 from coattend.trials.experiment import reads_apart
-from perf.gpu.plan import ENCODER, LAYERS, PARAMETERS, PEAK, SEEDS, SHARE, SPECIAL, START, STEP, TAGGING, WIDTH
+from perf.gpu.plan import (
+    ENCODER,
+    LAYERS,
+    ONCE,
+    PARAMETERS,
+    PEAK,
+    PILOT,
+    SEEDS,
+    SHARE,
+    SPECIAL,
+    START,
+    STEP,
+    TAGGING,
+    WIDTH,
+)
 from perf.prepared import Prepared
 
 ROWS: dict[str, dict[str, Any]] = {
@@ -43,6 +57,17 @@ TRAINING: dict[str, dict[str, Any]] = {
 }
 """Training parameters that differ from those of the benchmark: batches four times as large, which a GPU has room for,
 at twice the rate."""
+
+TIMED_STUDY = "ours_time_to_score_race"
+"""The study whose trainings are timed until they reach a score."""
+
+TIMED: dict[str, Any] = {"max_questions": 20000}
+"""Training parameters of them that differ from the study's: all of RACE would take the stock recipe four minutes."""
+
+TIMED_STOCK: dict[str, Any] = {"precision": "bf16"}
+"""Those of the stock recipe: on a GPU, it is trained in bf16."""
+
+PILOT_SEED = 17
 
 TINY = ("plain", "poi_net", "plain_apart")
 """Rows of a rehearsal."""
@@ -99,6 +124,29 @@ def queue(prepared: Prepared, sizes: Mapping[str, Size], *, tiny: bool = False) 
     ]
     order = {benchmark: number for number, benchmark in enumerate(prepared.benchmarks)}
     return sorted(trainings, key=lambda training: _worth(training, order))
+
+
+def timed(prepared: Prepared, *, tiny: bool = False) -> list[dict[str, Any]]:
+    """List the trainings whose time to a score is measured, in their order: the pilot, then the variants of the study,
+    with all seeds of one after another, the stock recipe at the end.
+
+    Without the study's benchmark there are none; a rehearsal has them on its own.
+    """
+    study = load_study(TIMED_STUDY)
+    benchmark = prepared.benchmarks[0] if tiny else study.parameters.benchmarks[0]
+    if benchmark not in prepared.benchmarks:
+        return []
+    given = {"epochs": 1, "evaluations": 2} if tiny else study.parameters.training[benchmark] | TIMED
+    trainings = []
+    for name, variant in ((PILOT, "plain"), (ONCE, ONCE), ("plain", "plain"), ("stock", "stock")):
+        entry = _entry(variant, plain_values(study.entry(variant)), {})
+        kind = f"{benchmark} apart" if variant == ONCE else benchmark
+        entry["training"] |= (TIMED_STOCK if variant == "stock" else TRAINING.get(kind, {})) | given
+        entry["training"].pop("seeds")
+        seeds = (PILOT_SEED,) if name == PILOT else SEEDS[:1] if tiny else SEEDS
+        described = {"row": name, "benchmark": benchmark, "entry": entry, "questions": given.get("max_questions")}
+        trainings += [described | {"seed": seed, "key": f"{name} {seed}"} for seed in seeds]
+    return trainings
 
 
 def _worth(training: Mapping[str, Any], order: Mapping[str, int]) -> tuple[int, ...]:

@@ -18,7 +18,8 @@ from perf.gpu.encoder import pack_encoder, unpack_encoder
 from perf.gpu.machine import Pack
 from perf.gpu.pack import write_pack
 from perf.gpu.plan import MOST_MINUTES, PLAN, SEEDS, seconds_of
-from perf.gpu.rows import ROWS, Size, queue
+from perf.gpu.rows import ROWS, Size, queue, timed
+from perf.gpu.times import summarise
 from perf.prepared import Prepared
 from safetensors.torch import load_file
 
@@ -46,7 +47,7 @@ def pack(prepared, tmp_path_factory):
 def test_the_plan_takes_22_minutes_in_commands_of_nine():
     assert sum(command.minutes for command in PLAN) <= MOST_MINUTES == 22
     assert all(command.minutes <= 9 for command in PLAN)
-    assert [command.name for command in PLAN] == ["checks", "speed", "tables", "rest"]
+    assert [command.name for command in PLAN] == ["checks", "speed", "times", "tables", "rest"]
 
 
 @pytest.mark.slow
@@ -66,11 +67,51 @@ def test_trainings_are_all_rows_with_three_seeds_in_the_order_of_their_worth(sha
     assert len({each["key"] for each in trainings}) == len(trainings)
     assert all(each["study"] == "tables" or each["entry"]["encoder"] == "minilm" for each in trainings)
     few = [seconds_of(each) for each in tables if each["benchmark"] != "race"]
-    assert sum(few) < 60 * 15, "they are reckoned to fit into the plan"
+    room = sum(command.minutes for command in PLAN if command.name in ("tables", "rest"))
+    assert sum(few) < 60 * room, "they are reckoned to fit into the plan"
 
 
 def strings_of(arrays):
     return b" ".join(array.tobytes() for array in arrays.values()).decode("latin-1")
+
+
+@pytest.mark.slow
+def test_trainings_to_a_score_are_timed_behind_a_pilot_with_the_study_s_variants(shared_project):
+    assert not timed(Prepared(shared_project, "test", ("dream",)))
+    trainings = timed(Prepared(shared_project, "test", ("race",)))
+    rows = [(each["row"], each["seed"]) for each in trainings]
+    assert rows == [("pilot", 17)] + [(row, seed) for row in ("plain_apart", "plain", "stock") for seed in SEEDS]
+    by_row = {each["row"]: each["entry"] for each in trainings}
+    assert by_row["pilot"] == by_row["plain"], "but for its seed"
+    assert by_row["stock"]["training"]["questions_per_batch"] == 8
+    shared = [
+        {name: entry["training"][name] for name in ("epochs", "max_questions", "held_out")} for entry in by_row.values()
+    ]
+    assert shared == [{"epochs": 1, "max_questions": 20000, "held_out": 0.01}] * 4
+
+
+def curve(*held_out, seconds=10.0):
+    """A training's scores, each after as many seconds."""
+    return [{"step": n, "held_out": score, "seconds": seconds * n} for n, score in enumerate(held_out, 1)]
+
+
+def test_times_to_a_score_are_those_to_two_points_below_the_pilot():
+    figures = {
+        name: {"row": row, "seed": seed, "benchmark": "race", "questions": 9, "curve": points}
+        for name, row, seed, points in (
+            ("pilot 17", "pilot", 17, curve(0.3, 0.5, 0.45)),
+            ("plain_apart 0", "plain_apart", 0, curve(0.3, 0.49, 0.48)),
+            ("plain_apart 1", "plain_apart", 1, curve(0.49, 0.3, 0.48)),
+            ("plain 0", "plain", 0, curve(0.3, 0.48, 0.48, seconds=30.0)),
+            ("plain 1", "plain", 1, curve(0.5, 0.5, 0.5, seconds=30.0)),
+            ("stock 0", "stock", 0, curve(0.3, 0.5, 0.4)),
+        )
+    }
+    summary = summarise(figures)
+    assert summary["threshold"] == 48.0
+    assert summary["seconds"] == {"plain_apart": "20.0, 30.0", "plain": "60.0, 30.0", "stock": "not reached"}
+    assert summary["times_as_fast"] == {"plain": {"ratio": 2.0, "least": 1.0, "greatest": 3.0}, "stock": None}
+    assert summarise({}) == {}
 
 
 @pytest.mark.slow
@@ -165,6 +206,7 @@ def test_the_campaign_is_rehearsed_with_nothing_but_torch(prepared, pack, bare_p
     assert "python run.py tables" in run_bare(bare_python, run)
     assert "out of time" in run_bare(bare_python, run, "speed", "--out", out, "--minutes", "0.01")
     assert "done" in run_bare(bare_python, run, "speed", "--out", out)
+    assert "done" in run_bare(bare_python, run, "times", "--out", out)
     assert "out of time" in run_bare(bare_python, run, "tables", "--out", out, "--minutes", "0.02")
     assert "done" in run_bare(bare_python, run, "tables", "--out", out)
     again = run_bare(bare_python, run, "rest", "--out", out)
@@ -184,7 +226,10 @@ def test_the_campaign_is_rehearsed_with_nothing_but_torch(prepared, pack, bare_p
     figures = json.loads(returned["figures.json"])
     assert figures["checks"]["figures"].keys() == {"precision", "memory", "determinism", "kernels", "compiled"}
     assert figures["speed"]["figures"].keys() == {"peak", "training sample", "inference"}
-    assert not any("problem" in step for entry in ("checks", "speed") for step in figures[entry]["figures"].values())
+    assert list(figures["times"]["figures"]) == ["pilot 17", "plain_apart 0", "plain 0", "stock 0"]
+    assert not any(
+        "problem" in step for entry in ("checks", "speed", "times") for step in figures[entry]["figures"].values()
+    )
 
     with pytest.raises(SystemExit, match="rehearsal"):
         collect(tmp_path / "next", prepared)
@@ -193,11 +238,12 @@ def test_the_campaign_is_rehearsed_with_nothing_but_torch(prepared, pack, bare_p
     performance, scores = pages.performance.read_text(), pages.scores.read_text()
     assert re.search(r"BERT-base's size \| the GPU's peak in bf16 \| 40 % \| \d+ %", performance)
     assert "the stock recipe in fp32 | 2 x | not measured" in performance, "RACE was not packed"
+    assert re.search(r"seconds of training to \d+\.\d % of the held-out questions", performance)
     assert re.search(r"^\| reader \| dev accuracy \(\d+ questions\) \| seeds", scores, re.MULTILINE)
     assert re.search(r"^\| `poi_net` \| \d+\.\d \[.+\] \| 1 \| `plain`: [+-]\d+\.\d", scores, re.MULTILINE)
-    measured = json.loads(pages.results.read_text())["gpu_scores"]["figures"]["rows"]
-    assert {row["row"] for row in measured} == {"plain", "poi_net", "plain_apart"}
-    assert all(0 < np.mean([score["mean"] for score in row["scores"]]) <= 100 for row in measured)
+    rows = json.loads(pages.results.read_text())["gpu_scores"]["figures"]["rows"]
+    assert {row["row"] for row in rows} == {"plain", "poi_net", "plain_apart"}
+    assert all(0 < np.mean([score["mean"] for score in row["scores"]]) <= 100 for row in rows)
 
 
 def new_pages(folder):

@@ -20,6 +20,9 @@ FAST = ["bert", "albert", "roberta", "electra", "modernbert"]
 SLOW = ["distilbert", "eager"]
 """Encoders that read whole sequences under a mask: another family, and BERT without a kernel of PyTorch's."""
 
+RELATIVE = ["deberta", "deberta_v1"]
+"""Encoders that do so, whose layers know how far tokens are apart."""
+
 
 def source(family, layers=2):
     if family == "distilbert":
@@ -219,7 +222,8 @@ REFUSED = [
     ("plain", {"streams": "question", "segments": "blind"}, "reads the question, which nothing has brought"),
     ("poi_net", {"turns": 0}, "reads the passage, which nothing has brought"),
     ("duma_inside_encoder", {"apart_layers": 1}, "co-attention inside the encoder"),
-    ("duma", {"apart_layers": 2}, "is 2, and the encoder has 2"),
+    ("duma", {"apart_layers": 3}, "is 3, and the encoder has 2"),
+    ("plain", {"apart_layers": 2}, "reads the passage, which nothing has brought together with the question"),
 ]
 
 
@@ -229,11 +233,91 @@ def test_what_cannot_answer_is_refused_with_the_reason(subtests):
             readers.build(name, encoder=source("bert"), passage="apart", **options)
 
 
+def other_family(name, **sizes):
+    config = {"vocab_size": tiny.VOCABULARY, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4}
+    return transformers.AutoConfig.for_model(name, intermediate_size=24, **config | sizes)
+
+
 def test_families_that_cannot_are_refused():
-    with pytest.raises(CoattendError, match="deberta"):
-        build(source("deberta"))
     with pytest.raises(CoattendError, match="in all layers or in none"):
         build(source("distilbert"), streams="both", apart_layers=1)
+    with pytest.raises(CoattendError, match="convbert, which mixes tokens outside of its attention"):
+        build(other_family("convbert"))
+    for config in (other_family("longformer", attention_window=4), tiny.encoder("deberta_convolved")):
+        with pytest.raises(CoattendError, match=f"{config.model_type}, which takes no mask of pairs"):
+            build(config)
+
+
+@pytest.mark.parametrize("family", RELATIVE)
+def test_families_that_know_distances_read_a_passage_apart_as_alone(family):
+    config = tiny.encoder(family)
+    reader = build(config)
+    batch = tiny.batch(two_about_one_passage(tiny.question(1, passage=14)), padding=2)
+    encoded = reader.encoder(batch)
+    passages = [int(mask.sum()) for mask in batch.passage_mask]
+    for row, length in enumerate(passages):
+        ids = batch.input_ids[row : row + 1, :length]
+        alone = reader.encoder.model(input_ids=ids).last_hidden_state[0]
+        torch.testing.assert_close(encoded.passage[row, :length], alone, rtol=0, atol=1e-9)
+    # A segment sees its passage, and nothing of the batch beside it.
+    for row, question in enumerate(two_about_one_passage()):
+        scores = reader(tiny.batch([question])).scores[0]
+        torch.testing.assert_close(scores, reader(batch).scores[row], rtol=0, atol=1e-9)
+    other = batch.input_ids.clone()
+    other[:, 1] = (other[:, 1] + 7) % tiny.VOCABULARY
+    moved = (reader.encoder(replace(batch, input_ids=other)).question - encoded.question).abs().amax(-1)
+    assert (moved[batch.question_mask] > 1e-9).all()
+
+
+def test_all_layers_may_be_counted():
+    counted, named = (build(source("bert"), apart_layers=layers) for layers in (2, None))
+    batch = tiny.batch(two_about_one_passage())
+    assert torch.equal(counted(batch).scores, named(batch).scores)
+    assert counted.encoder.reads_passages_once
+
+
+def attended_one_by_one(reader, batch, *, segments="reads", joint=False):
+    """What the question domain of each sequence sees of its passage in the last layer, by transformers' own code."""
+    model = reader.encoder.model
+    eager = type(model)._from_config(model.config, attn_implementation="eager").double().eval()
+    eager.load_state_dict(model.state_dict(), strict=False)
+    for row in range(len(batch.input_ids)):
+        length, passage = int(batch.attention_mask[row].sum()), int(batch.passage_mask[row].sum())
+        pairs = torch.ones(length, length, dtype=torch.bool) if joint else visible(passage, length, segments)
+        bias = torch.zeros(pairs.shape, dtype=torch.float64).masked_fill(~pairs, torch.finfo(torch.float64).min)
+        inputs = {"input_ids": batch.input_ids[row : row + 1, :length], "attention_mask": bias[None, None]}
+        if model.config.type_vocab_size > 1:
+            inputs["token_type_ids"] = batch.token_type_ids[row : row + 1, :length]
+        weights = eager(**inputs, output_attentions=True).attentions[-1]
+        yield passage, weights[0].mean(0)[passage:, :passage].mean(0)
+
+
+@pytest.mark.parametrize("cached", [False, True])
+@pytest.mark.parametrize("segments", ["reads", "blind"])
+@pytest.mark.parametrize("family", ["bert", "roberta", "albert", "electra"])
+def test_what_segments_see_of_their_passage_is_told(family, segments, cached):
+    config = source(family)
+    name, pooled = (
+        ("transformer+dual_multi_head", {"streams": "both"}) if segments == "blind" else ("transformer+none", {})
+    )
+    reader = build(config, name, segments=segments, **pooled)
+    joint = tiny.scatter(readers.build("plain", encoder=config, dropout=0.0), deviation=0.1)
+    batch = tiny.batch(two_about_one_passage(tiny.question(1, passage=14)), padding=2, pad_id=config.pad_token_id)
+    if cached:
+        reader.encoder.passage_cache = PassageCache(1 << 20)
+        with torch.inference_mode():
+            reader(batch)
+    for each, how in ((reader, {"segments": segments}), (joint, {"joint": True})):
+        each.encoder.keep_attention = True
+        with torch.inference_mode():
+            each(batch)
+            seen = each.encoder.passage_attention(batch)
+        for row, (length, expected) in enumerate(attended_one_by_one(each, batch, **how)):
+            torch.testing.assert_close(seen[row, :length], expected, rtol=0, atol=1e-9)
+            assert not seen[row, length:].any()
+        each.encoder.keep_attention = False
+        each(batch)
+        assert each.encoder.passage_attention(batch) is None, "it is kept on request"
 
 
 def test_it_learns_in_every_weight_and_loads_as_it_was_saved(tmp_path):

@@ -20,7 +20,7 @@ FAMILIES = ["bert", "albert", "roberta", "electra", "deberta", "modernbert"]
 
 DECODERS = ["llama", "qwen2", "qwen3"]
 
-CO_ATTENDING = [family for family in FAMILIES if family != "deberta"]
+CO_ATTENDING = [*FAMILIES, "deberta_v1"]
 """Families that take a mask of pairs of tokens."""
 
 SHIFTS = ("key.bias", "k_proj.bias", "pos_key_proj.bias", "layer.1.output.LayerNorm.bias")
@@ -451,7 +451,7 @@ def test_every_interaction_and_head_that_fits_reads_over_it(family, capability, 
             {"vectors": "file", "vectors_file": "any.txt"},
             "vectors: file: needs words",
         ),
-        ("duma_inside_encoder", tiny.encoder("deberta"), {}, "co_attention: deberta-v2 cannot let tokens look"),
+        ("duma_inside_encoder", tiny.encoder("deberta_convolved"), {}, "co_attention: does not go with deberta-v2"),
     ],
 )
 def test_a_source_that_lacks_what_the_reader_wants_is_refused(name, source, options, reason):

@@ -36,6 +36,7 @@ def encoder(family: str = "bert", *, layers: int = 2) -> transformers.Pretrained
         "electra": lambda: transformers.ElectraConfig(embedding_size=8, **sizes),
         "deberta_v1": lambda: transformers.DebertaConfig(**sizes, **_DEBERTA),
         "deberta": lambda: transformers.DebertaV2Config(**sizes, **_DEBERTA),
+        "deberta_convolved": lambda: transformers.DebertaV2Config(conv_kernel_size=3, **sizes, **_DEBERTA),
         "llama": lambda: transformers.LlamaConfig(**_GROUPED, **sizes),
         "qwen2": lambda: transformers.Qwen2Config(**_GROUPED, **sizes),
         "qwen3": lambda: transformers.Qwen3Config(head_dim=4, **_GROUPED, **sizes),

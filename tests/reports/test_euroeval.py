@@ -13,6 +13,8 @@ from coattend.config import BenchmarkParameters
 from coattend.reports import euroeval
 from coattend.schemas import PREDICTIONS, QUESTIONS
 
+pytest.importorskip("torch")  # Parameters are counted in a reader's weights.
+
 FIELDS = {
     *("dataset", "task", "languages", "model", "results", "num_model_parameters", "max_sequence_length"),
     *("vocabulary_size", "merge", "generative", "few_shot", "validation_split"),
@@ -119,7 +121,8 @@ def test_spans_have_f1_and_exact_match_in_percent(tmp_path):
     [({"frozen": True}, False), ({"lora": {"rank": 2}}, False), ({"lora": None, "frozen": False}, True)],
 )
 def test_parameters_are_those_of_the_whole_reader_or_unknown_without_its_weights(tmp_path, training, known):
-    tiny = pytest.importorskip("tiny", reason="needs torch", exc_type=ImportError)
+    import tiny
+
     scored = metrics("options", {"dev": {"all": {"accuracy": score(s0=75.0)}}}, (0,))
     scored["trials"][0]["training"] |= training
     (record,) = records(scored, *tables({0: GOLD}), tmp_path)

@@ -20,6 +20,7 @@ from coattend.inference.decoding import Answer, decode, span_probabilities
 from coattend.readers.batch import Batch
 from coattend.readers.encoders.transformer import TransformerEncoder
 from coattend.readers.interfaces import require
+from coattend.readers.layers.masked import masked_mean
 from coattend.readers.legend import MapSpec, legend_of
 from coattend.readers.reader import Reader, ReaderOutput
 from coattend.readers.windows import read_batch
@@ -65,13 +66,19 @@ class TracedSequence:
 
 @dataclass(frozen=True)
 class ForwardTrace:
-    """A reader's forward pass over one question: a sequence for each window of the passage and, in it, each option."""
+    """A reader's forward pass over one question: a sequence for each window of the passage and, in it, each option.
+
+    Attributes:
+        encoder_attention: What the question domain sees of the passage in the encoder's last layer [S, P]; None if the
+            interaction has a map of that, or the encoder shows no attention.
+    """
 
     output: ReaderOutput
     batch: Batch
     answer: Answer
     legend: Mapping[str, MapSpec]
     sequences: list[TracedSequence]
+    encoder_attention: np.ndarray | None
 
 
 def trace_forward(reader: Reader, experiment: Experiment, questions: QuestionSet, example: Example) -> ForwardTrace:
@@ -82,10 +89,8 @@ def trace_forward(reader: Reader, experiment: Experiment, questions: QuestionSet
     collator, softmaxed = build_collator(experiment, reader, questions), experiment.scores_are_softmaxed
     batch = Batch(**collator([example])).to(next(reader.parameters()).device)
     reader.eval()
-    reader.keep_maps()
-    with torch.inference_mode():
+    with _kept_attention(reader), torch.inference_mode():
         output = read_batch(reader, batch, experiment.training.over_windows)
-    reader.keep_maps(False)
     max_answer_length = experiment.training.max_answer_length
     (answer,) = decode(
         output, batch, [example], collator=collator, max_answer_length=max_answer_length, softmaxed=softmaxed
@@ -98,6 +103,8 @@ def trace_forward(reader: Reader, experiment: Experiment, questions: QuestionSet
         tensors |= dict(zip(SPAN_MAPS, span_probabilities(output, softmaxed=softmaxed), strict=True))
         legend |= SPAN_MAPS
     legend = {name: legend[name] for name in tensors if name in legend}
+    of_passages = any(legend[name].seen == "passage" for name in legend.keys() - SPAN_MAPS.keys())
+    encoder_attention = None if of_passages else _encoder_attention(reader, batch)
     # Cut the padding off each sequence's maps.
     sequences = []
     for row, (passage, question) in enumerate(_sequence_tokens(experiment, questions, example)):
@@ -106,31 +113,44 @@ def trace_forward(reader: Reader, experiment: Experiment, questions: QuestionSet
             attention = _attention_per_token(tensors[name][row], spec, masks)
             sequence.maps[name] = attention[:, : len(sequence.attended(spec))]
         sequences.append(sequence)
-    return ForwardTrace(output, batch, answer, legend, sequences)
+    return ForwardTrace(output, batch, answer, legend, sequences, encoder_attention)
 
 
-def self_attention(reader: Reader, batch: Batch) -> np.ndarray | None:
-    """Compute the attention of questions to passages in the encoder's last layer, averaged over heads [S, P].
+@contextmanager
+def _kept_attention(reader: Reader) -> Iterator[None]:
+    """Let a reader's interaction keep its maps meanwhile, and its transformer what the last layer attends to."""
+    encoder = reader.encoder
+    reader.keep_maps()
+    if isinstance(encoder, TransformerEncoder):
+        encoder.keep_attention = True
+    try:
+        yield
+    finally:
+        reader.keep_maps(False)
+        if isinstance(encoder, TransformerEncoder):
+            encoder.keep_attention = False
 
-    The encoder runs once more, with an attention implementation that returns its weights and rounds differently; None
-    if it has no such layers, or some of them read passages apart and others do not.
+
+def _encoder_attention(reader: Reader, batch: Batch) -> np.ndarray | None:
+    """Return what questions see of passages in the encoder's last layer, averaged over heads [S, P], right after it has
+    read the batch.
+
+    An encoder whose attention is not ours reads once more, with an implementation that returns its weights and rounds
+    differently. None if it has no such layers, or some of them read passages apart and others do not.
     """
-    model = getattr(reader.encoder, "model", None)
-    if model is None or not hasattr(model, "set_attn_implementation"):
+    encoder = reader.encoder
+    if not isinstance(encoder, TransformerEncoder):
         return None
-    encoder = cast(TransformerEncoder, reader.encoder)
-    if not encoder.reads_under_one_mask:
-        return None
-    with _last_layer_attention(model) as weights, encoder.whole_sequences(), torch.inference_mode():
-        encoder(batch)
-    if not weights:
-        return None
-    last_layer = weights[-1].float().mean(1)  # [S, N, N]: from, to
-    is_question = torch.zeros_like(batch.attention_mask).scatter(1, batch.question_index, batch.question_mask)
-    attention = (last_layer * is_question.unsqueeze(2)).sum(1) / is_question.sum(1, keepdim=True).clamp_min(1)
-    passage_length = batch.passage_mask.shape[1]
-    values: np.ndarray = attention[:, :passage_length].masked_fill(~batch.passage_mask, 0.0).cpu().numpy()
-    return values
+    attention = encoder.passage_attention(batch)
+    if attention is None and encoder.reads_under_one_mask:
+        with _last_layer_attention(encoder.model) as weights, encoder.whole_sequences(), torch.inference_mode():
+            encoder(batch)
+        if weights:
+            last_layer = weights[-1].float().mean(1)  # [S, N, N]: from, to
+            asking = torch.zeros_like(batch.attention_mask).scatter(1, batch.question_index, batch.question_mask)
+            attention = masked_mean([last_layer], [asking])[:, : batch.passage_mask.shape[1]]
+            attention = attention.masked_fill(~batch.passage_mask, 0.0)
+    return None if attention is None else attention.float().cpu().numpy()
 
 
 @contextmanager

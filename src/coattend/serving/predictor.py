@@ -14,7 +14,7 @@ from coattend.batches.dataset import QuestionSet, QuestionSource
 from coattend.batches.examples import build_examples
 from coattend.config import EncoderParameters, Limits
 from coattend.errors import CoattendError
-from coattend.inference.attention_maps import SPAN_MAPS, ForwardTrace, self_attention, trace_forward
+from coattend.inference.attention_maps import SPAN_MAPS, ForwardTrace, trace_forward
 from coattend.inference.decoding import (
     OptionAnswer,
     SpanAnswer,
@@ -138,7 +138,7 @@ class PreparedQueries:
         else:
             words = list(distinct_words(passage).numbers)
             answer = _choice_answer(words, trace, trace.answer, options or (), has_options=has_options)
-        evidence = most_attended_tokens(reader, trace, trace.answer.decide(threshold).sequence)
+        evidence = most_attended_tokens(trace, trace.answer.decide(threshold).sequence)
         return {**answer, "evidence": evidence}
 
     def _span(self, trace: ForwardTrace, decoded: SpanAnswer, threshold: float | None, passage: str) -> PredictedChoice:
@@ -212,7 +212,7 @@ def _likeliest_option(model: PromptedModel, query: Query) -> PredictedAnswer | I
     return {**answer, "evidence": []}
 
 
-def most_attended_tokens(reader: Reader, trace: ForwardTrace, sequence: int) -> list[EvidenceToken]:
+def most_attended_tokens(trace: ForwardTrace, sequence: int) -> list[EvidenceToken]:
     """Return the tokens of the passage with the most attention, the heaviest first.
 
     Every map of the passage that the reader's interaction has counts the same: over turns, heads or layers its mean is
@@ -225,8 +225,8 @@ def most_attended_tokens(reader: Reader, trace: ForwardTrace, sequence: int) -> 
     is_token = np.array([token.start is not None for token in tokens])
     names = [name for name in maps if trace.legend[name].seen == "passage" and name not in SPAN_MAPS]
     shares = _shares((maps[name].mean(0, dtype=np.float64) for name in names), is_token)
-    if not shares and (layer := self_attention(reader, trace.batch)) is not None:
-        shares = _shares([layer[sequence, : len(tokens)].astype(np.float64)], is_token)
+    if not shares and trace.encoder_attention is not None:
+        shares = _shares([trace.encoder_attention[sequence, : len(tokens)].astype(np.float64)], is_token)
     if not shares:
         return []
     weights = np.mean(shares, axis=0)

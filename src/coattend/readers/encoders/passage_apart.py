@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from coattend.readers.batch import Batch
-from coattend.readers.layers.attention import attend
+from coattend.readers.interfaces import require
+from coattend.readers.layers.attention import LastCall, attend, attention_weights
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -109,6 +110,18 @@ class PassageRows:
         """Split rows [A, P + M, H] into the passage [S, P, H] and the question domain [S, Q, H] of each sequence."""
         passages, segments = hidden[:, : self.passage_length], hidden[:, self.passage_length :]
         return passages[self.row], segments[self.row.unsqueeze(1), self.column]
+
+    def passage_weights(self, call: LastCall) -> Tensor:
+        """Return what the tokens of each segment see of their passage, averaged over heads [S, Q, P].
+
+        Args:
+            call: The attention of the segments in a layer.
+        """
+        query, key = require(call.query, "query"), require(call.key, "key")
+        if self.blind:
+            return query.new_zeros(*self.column.shape, self.passage_length)
+        weights = attention_weights(query, key, call.mask).mean(1)
+        return weights[self.row.unsqueeze(1), self.column, : self.passage_length]
 
     def unpack(self, hidden: Tensor, batch: Batch) -> Tensor:
         """Copy rows [A, P + M, H] back into the batch's sequences [S, N, H]."""
@@ -325,16 +338,3 @@ def _pad_passages(streams: list[Tensor], length: int) -> Tensor:
 
 def _bytes_of(states: list[Tensor]) -> int:
     return sum(stream.nbytes for stream in states)
-
-
-def apart_mask(batch: Batch, *, blind: bool) -> Tensor:
-    """Build the mask [S, N, N] under which an encoder that reads whole sequences reads the passage apart.
-
-    Padding attends to all real tokens, so that no softmax is undefined.
-    """
-    real = batch.attention_mask
-    passage = torch.zeros_like(real)
-    passage[:, : batch.passage_mask.shape[1]] = batch.passage_mask
-    asking, asked = ~passage.unsqueeze(2), passage.unsqueeze(1)
-    allowed = (asking != asked) if blind else asking | asked
-    return real.unsqueeze(1) & (allowed | ~real.unsqueeze(2))

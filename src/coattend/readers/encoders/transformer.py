@@ -2,12 +2,11 @@
 
 import logging
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
@@ -15,7 +14,8 @@ from coattend.errors import CoattendError
 from coattend.readers.batch import Batch
 from coattend.readers.encoders.configs import TransformerConfig
 from coattend.readers.encoders.packed_sequences import PackedSequences, reads_packed
-from coattend.readers.encoders.passage_apart import FAST, LayerStack, PassageCache, PassageRows, apart_mask, layers_of
+from coattend.readers.encoders.pair_masks import apart_mask, check_takes_pairs, co_attention_mask, read_under_pairs
+from coattend.readers.encoders.passage_apart import FAST, LayerStack, PassageCache, PassageRows, layers_of
 from coattend.readers.encoders.pretrained import (
     ATTENTION_NAME,
     attention_window,
@@ -27,6 +27,7 @@ from coattend.readers.encoders.pretrained import (
     word_table,
 )
 from coattend.readers.interfaces import Encoded, EncoderShape
+from coattend.readers.layers.attention import LastCall, attention_weights, watched_attention
 from coattend.readers.layers.initializers import linear
 from coattend.readers.layers.masked import masked_mean
 
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 logger = logging.getLogger(__name__)
-
-WITHOUT_PAIR_MASKS = ("deberta", "deberta-v2")
-"""Families whose layers accept a mask of tokens, but not of pairs of tokens."""
 
 
 class TransformerEncoder(nn.Module):
@@ -70,7 +68,7 @@ class TransformerEncoder(nn.Module):
             without one, from a dense layer and tanh over [CLS], of a decoder over the last token.
 
     Attributes:
-        config: Its options; ``attention`` is that of the model where it was null.
+        config: Its options; ``attention`` is that of the model where it was null, and ``apart_layers`` null for all.
     """
 
     Config = TransformerConfig
@@ -80,17 +78,20 @@ class TransformerEncoder(nn.Module):
     ) -> None:
         super().__init__()
         self.model = load_model(source, dropout=config.dropout, pooler=summary, layers=config.encoder_layers)
-        family = self.model.config.model_type
-        if config.co_attention and family in WITHOUT_PAIR_MASKS:
-            raise CoattendError(
-                f"{family} cannot let tokens look at different others", where="co_attention", cure="Take BERT's kin"
-            )
-        self.config = config = _with_attention(config, self.model)
+        config = _with_attention(config, self.model)
+        if config.apart_layers == self.model.config.num_hidden_layers:
+            config = config.model_copy(update={"apart_layers": None})
+        self.config = config
         self.stack: LayerStack | None = None
         self.passage_cache: PassageCache | None = None
         """Passages that were read before, for readers that do not learn any more; None: each is read anew."""
         if config.passage == "apart":
             self.stack = _stack_of(self.model, config)
+        if config.co_attention or (config.passage == "apart" and self.stack is None):
+            check_takes_pairs(self.model, "co_attention" if config.co_attention else "passage: apart")
+        self.keep_attention = False
+        """Whether to keep what the last layer attends to, for `passage_attention`."""
+        self._last_layer: tuple[LastCall, PassageRows | None] | None = None
         self.packing = _packing_stack_of(self.model, config)
         """Layers that read sequences without padding where a GPU can; None: they are read padded."""
         words = word_table(self.model)
@@ -112,6 +113,28 @@ class TransformerEncoder(nn.Module):
         self._typed = (getattr(self.model.config, "type_vocab_size", None) or 0) > 1
         self.max_length = position_limit(self.model)
 
+    def passage_attention(self, batch: Batch) -> Tensor | None:
+        """Return the share of its attention that the question domain of each sequence gave to each passage token in the
+        last layer, averaged over heads and tokens [S, P]; the batch is the one that was read last, with
+        ``keep_attention``.
+
+        None if the attention is not computed by this package, as for families with a bias of their own.
+        """
+        call, rows = self._last_layer or (LastCall(), None)
+        if call.query is None or call.key is None:
+            return None
+        if rows is not None:
+            weights = rows.passage_weights(call)
+        else:
+            index = batch.question_index[:, None, :, None]
+            query = call.query.gather(2, index.expand(-1, call.query.shape[1], -1, call.query.shape[3]))
+            mask = call.mask
+            if mask is not None and mask.shape[2] > 1:
+                mask = mask.gather(2, index.expand(-1, -1, -1, mask.shape[3]))
+            weights = attention_weights(query, call.key, mask).mean(1)[..., : batch.passage_mask.shape[1]]
+        attention = masked_mean([weights], [batch.question_mask])
+        return attention.masked_fill(~batch.passage_mask, 0.0)
+
     def describe(self) -> dict[str, Any]:
         """Return the encoder's configuration, from which one with random weights can be built."""
         return self.model.config.to_dict()
@@ -124,13 +147,20 @@ class TransformerEncoder(nn.Module):
         Raises:
             CoattendError: If the sequences are longer than the encoder can read, or an id is out of range.
         """
-        if batch.hidden is None and self.stack is not None and self.config.apart_to_the_end:
+        rows = None
+        with watched_attention() if self.keep_attention else nullcontext() as call:
+            if batch.hidden is not None:
+                hidden = batch.hidden  # [S, N, H]
+            elif self.stack is not None and self.config.apart_to_the_end:
+                rows, hidden = self._read_rows(batch, self.stack)
+            else:
+                hidden = self.read(batch)
+        self._last_layer = None if call is None else (call, rows)
+        if rows is not None:
             # Rows are split at once into passages and segments: no sequence is put together.
-            rows, hidden = self._read_rows(batch, self.stack)
             passage, question = rows.split(hidden)
             summary = None
         else:
-            hidden = self.read(batch) if batch.hidden is None else batch.hidden  # [S, N, H]
             # The summary is taken before embeddings of tags are added: the pooler was pretrained without them.
             summary = self._summarize(hidden, batch) if self._summary else None
             # The passage is a prefix of the sequence; the question's positions differ between sequences.
@@ -155,8 +185,7 @@ class TransformerEncoder(nn.Module):
             return self._read_packed(batch, self.packing)
         if self.stack is None:
             with self._explained(batch):
-                hidden: Tensor = self.model(attention_mask=self._mask(batch), **self._inputs(batch)).last_hidden_state
-            return hidden
+                return self._read_whole(batch)
         rows, packed = self._read_rows(batch, self.stack)
         sequences = rows.unpack(packed, batch)
         if self.config.apart_layers is None:
@@ -218,20 +247,17 @@ class TransformerEncoder(nn.Module):
             self._refuse_unknown_ids(batch)
             raise
 
-    def _mask(self, batch: Batch) -> Tensor:
-        """Return the mask of real tokens [S, N], or of pairs of tokens [S, 1, N, N] where not all see each other."""
+    def _read_whole(self, batch: Batch) -> Tensor:
+        """Read sequences [S, N, H], perhaps under a mask of pairs of tokens."""
+        inputs = self._inputs(batch)
         if self._co_attention:
             pairs = co_attention_mask(batch)
         elif self.config.passage == "apart":
             pairs = apart_mask(batch, blind=self.config.segments == "blind")
         else:
-            return batch.attention_mask
-        pairs = pairs.unsqueeze(1)
-        if self.model.config._attn_implementation != "eager":
-            return pairs
-        # Without a kernel of PyTorch's, masks are added to the scores.
-        dtype = word_table(self.model).weight.dtype
-        return torch.zeros_like(pairs, dtype=dtype).masked_fill(~pairs, torch.finfo(dtype).min)
+            hidden: Tensor = self.model(attention_mask=batch.attention_mask, **inputs).last_hidden_state
+            return hidden
+        return read_under_pairs(self.model, inputs, batch.attention_mask, pairs)
 
     def _inputs(self, batch: Batch, rows: PassageRows | PackedSequences | None = None) -> dict[str, Tensor]:
         """Return the inputs of the encoder's embeddings, of sequences [S, N], of rows [A, P + M] or of one [1, T]."""
@@ -314,20 +340,6 @@ class TransformerEncoder(nn.Module):
                 raise CoattendError(problem, cure=cure) from None
 
 
-def co_attention_mask(batch: Batch) -> Tensor:
-    """Build the attention mask [S, N, N] that turns every self-attention into co-attention (DUMA, section 6.8).
-
-    Tokens of the passage domain attend to the question domain, and vice versa; padding attends to all real tokens, so
-    that no softmax is undefined.
-    """
-    # Tokens of the passage domain; all other real tokens belong to the question domain.
-    real = batch.attention_mask
-    passage = torch.zeros_like(real)
-    passage[:, : batch.passage_mask.shape[1]] = batch.passage_mask
-    across = passage.unsqueeze(2) != passage.unsqueeze(1)
-    return real.unsqueeze(1) & (across | ~real.unsqueeze(2))
-
-
 def _at(hidden: Tensor, positions: Tensor) -> Tensor:
     """Select vectors of sequences [S, N, H] at positions [S, Q]: [S, Q, H]."""
     return hidden.gather(1, positions.unsqueeze(-1).expand(-1, -1, hidden.shape[-1]))
@@ -363,13 +375,13 @@ def _stack_of(model: "PreTrainedModel", config: TransformerConfig) -> LayerStack
     Raises:
         CoattendError: If the encoder cannot read passages apart, or not in so many layers.
     """
+    if config.co_attention:
+        problem = "does not go with co-attention inside the encoder"
+        raise CoattendError(problem, where="passage: apart", cure="Set passage to joint")
     family, layers = model.config.model_type, model.config.num_hidden_layers
-    if config.co_attention or family in WITHOUT_PAIR_MASKS:
-        problem = "co-attention inside the encoder" if config.co_attention else f"the attention of {family}"
-        raise CoattendError(f"does not go with {problem}", where="passage: apart", cure="Set passage to joint")
-    if config.apart_layers is not None and config.apart_layers >= layers:
-        cure = f"Set it to at most {layers - 1}, or to null for all"
-        raise CoattendError(f"is {config.apart_layers}, and the encoder has {layers}", where="apart_layers", cure=cure)
+    if config.apart_layers is not None and config.apart_layers > layers:
+        problem = f"is {config.apart_layers}, and the encoder has {layers}"
+        raise CoattendError(problem, where="apart_layers", cure="Set it to null for all of them")
     if family in FAST and model.config._attn_implementation == ATTENTION_NAME:
         return LayerStack(model)
     if config.apart_layers is not None:

@@ -1,6 +1,10 @@
 """Scaled dot-product attention, multi-head attention of one stream to another, and the transformer block around it."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -12,6 +16,34 @@ from coattend.readers.layers.masked import at_least_float32, full_precision, mas
 
 BLOCK_ELEMENTS = 2**21
 """Attention weights per block of the backward pass: few enough for the processor's cache, enough to amortise a call."""
+
+
+@dataclass
+class LastCall:
+    """What the last call of `attend` has compared.
+
+    Attributes:
+        query: Queries [S, heads, L, d]; None: there was no call.
+        key: Keys [S, heads, M, d].
+        mask: True where a query may attend [S, 1, 1 or L, M]; None: everywhere.
+    """
+
+    query: Tensor | None = None
+    key: Tensor | None = None
+    mask: Tensor | None = None
+
+
+_watching: ContextVar[LastCall | None] = ContextVar("_watching", default=None)
+
+
+@contextmanager
+def watched_attention() -> Iterator[LastCall]:
+    """Keep what the last call of `attend` in this thread compares, of which its weights can be computed."""
+    token = _watching.set(call := LastCall())
+    try:
+        yield call
+    finally:
+        _watching.reset(token)
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, dropout: float = 0.0) -> Tensor:
@@ -28,6 +60,8 @@ def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, dr
         mask: True where a query may attend [S, 1, 1 or L, M]; None: everywhere.
         dropout: Dropout of the attention weights.
     """
+    if (call := _watching.get()) is not None:
+        call.query, call.key, call.mask = query, key, mask
     with full_precision(query):
         if query.device.type != "cpu":
             return scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
@@ -36,6 +70,13 @@ def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, dr
             return attended
         query, key, value = (at_least_float32(stream) for stream in (query, key, value))
         return scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
+
+
+def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
+    """Compute softmax(Q K^T / sqrt(d)), which `attend` never holds as a whole [S, heads, L, M], in float32 at least."""
+    with full_precision(query):
+        scores = at_least_float32(query) @ at_least_float32(key).mT / math.sqrt(query.shape[-1])
+        return scores.softmax(-1) if mask is None else masked_softmax(scores, mask)
 
 
 class _HalfPrecision(torch.autograd.Function):
@@ -116,10 +157,8 @@ class MultiHeadAttention(nn.Module):
         return attended
 
     def weights(self, queries: Tensor, keys: Tensor, mask: Tensor) -> Tensor:
-        """Compute softmax(Q K^T / sqrt(d_k)), without dropout [S, heads, L, M]; `attend` never holds it as a whole."""
-        query, key = self._split(self.query(queries)), self._split(self.key(keys))
-        scores = query @ key.transpose(2, 3) / math.sqrt(query.shape[-1])
-        return masked_softmax(scores, mask[:, None, None])
+        """Compute softmax(Q K^T / sqrt(d_k)), without dropout [S, heads, L, M]."""
+        return attention_weights(self._split(self.query(queries)), self._split(self.key(keys)), mask[:, None, None])
 
     def _split(self, stream: Tensor) -> Tensor:
         heads: Tensor = stream.unflatten(-1, (self.heads, -1))
