@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from perf import commands, data_stages, inference, interactions, overhead, page, passages, scale, training
+from perf import commands, data_stages, inference, interactions, memory, overhead, page, passages, scale, training
 from perf.commands import ROOT
 from perf.prepared import SAMPLE, Prepared, available
 
@@ -29,6 +29,8 @@ READERS = {
     "inference": inference.measure,
     "overhead": overhead.measure,
     "passages": passages.measure,
+    "served": passages.measure_served,
+    "memory": memory.measure,
 }
 """Measurements of readers on real questions."""
 BENCHMARKS = ("dream", "race", "squad_v1", "cbt")

@@ -1,26 +1,31 @@
 """Passages that are read once for all of their questions, beside the joint encoder and the stock recipe.
 
 Trained are whole passages with their questions; the joint reader and the stock recipe read the same questions. Asked
-are the questions about some passages, and, one after another, questions about one passage as a server is asked them.
+are the questions about some passages: from tokens, as in an evaluation, and from texts, as a server is asked.
 """
 
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, cast
-
-import torch
 
 from coattend.batches.dataset import QuestionSet
 from coattend.batches.examples import Example
+from coattend.config import Limits
 from coattend.inference.predict import answer_questions
-from coattend.readers.batch import Batch
 from coattend.readers.encoders.passage_apart import PassageCache
 from coattend.readers.encoders.transformer import TransformerEncoder
-from coattend.trials.build import build_collator, build_reader
-from coattend.trials.experiment import Experiment
+from coattend.readers.reader import Reader
+from coattend.serving.predictor import PASSAGE_CACHE_BYTES, Predictor
+from coattend.serving.preprocessor import Preprocessor
+from coattend.serving.queries import Query
+from coattend.trials.build import build_reader
+from coattend.trials.experiment import Experiment, reads_apart
+from coattend.trials.run_spec import run_spec_of
+from coattend.trials.trial import TrialOutcome
 from perf.prepared import Prepared
 from perf.recipes import product_recipe, random_batches
 from perf.timing import alternate, ratio
@@ -42,7 +47,20 @@ def measure(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
     if "squad_v1" in prepared.benchmarks:
         figures["squad_v1"] = spans(prepared, rounds, batches)
     benchmark = "race" if "race" in prepared.benchmarks else prepared.either("dream")
-    return figures | {"asked": asked(prepared, benchmark, rounds), "served": served(prepared, benchmark, rounds)}
+    return figures | {"asked": asked(prepared, benchmark, rounds)}
+
+
+def measure_served(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
+    """Measure a reader that is asked by text, as a server and the pipeline of predictions ask it."""
+    benchmark = "race" if "race" in prepared.benchmarks else prepared.either("dream")
+    experiments = {name: prepared.experiment(benchmark, name) for name in ("plain_apart", "plain")}
+    train = experiments["plain"].training_questions().train
+    predictors = {name: _predictor(experiment, train) for name, experiment in experiments.items()}
+    return {
+        "benchmark": benchmark,
+        "question": one_question(predictors, train, 4 * rounds),
+        "file": file_of_questions(predictors, about_passages(train, PASSAGES), rounds),
+    }
 
 
 def options(prepared: Prepared, benchmark: str, rounds: int, batches: int) -> dict[str, Any]:
@@ -94,33 +112,67 @@ def _rate_of_answers(experiment: Experiment, questions: QuestionSet) -> float:
     return len(questions.examples) / (time.perf_counter() - start)
 
 
-def served(prepared: Prepared, benchmark: str, rounds: int) -> dict[str, Any]:
-    """Answer one question about a long passage in float32, which was read before, beside a passage that is new."""
-    experiment = prepared.experiment(benchmark, "plain_apart", training={"precision": "fp32"})
-    train = experiment.training_questions().train
-    example = min(train.examples, key=lambda question: abs(question.passage_tokens - TOKENS))
-    reader = build_reader(experiment, train)
-    batch = Batch(**build_collator(experiment, reader, train)([example]))
-    encoder = cast(TransformerEncoder, reader.encoder)
+def one_question(predictors: Mapping[str, Predictor], questions: QuestionSet, rounds: int) -> dict[str, Any]:
+    """Ask a question about a long passage, from text to evidence: the passage was read before, it is new, and the joint
+    reader."""
+    example = min(questions.examples, key=lambda question: abs(question.passage_tokens - TOKENS))
+    query = _query(questions, example)
 
-    def answer(*, known: bool) -> float:
-        if not known or encoder.passage_cache is None:
-            encoder.passage_cache = PassageCache(1 << 28)
-        if known:
-            reader(batch)
+    def answer(name: str, *, known: bool) -> float:
+        if not known:
+            _forget(predictors[name])
         start = time.perf_counter()
-        reader(batch)
+        predictors[name].answer(query)
         return time.perf_counter() - start
 
-    with torch.inference_mode():
-        seconds = alternate(
-            {"known": partial(answer, known=True), "new": partial(answer, known=False)}, 4 * rounds, warm_up=1
-        )
+    steps = {"known": ("plain_apart", True), "new": ("plain_apart", False), "joint": ("plain", True)}
+    predictors["plain_apart"].answer(query)
+    seconds = alternate(
+        {step: partial(answer, name, known=known) for step, (name, known) in steps.items()}, rounds, warm_up=1
+    )
     return {
         "passage_tokens": example.passage_tokens,
         "milliseconds": {name: round(1000 * statistics.median(values), 1) for name, values in seconds.items()},
-        "faster": ratio(seconds["new"], seconds["known"]),
+        "faster_than": {name: ratio(seconds[name], seconds["known"]) for name in ("new", "joint")},
     }
+
+
+def file_of_questions(predictors: Mapping[str, Predictor], questions: QuestionSet, rounds: int) -> dict[str, Any]:
+    """Answer all questions about some passages, as those of a file are answered."""
+    queries = [_query(questions, example) for example in questions.examples]
+
+    def rate(name: str) -> float:
+        _forget(predictors[name])
+        start = time.perf_counter()
+        count = sum(1 for _ in predictors[name].answers(queries))
+        return count / (time.perf_counter() - start)
+
+    rates = alternate({name: partial(rate, name) for name in predictors}, rounds, warm_up=1)
+    return {
+        "questions": len(queries),
+        "questions_per_second": {name: round(statistics.median(values), 2) for name, values in rates.items()},
+        "faster": ratio(rates["plain_apart"], rates["plain"]),
+    }
+
+
+def _query(questions: QuestionSet, example: Example) -> Query:
+    row = questions.rows[example.question_id]
+    return Query(questions.texts[example.question_id], row["question"], tuple(row["options"] or ()))
+
+
+def _forget(predictor: Predictor) -> None:
+    """Forget the passages that were read, if a reader keeps them."""
+    encoder = cast(TransformerEncoder, cast(Reader, predictor.reader).encoder)
+    encoder.passage_cache = PassageCache(PASSAGE_CACHE_BYTES) if reads_apart(predictor.spec.options) else None
+
+
+def _predictor(experiment: Experiment, questions: QuestionSet) -> Predictor:
+    """Build what answers questions with a reader that has learned nothing."""
+    outcome = {"trial_id": "none", "model_digest": None, "null_threshold": None, "seed": 0}
+    spec = run_spec_of(experiment, cast(TrialOutcome, outcome), Path())
+    predictor = Predictor(spec, build_reader(experiment, questions), Preprocessor.of(spec, Path()), Limits())
+    _forget(predictor)
+    return predictor
 
 
 def about_passages(questions: QuestionSet, count: int) -> QuestionSet:

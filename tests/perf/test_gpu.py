@@ -237,7 +237,7 @@ def test_the_campaign_is_rehearsed_with_nothing_but_torch(prepared, pack, bare_p
     collect(tmp_path / "next", prepared, pages)
     performance, scores = pages.performance.read_text(), pages.scores.read_text()
     assert re.search(r"BERT-base's size \| the GPU's peak in bf16 \| 40 % \| \d+ %", performance)
-    assert "the stock recipe in fp32 | 2 x | not measured" in performance, "RACE was not packed"
+    assert "the stock recipe in bf16 | 2 x | not measured" in performance, "RACE was not packed"
     assert re.search(r"seconds of training to \d+\.\d % of the held-out questions", performance)
     assert re.search(r"^\| reader \| dev accuracy \(\d+ questions\) \| seeds", scores, re.MULTILINE)
     assert re.search(r"^\| `poi_net` \| \d+\.\d \[.+\] \| 1 \| `plain`: [+-]\d+\.\d", scores, re.MULTILINE)

@@ -10,7 +10,7 @@ from perf.recipes import one_by_one, product_recipe
 
 from coattend.trials.build import build_reader, cached_features
 from perf import __main__ as bench
-from perf import commands, data_stages, inference, overhead, page, passages, scale, timing, training
+from perf import commands, data_stages, inference, memory, overhead, page, passages, scale, timing, training
 
 
 @pytest.fixture(scope="module")
@@ -139,10 +139,21 @@ def test_the_commit_is_found_from_everywhere(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
+def test_a_passage_that_is_read_once_is_kept_once(prepared, monkeypatch):
+    monkeypatch.setattr(memory, "PASSAGES", 2)
+    (figures,) = memory.measure(prepared, rounds=1, batches=2).values()
+    kept = figures["mib_per_question"]
+    assert 0 < kept["apart"] < kept["joint"] < kept["stock"]
+    assert 0 < figures["frozen_kib_per_question"]["apart"] < figures["frozen_kib_per_question"]["joint"]
+
+
+@pytest.mark.slow
 def test_passages_that_are_read_once_are_timed_beside_the_joint_encoder(prepared, monkeypatch):
     monkeypatch.setattr(passages, "PASSAGES", 6)
     asked = passages.asked(prepared, "sample", rounds=1)
     assert asked["questions"] >= 6 and asked["faster"]["ratio"] > 0
-    served = passages.served(prepared, "sample", rounds=1)
-    assert set(served["milliseconds"]) == {"known", "new"} and served["passage_tokens"] > 0
+    served = passages.measure_served(prepared, rounds=1, batches=1)
+    assert set(served["question"]["milliseconds"]) == {"known", "new", "joint"}
+    assert served["question"]["faster_than"]["joint"]["ratio"] > 0 < served["question"]["passage_tokens"]
+    assert served["file"]["questions"] >= 6 and served["file"]["faster"]["ratio"] > 0
     assert set(passages.options(prepared, "sample", rounds=1, batches=1)["faster_than"]) == {"joint", "stock"}

@@ -314,6 +314,18 @@ def test_a_reader_without_tags_needs_no_tagger(answerers, retagged, without_nltk
     assert apart.answer(QUESTIONS["plain_span"]) == answerers["plain_span"].answer(QUESTIONS["plain_span"])
 
 
+def test_texts_that_are_asked_about_again_are_not_tagged_again(answerers, monkeypatch):
+    answerer, query = answerers["poi_net"], QUESTIONS["poi_net"]
+    first, tagged = answerer.answer(query), []
+    tagger = type(answerer.processing.tagger.tagger)
+    tag = tagger.tag
+    monkeypatch.setattr(tagger, "tag", lambda self, sentences: tagged.extend(sentences) or tag(self, sentences))
+    assert answerer.answer(query) == first
+    assert not tagged
+    answerer.answer(replace(query, passage=f"{query.passage} It is late."))
+    assert ["It", "is", "late", "."] in tagged
+
+
 @pytest.mark.parametrize("reader", ["poi_net", "aoa_reader"])
 def test_a_missing_tagger_is_named_with_the_data_that_it_needs(retagged, without_nltk_data, tmp_path, reader):
     message = (

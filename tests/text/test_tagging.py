@@ -17,7 +17,7 @@ from strategies import texts
 from coattend.config import TaggingParameters
 from coattend.errors import CoattendError
 from coattend.text import nltk as nltk_data
-from coattend.text.tagging import load_named_tagger, load_tagger
+from coattend.text.tagging import REMEMBERED, RememberingTagger, load_named_tagger, load_tagger
 from coattend.text.tagset import ERR, tagset
 from coattend.text.textblob import TextblobTagger
 
@@ -250,3 +250,12 @@ def test_zipped_packages_work(nltk_folder):
     zipped = load_tagger(TaggingParameters(tagger="nltk"))
     assert zipped.digest == plain.digest
     assert tags_of(zipped, "Wu is the Wu.") == ["NNP", "VBZ", "DT", "NNP", "ERR"]
+
+
+def test_what_a_tagger_remembers_is_what_it_would_tag_and_bounded():
+    tagger = load_tagger(TaggingParameters(tagger="textblob"))
+    remembering = RememberingTagger(tagger.tagger, tagger.tagset)
+    texts = [f"The lamp {number} is in the hall." for number in range(2 * REMEMBERED)]
+    for start in (0, 40, 0):
+        assert remembering.tag_all([*texts[start:], texts[start]]) == tagger.tag_all([*texts[start:], texts[start]])
+        assert len(remembering._known) == REMEMBERED

@@ -22,9 +22,8 @@ from coattend.serving.queries import Query
 from coattend.text import nltk as nltk_data
 from coattend.text.encode import tag_texts, tokenize_texts
 from coattend.text.nltk import NltkTagger
-from coattend.text.tagging import TextTagger, load_named_tagger
+from coattend.text.tagging import RememberingTagger, Tagger, TextTagger, WholeTexts, load_named_tagger
 from coattend.text.tagset import tagset
-from coattend.text.textblob import TextblobTagger
 from coattend.text.tokenizer import (
     CONFIG,
     SpecialLayout,
@@ -100,19 +99,20 @@ class Preprocessor:
 
 
 def _load_tagger(spec: RunSpec, folder: Path) -> TextTagger:
-    """Load the tagger that a reader was trained with; for a reader whose inputs depend on none, textblob's, which needs
-    no data."""
+    """Load the tagger that a reader was trained with; of a reader whose inputs depend on none, a stand-in."""
+    tags = tagset(spec.tagging.tagset)
     if not spec.needs_tagger:
-        return load_named_tagger(TextblobTagger.name, spec.tagging)
+        return TextTagger(WholeTexts(), tags)
     data_folder = folder / NLTK
     if data_folder.is_dir():
-        tagger = NltkTagger(data_folder.absolute(), data_folder.absolute())
-        return TextTagger(tagger, tagset(spec.tagging.tagset), spec.tagging.lowercase_before_tagging)
-    try:
-        return load_named_tagger(spec.tagger, spec.tagging)
-    except CoattendError as error:
-        problem = f"was trained on the tags of {error.where}: {error.problem}"
-        raise CoattendError(problem, where=f"trial {spec.trial_id}", cure=error.cure) from None
+        tagger: Tagger = NltkTagger(data_folder.absolute(), data_folder.absolute())
+    else:
+        try:
+            tagger = load_named_tagger(spec.tagger, spec.tagging).tagger
+        except CoattendError as error:
+            problem = f"was trained on the tags of {error.where}: {error.problem}"
+            raise CoattendError(problem, where=f"trial {spec.trial_id}", cure=error.cure) from None
+    return RememberingTagger(tagger, tags, spec.tagging.lowercase_before_tagging)
 
 
 def pack(trial: Path, target: Path, *, merge: bool = False) -> RunSpec:

@@ -1,11 +1,13 @@
 """Taggers and their settings: words, offsets and tag ids of any text."""
 
 import logging
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.metadata import version
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple, Protocol
 
 from coattend.config import TaggingParameters
@@ -19,6 +21,10 @@ from coattend.text.word_tokenizer import Sentence
 
 VERSION = 1
 """Increased if this package's own code gives another word or tag to some text."""
+
+
+REMEMBERED = 64
+"""Texts whose tags a `RememberingTagger` keeps."""
 
 
 class Tagger(Protocol):
@@ -38,6 +44,26 @@ class Tagger(Protocol):
 
     def tag(self, sentences: Sequence[list[str]]) -> list[list[str]]:
         """Tag the words of each sentence."""
+
+
+@dataclass(frozen=True)
+class WholeTexts:
+    """A stand-in where neither words nor tags are read: each text counts as one word, with a tag that no tagset has."""
+
+    name = "none"
+    digest = ""
+
+    def sentence_spans(self, line: str) -> Iterable[tuple[int, int]]:
+        """Yield the whole line."""
+        yield 0, len(line)
+
+    def split(self, text: str) -> Iterable[Sentence]:
+        """Yield the whole text as one word."""
+        yield Sentence([text], [0], [len(text)])
+
+    def tag(self, sentences: Sequence[list[str]]) -> list[list[str]]:
+        """Give each word no tag."""
+        return [[""] * len(words) for words in sentences]
 
 
 class TaggedWords(NamedTuple):
@@ -87,6 +113,26 @@ class TextTagger:
             words.ends.extend(sentence.ends)
             words.tag_ids.extend(self.tagset.ids(next(tags)))
         return words
+
+
+@dataclass(frozen=True)
+class RememberingTagger(TextTagger):
+    """A tagger that tags the texts that were asked about last only once; threads may share it."""
+
+    _known: "OrderedDict[str, TaggedWords]" = field(default_factory=OrderedDict, repr=False, compare=False)
+    _turn: Lock = field(default_factory=Lock, repr=False, compare=False)
+
+    def tag_all(self, texts: Sequence[str]) -> list[TaggedWords]:
+        """Tag several texts, those that it remembers without effort."""
+        with self._turn:
+            new = [text for text in dict.fromkeys(texts) if text not in self._known]
+            tagged = dict(self._known) | dict(zip(new, super().tag_all(new), strict=True))
+            for text in texts:
+                self._known[text] = tagged[text]
+                self._known.move_to_end(text)
+            while len(self._known) > REMEMBERED:
+                self._known.popitem(last=False)
+        return [tagged[text] for text in texts]
 
 
 def load_tagger(tagging: TaggingParameters) -> TextTagger:

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,7 +57,7 @@ class SubwordTokenizer:
     leading_space: bool
     pad_id: int
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """A hash of everything that decides about tokens."""
         return hashlib.sha256(f"{VERSION} {self.leading_space} {self.tokenizer.to_str()}".encode()).hexdigest()

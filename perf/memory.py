@@ -1,0 +1,74 @@
+"""Memory of a question: what a training step keeps of it for the backward pass, and the frozen protocol on disk."""
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from coattend.readers.batch import Batch
+from coattend.trials.build import build_reader, cached_features
+from perf.passages import PASSAGES, about_passages
+from perf.prepared import Prepared
+from perf.recipes import Recipe, product_recipe, random_batches, spread
+
+
+def measure(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
+    """Measure passages that are read once beside the joint encoder and the stock recipe, on options."""
+    chosen = [benchmark for benchmark in ("dream", "race") if benchmark in prepared.benchmarks]
+    return {
+        benchmark: {
+            "mib_per_question": training(prepared, benchmark, batches),
+            "frozen_kib_per_question": frozen(prepared, benchmark),
+        }
+        for benchmark in chosen or [prepared.either("dream")]
+    }
+
+
+def training(prepared: Prepared, benchmark: str, batches: int) -> dict[str, float]:
+    """Return the MiB that a step keeps for its backward pass, for each question of its batch."""
+    joint, apart = (prepared.experiment(benchmark, name) for name in ("plain", "plain_apart"))
+    train = joint.training_questions().train
+    recipes = {
+        "apart": product_recipe(apart, apart.training_questions().train),
+        "joint": product_recipe(joint, train),
+        "stock": random_batches(joint, train),
+    }
+    return {name: round(kept_per_question(recipe, batches) / 2**20, 1) for name, recipe in recipes.items()}
+
+
+def kept_per_question(recipe: Recipe, count: int) -> float:
+    """Return the bytes that are kept for each question of some batches, without the weights."""
+    drawn = spread(recipe.batches, count, 0)
+    return sum(_kept(recipe, rows) for rows in drawn) / sum(map(len, drawn))
+
+
+def _kept(recipe: Recipe, rows: Sequence[int]) -> int:
+    weights = {parameter.untyped_storage().data_ptr() for parameter in recipe.reader.parameters()}
+    sizes: dict[int, int] = {}
+
+    def note(tensor: torch.Tensor) -> torch.Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in weights:
+            sizes[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    batch = Batch(**recipe.collator([recipe.examples[row] for row in rows])).to(recipe.device)
+    kept = torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor)
+    with kept, torch.autocast(recipe.device, torch.bfloat16, enabled=recipe.bf16):
+        loss = recipe.reader(batch).loss
+    assert loss is not None
+    return sum(sizes.values())
+
+
+def frozen(prepared: Prepared, benchmark: str) -> dict[str, float]:
+    """Return the KiB that the frozen protocol keeps of each question about some passages."""
+    sizes = {}
+    for name, reader in (("apart", "plain_apart"), ("joint", "plain")):
+        experiment = prepared.experiment(benchmark, reader, training={"frozen": True})
+        questions = about_passages(experiment.training_questions().train, PASSAGES)
+        with tempfile.TemporaryDirectory() as folder:
+            states = cached_features(experiment, build_reader(experiment, questions), questions, Path(folder, "trials"))
+            sizes[name] = round(states.vectors.nbytes / 1024 / len(questions.examples), 1)
+    return sizes
