@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sentencepiece import SentencePieceTrainer
 from strategies import texts
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
@@ -50,6 +51,32 @@ def byte_level(folder: Path) -> str:
     )
     tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
     return save(tokenizer, folder, pad_token={"content": "<pad>"})
+
+
+def sentence_piece_files(folder: Path) -> str:
+    """The files of DeBERTa-v3 as it is published: a SentencePiece model, and no tokenizer.json."""
+    folder.mkdir()
+    lines = [f"The lamp number {number} is in the hall. Who's there?" for number in range(300)]
+    special = {"pad": "[PAD]", "bos": "[CLS]", "eos": "[SEP]", "unk": "[UNK]"}
+    options = {f"{name}_piece": piece for name, piece in special.items()}
+    options |= {f"{name}_id": number for number, name in enumerate(special)}
+    SentencePieceTrainer.train(
+        sentence_iterator=iter(lines), model_prefix=str(folder / "spm"), vocab_size=60, minloglevel=2, **options
+    )
+    (folder / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": False, "vocab_type": "spm"}))
+    (folder / "config.json").write_text(json.dumps({"model_type": "deberta-v2"}))
+    return str(folder)
+
+
+def test_a_sentence_piece_model_alone_is_converted(tmp_path):
+    subwords = load_tokenizer(TokenizerParameters(source=sentence_piece_files(tmp_path / "deberta")))
+    text = "The lamp is in the hall."
+    ids, _ = subwords.encode([text], [False])
+    assert subwords.tokenizer.decode(ids.tolist()) == text
+    assert len(ids) < len(text), "pieces, not characters"
+    layout = special_layout(subwords)
+    names = [subwords.tokenizer.id_to_token(ids[0]) for ids in (layout.prefix, layout.middle, layout.suffix)]
+    assert names == ["[CLS]", "[SEP]", "[SEP]"]
 
 
 def sentence_piece(folder: Path) -> str:
