@@ -72,3 +72,22 @@ def test_an_encoder_that_does_not_know_the_language_is_refused(chinese, run_in, 
     assert "english.plain, encoder" in message
     assert "% of the tokens of its training questions, of which at most 5 % may be unknown" in message
     assert "Set its encoder to `characters`" in message
+
+
+def test_words_whose_vectors_the_encoder_does_not_have_are_refused(chinese, run_in, project):
+    run, words = run_in(project), {"reader": "recurrent+dual_multi_head", "head": "options", "hidden": 16}
+    entries = {
+        "borrowed": words | {"vectors": "encoder"},
+        "learned": words | {"vectors": "random", "vector_width": 16, "train_vectors": True},
+    }
+    (project / "conf/base/parameters_words.yml").write_text(yaml.safe_dump({"readers": entries}))
+    file = project / "conf/base/parameters/benchmarks/dushu.yml"
+    benchmarks = yaml.safe_load(file.read_text())
+    benchmarks["benchmarks"]["english"]["readers"] = list(entries)
+    file.write_text(yaml.safe_dump(benchmarks))
+    run("ingestion,tagging,tokenization", "english")
+    with pytest.raises(
+        CoattendError, match=r"english\.borrowed, .* at most 5 % may be unknown\. Set vectors to random"
+    ):
+        run("training", "english.borrowed")
+    run("training", "english.learned")

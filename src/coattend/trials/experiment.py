@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow.dataset as pads
 
 from coattend import readers
@@ -283,24 +284,37 @@ class Experiment:
 
     def _check_unknown(self, train: QuestionSet) -> None:
         """Refuse texts in a language that the encoder's tokenizer does not know."""
-        rows = (row for example in train.examples for row in example.rows)
-        if isinstance(train.tokens, WordTokens):
-            # Words are learned from these questions; only vectors of their context come from an encoder.
-            if self.alignment is None:
-                return
-            tokens, rows = self.alignment.tokens, (int(self.alignment.rows[row]) for row in rows)
-        else:
-            tokens = train.tokens
-        counts = tokens.id_counts(rows)
+        counts = self._subword_counts(train)
+        if counts is None:
+            return
         unknown = unknown_id(load_tokenizer(TokenizerParameters(source=self.encoder.source)))
         share = counts[unknown] / counts.sum() if unknown is not None and unknown < len(counts) else 0.0
         if share > MOST_UNKNOWN:
+            learned = "vectors to random" if isinstance(train.tokens, WordTokens) else "its encoder to `characters`"
             raise CoattendError(
                 f"does not know {100 * share:.1f} % of the tokens of its training questions, of which at most "
                 f"{100 * MOST_UNKNOWN:.0f} % may be unknown",
                 where=f"{self.benchmark}.{self.name}, encoder {self.encoder.source!r}",
-                cure="Set its encoder to `characters`, which learns them, or to one that knows the language",
+                cure=f"Set {learned}, which are learned, or take an encoder that knows the language",
             )
+
+    def _subword_counts(self, train: QuestionSet) -> np.ndarray | None:
+        """Count each id of the encoder's tokenizer in training questions; None if nothing of the encoder is read."""
+        tokens, rows = train.tokens, (row for example in train.examples for row in example.rows)
+        if not isinstance(tokens, WordTokens):
+            return tokens.id_counts(rows)
+        if self.alignment is not None:
+            return self.alignment.tokens.id_counts(int(self.alignment.rows[row]) for row in rows)
+        if self.options.get("vectors") != "encoder":
+            return None
+        # A word's vector is the mean of those of its subwords.
+        counts = tokens.id_counts(rows)
+        numbers = np.flatnonzero(counts)
+        words = [tokens.lexicon[number] for number in numbers]
+        subwords = load_tokenizer(TokenizerParameters(source=self.encoder.source))
+        ids, spans = subwords.encode(words, [False] * len(words))
+        weights = np.repeat(counts[numbers], np.diff(spans.offsets))
+        return np.bincount(ids, weights)
 
 
 @dataclass(frozen=True)
