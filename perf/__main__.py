@@ -13,7 +13,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from perf import commands, data_stages, inference, interactions, memory, overhead, page, passages, scale, training
+from perf import (
+    commands,
+    data_stages,
+    inference,
+    interactions,
+    likelihood,
+    memory,
+    overhead,
+    page,
+    passages,
+    scale,
+    training,
+)
 from perf.commands import ROOT
 from perf.prepared import SAMPLE, Prepared, available
 
@@ -31,6 +43,7 @@ READERS = {
     "passages": passages.measure,
     "served": passages.measure_served,
     "memory": memory.measure,
+    "likelihood": likelihood.measure,
 }
 """Measurements of readers on real questions."""
 BENCHMARKS = ("dream", "race", "squad_v1", "cbt")

@@ -10,7 +10,7 @@ from perf.recipes import one_by_one, product_recipe
 
 from coattend.trials.build import build_reader, cached_features
 from perf import __main__ as bench
-from perf import commands, data_stages, inference, memory, overhead, page, passages, scale, timing, training
+from perf import commands, data_stages, inference, likelihood, memory, overhead, page, passages, scale, timing, training
 
 
 @pytest.fixture(scope="module")
@@ -136,6 +136,15 @@ def test_the_commit_is_found_from_everywhere(tmp_path, monkeypatch):
     expected = page.machine()["code"]
     monkeypatch.chdir(tmp_path)
     assert page.machine()["code"] == expected
+
+
+@pytest.mark.slow
+def test_a_language_model_is_timed_beside_the_harness(prepared, monkeypatch):
+    for name, value in (("QUESTIONS", 4), ("LAYERS", 1), ("WIDTH", 32)):
+        monkeypatch.setattr(likelihood, name, value)
+    figures = likelihood.measure(prepared, rounds=1, batches=1)
+    assert figures["questions"] == 4
+    assert all(rate > 0 for rate in figures["questions_per_second"].values())
 
 
 @pytest.mark.slow
