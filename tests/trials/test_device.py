@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import torch
 
-from coattend.config import LOCAL
+from coattend.config import LOCAL, TrainingParameters
 from coattend.parallel.engine import map_shards
 from coattend.readers.reader import Reader
 from coattend.training.run_trial import TrialRunner
-from coattend.trials.device import freeze_gc, gpu_index
+from coattend.trials.device import freeze_gc, gpu_index, uses_bf16
 from experiments import train_reader
 
 _barriers: list[Any] = []
@@ -24,6 +24,26 @@ _barriers: list[Any] = []
 )
 def test_a_process_takes_the_gpu_of_its_number(process, count, gpu):
     assert gpu_index(process, count) == gpu
+
+
+@pytest.mark.parametrize(
+    ("machine", "avx512_bf16", "amx", "emulated", "used"),
+    [
+        ("x86_64", True, False, True, True),
+        ("x86_64", False, True, True, True),
+        ("x86_64", False, False, True, False),
+        ("aarch64", False, False, True, True),
+        ("aarch64", False, False, False, False),
+    ],
+)
+def test_bf16_is_used_where_the_processor_multiplies_in_it(monkeypatch, machine, avx512_bf16, amx, emulated, used):
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: avx512_bf16)
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: amx)
+    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: emulated)
+    assert uses_bf16(TrainingParameters(), "cpu") == used
+    for precision in ("bf16", "fp32"):
+        assert uses_bf16(TrainingParameters(precision=precision), "cpu") == (precision == "bf16")
 
 
 def meet_at(barrier: Any) -> None:

@@ -53,7 +53,19 @@ def uses_bf16(training: TrainingParameters, device: str) -> bool:
         return training.precision == "bf16"
     if device == "cuda":
         return bool(torch.cuda.is_bf16_supported())
-    return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+    return _processor_has_bf16()
+
+
+def _processor_has_bf16() -> bool:
+    """Tell whether the processor itself multiplies in bf16.
+
+    PyTorch says so of all with AVX-512, too, on which it emulates bf16 at a quarter of float32's rate.
+    """
+    import torch
+
+    units = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    has_them = bool(units) or platform.machine().lower() not in ("x86_64", "amd64")
+    return has_them and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
 def inference_batch_tokens(training: TrainingParameters, *, transformer: bool) -> int:
