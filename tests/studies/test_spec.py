@@ -7,7 +7,7 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from coattend import studies
+from coattend import readers, studies
 from coattend.config import ReaderParameters, StudySettings, entries, source
 from coattend.errors import CoattendError
 
@@ -331,6 +331,18 @@ def test_studies_that_belong_together_are_one_pipeline_too():
     assert nodes == {node.name for name in members for node in pipelines[f"study_{name}"].nodes}
     # Table 4's additions begin with its name, which is its own.
     assert "poi_net_table4" not in studies.study_groups()
+
+
+def test_no_study_of_a_paper_reads_passages_apart():
+    papers = [
+        name for name in studies.study_names() if name.startswith(("aoa_", "dcn_plus_", "duma_", "poi_net_", "recam_"))
+    ]
+    assert len(papers) > 40
+    for study in map(studies.load_study, papers):
+        for variant in study.parameters.variants:
+            entry = ReaderParameters.model_validate(study.entry(variant))
+            options = readers.resolve(entry.reader, head=entry.head, **entry.options)
+            assert options.get("passage", "joint") == "joint", (study.name, variant)
 
 
 def test_an_unknown_study_is_told_the_nearest_one():
