@@ -52,7 +52,7 @@ def _kept(recipe: Recipe, rows: Sequence[int]) -> int:
         storage = tensor.untyped_storage()
         if storage.data_ptr() not in weights:
             sizes[storage.data_ptr()] = storage.nbytes()
-        return tensor
+        return tensor.detach()  # An output that its own step kept would keep that step.
 
     batch = Batch(**recipe.collator([recipe.examples[row] for row in rows])).to(recipe.device)
     kept = torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor)
