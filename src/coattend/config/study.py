@@ -183,7 +183,9 @@ class StudyParameters(Parameters):
         None, description="How every variant's training is tuned first; null: it is trained as configured."
     )
     training: dict[str, dict[str, Any]] = Field(
-        {}, description="Benchmark to differences from its training parameters, for all variants alike."
+        {},
+        description="Benchmark to differences from its block `training`, for all variants alike; its blocks `recurrent` and "
+        "`frozen` count more, and so does a variant's own training.",
     )
     options: dict[str, Any] = Field(
         {}, description="Options that every variant's reader has, whatever is said of it: sizes for small machines."
