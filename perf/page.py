@@ -53,7 +53,7 @@ def percent(ratio: Any) -> str:
 
 def fill(pattern: str, *values: Any) -> str:
     """Fill a pattern of printf; return nothing if a value is missing."""
-    return "" if any(isinstance(value, ChainableUndefined) for value in values) else pattern % values
+    return "" if any(value is None or isinstance(value, ChainableUndefined) for value in values) else pattern % values
 
 
 def fill_last_cell(line: str) -> str:
