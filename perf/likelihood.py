@@ -95,14 +95,20 @@ def _rate_of_ours(tables: LikelihoodTables, model: Path, trials: Path, turn: "co
 
 def _harness(tables: LikelihoodTables, model: Path, folder: Path, longest: int) -> "partial[float]":
     """Export the questions as a task of the harness; return what runs it, with as many tokens a batch."""
+    names = write_task(tables, folder / "harness")
+    return partial(_rate_of_harness, names, model, folder / "harness", max(1, BATCH // longest))
+
+
+def write_task(tables: LikelihoodTables, folder: Path) -> list[str]:
+    """Write questions as tasks of the harness, as the pipeline of exports does; return their names."""
     task = harness_task(*tables, ExportParameters())
     for name in ("tasks", "tables"):
-        (folder / "harness" / name).mkdir(parents=True)
+        (folder / name).mkdir(parents=True)
     for name, text in task.files.items():
-        (folder / "harness/tasks" / name).write_text(text)
+        (folder / "tasks" / name).write_text(text)
     for name, table in task.tables.items():
-        pq.write_table(table, folder / f"harness/tables/{name}.parquet")
-    return partial(_rate_of_harness, task.names, model, folder / "harness", max(1, BATCH // longest))
+        pq.write_table(table, folder / f"tables/{name}.parquet")
+    return task.names
 
 
 def _rate_of_harness(names: list[str], model: Path, tasks: Path, batch_size: int) -> float:

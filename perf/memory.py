@@ -9,9 +9,9 @@ import torch
 
 from coattend.readers.batch import Batch
 from coattend.trials.build import build_reader, cached_features
-from perf.passages import PASSAGES, about_passages
+from perf.passages import PASSAGES, about_passages, recipes_of
 from perf.prepared import Prepared
-from perf.recipes import Recipe, product_recipe, random_batches, spread
+from perf.recipes import Recipe, spread
 
 
 def measure(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
@@ -28,13 +28,7 @@ def measure(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
 
 def training(prepared: Prepared, benchmark: str, batches: int) -> dict[str, float]:
     """Return the MiB that a step keeps for its backward pass, for each question of its batch."""
-    joint, apart = (prepared.experiment(benchmark, name) for name in ("plain", "plain_apart"))
-    train = joint.training_questions().train
-    recipes = {
-        "apart": product_recipe(apart, apart.training_questions().train),
-        "joint": product_recipe(joint, train),
-        "stock": random_batches(joint, train),
-    }
+    recipes = recipes_of(prepared, benchmark)
     return {name: round(kept_per_question(recipe, batches) / 2**20, 1) for name, recipe in recipes.items()}
 
 
@@ -65,7 +59,7 @@ def _kept(recipe: Recipe, rows: Sequence[int]) -> int:
 def frozen(prepared: Prepared, benchmark: str) -> dict[str, float]:
     """Return the KiB that the frozen protocol keeps of each question about some passages."""
     sizes = {}
-    for name, reader in (("apart", "plain_apart"), ("joint", "plain")):
+    for name, reader in (("ours", "plain_apart"), ("joint", "plain")):
         experiment = prepared.experiment(benchmark, reader, training={"frozen": True})
         questions = about_passages(experiment.training_questions().train, PASSAGES)
         with tempfile.TemporaryDirectory() as folder:

@@ -27,7 +27,7 @@ from coattend.trials.experiment import Experiment, reads_apart
 from coattend.trials.run_spec import run_spec_of
 from coattend.trials.trial import TrialOutcome
 from perf.prepared import Prepared
-from perf.recipes import product_recipe, random_batches
+from perf.recipes import Recipe, product_recipe, random_batches
 from perf.timing import alternate, ratio
 from perf.training import STOCK_SPAN, compare
 
@@ -65,14 +65,18 @@ def measure_served(prepared: Prepared, rounds: int, batches: int) -> dict[str, A
 
 def options(prepared: Prepared, benchmark: str, rounds: int, batches: int) -> dict[str, Any]:
     """Train the plain reader of options, which reads passages once, beside the joint one and the stock recipe."""
+    return compare(recipes_of(prepared, benchmark), rounds, batches) | {"benchmark": benchmark}
+
+
+def recipes_of(prepared: Prepared, benchmark: str) -> dict[str, Recipe]:
+    """Return the ways to train the plain reader of options: ours reads passages once."""
     joint, apart = (prepared.experiment(benchmark, name) for name in ("plain", "plain_apart"))
     train = joint.training_questions().train
-    recipes = {
+    return {
         "ours": product_recipe(apart, apart.training_questions().train),
         "joint": product_recipe(joint, train),
         "stock": random_batches(joint, train),
     }
-    return compare(recipes, rounds, batches) | {"benchmark": benchmark}
 
 
 def spans(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:

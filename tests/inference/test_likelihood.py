@@ -9,13 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as pads
-import pyarrow.parquet as pq
 import pytest
 import torch
+from perf.likelihood import write_task
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from coattend.config import BenchmarkParameters, ExportParameters, ReaderParameters, TaggingParameters
-from coattend.data.harness_task import harness_task
+from coattend.config import BenchmarkParameters, ReaderParameters, TaggingParameters
 from coattend.errors import CoattendError
 from coattend.evaluation.calibration import probabilities
 from coattend.inference.likelihood import LikelihoodTables, OptionLikelihood
@@ -262,20 +261,14 @@ def test_log_probabilities_and_choices_are_those_of_the_harness(benchmark, raw, 
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     tables, model = real_tables(raw, benchmark), tmp_path / "model"
     write_language_model(model, sample.texts.values())
-    task = harness_task(*tables, ExportParameters())
-    for folder in ("tasks", "tables"):
-        (tmp_path / "harness" / folder).mkdir(parents=True)
-    for name, text in task.files.items():
-        (tmp_path / "harness/tasks" / name).write_text(text)
-    for name, table in task.tables.items():
-        pq.write_table(table, tmp_path / f"harness/tables/{name}.parquet")
+    names = write_task(tables, tmp_path / "harness")
     results = lm_eval.simple_evaluate(
         model=HFLM(pretrained=str(model), device="cpu", dtype="float32", batch_size=8),
-        tasks=task.names,
+        tasks=names,
         task_manager=TaskManager(include_path=str(tmp_path / "harness"), include_defaults=False),
         bootstrap_iters=0,
     )
-    (name,) = task.names
+    (name,) = names
     samples = {found["doc"]["question_id"]: found for found in results["samples"][name]}
     assert len(samples) == QUESTIONS
     for normalise, metric in (("none", "acc"), ("characters", "acc_norm")):

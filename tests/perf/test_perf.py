@@ -152,8 +152,8 @@ def test_a_passage_that_is_read_once_is_kept_once(prepared, monkeypatch):
     monkeypatch.setattr(memory, "PASSAGES", 2)
     (figures,) = memory.measure(prepared, rounds=1, batches=2).values()
     kept = figures["mib_per_question"]
-    assert 0 < kept["apart"] < kept["joint"] < kept["stock"]
-    assert 0 < figures["frozen_kib_per_question"]["apart"] < figures["frozen_kib_per_question"]["joint"]
+    assert 0 < kept["ours"] < kept["joint"] < kept["stock"]
+    assert 0 < figures["frozen_kib_per_question"]["ours"] < figures["frozen_kib_per_question"]["joint"]
 
 
 @pytest.mark.slow

@@ -290,7 +290,9 @@ class Experiment:
         unknown = unknown_id(load_tokenizer(TokenizerParameters(source=self.encoder.source)))
         share = counts[unknown] / counts.sum() if unknown is not None and unknown < len(counts) else 0.0
         if share > MOST_UNKNOWN:
-            learned = "vectors to random" if isinstance(train.tokens, WordTokens) else "its encoder to `characters`"
+            # Vectors of a word's context come from the encoder itself.
+            borrowed = isinstance(train.tokens, WordTokens) and self.alignment is None
+            learned = "vectors to random" if borrowed else "its encoder to `characters`"
             raise CoattendError(
                 f"does not know {100 * share:.1f} % of the tokens of its training questions, of which at most "
                 f"{100 * MOST_UNKNOWN:.0f} % may be unknown",
