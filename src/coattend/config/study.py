@@ -184,8 +184,8 @@ class StudyParameters(Parameters):
     )
     training: dict[str, dict[str, Any]] = Field(
         {},
-        description="Benchmark to differences from its block `training`, for all variants alike; its blocks `recurrent` "
-        "and `frozen` count more, and so does a variant's own training.",
+        description="Benchmark to differences from its block `training`, for all variants alike; its blocks "
+        "`recurrent` and `frozen` count more, and so does a variant's own training.",
     )
     options: dict[str, Any] = Field(
         {}, description="Options that every variant's reader has, whatever is said of it: sizes for small machines."
