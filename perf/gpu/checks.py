@@ -13,13 +13,14 @@ import torch
 
 from coattend.inference.decoding import OptionAnswer
 from coattend.inference.predict import answer_questions
+from coattend.readers.batch import Batch
 from coattend.readers.encoders.passage_apart import layers_of
 from coattend.readers.reader import Reader
 from coattend.training.run_trial import TrialRunner
 from coattend.trials.experiment import Experiment
 from perf.gpu.kernels import kernels
 from perf.gpu.machine import Pack, device
-from perf.recipes import Recipe, product_recipe
+from perf.recipes import Recipe, padded, product_recipe
 from perf.timing import alternate, ratio
 
 READERS = ("plain", "poi_net", "duma")
@@ -121,11 +122,64 @@ def compare_compiled(plain: Recipe, other: Recipe, *, tiny: bool) -> Figures:
     return {"faster": ratio(rates["compiled"], rates["as it is"]), "seconds_to_compile": round(seconds, 1)}
 
 
+def captured(pack: Pack) -> Figures:
+    """Replay a training step of one shape as a CUDA graph, beside the same step as it is."""
+    if device() != "cuda":
+        return {"skipped": "no GPU"}
+    figures: Figures = {}
+    for name in ("plain", "plain_apart"):
+        experiment = pack.experiment(pack.either("dream"), name)
+        recipe = product_recipe(experiment, pack.training_questions(experiment).train)
+        rows = recipe.batches[len(recipe.batches) // 2]
+        batch = Batch(**recipe.collator([recipe.examples[row] for row in rows])).to("cuda")
+        try:
+            figures[name] = {"faster": compare_captured(padded(recipe.reader), batch)}
+        except RuntimeError as error:  # A step that waits for the GPU, to look at a number, cannot be captured.
+            figures[name] = {"problem": str(error).splitlines()[0][:200]}
+    return figures
+
+
+def compare_captured(reader: Reader, batch: Batch) -> dict[str, float]:
+    """Return how many times as fast a step on a batch is when it is replayed."""
+    optimizer = torch.optim.AdamW(reader.parameters(), lr=1e-5, fused=True, capturable=True)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        # Casts that are kept from step to step would be read from memory that a replay does not fill.
+        with torch.autocast("cuda", torch.bfloat16, cache_enabled=False):
+            loss = reader(batch).loss
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
+        optimizer.step()
+
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            step()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    optimizer.zero_grad()
+    with torch.cuda.graph(graph):
+        step()
+
+    def rate(run: Callable[[], None]) -> float:
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for _ in range(20):
+            run()
+        torch.cuda.synchronize()
+        return 20 / (time.perf_counter() - start)
+
+    rates = alternate({"step": partial(rate, step), "replay": partial(rate, graph.replay)}, 3)
+    return ratio(rates["replay"], rates["step"])
+
+
 CHECKS: dict[str, Callable[[Pack], Figures]] = {
     "kernels": kernels,
     "precision": precision,
     "memory": memory,
     "determinism": determinism,
+    "captured": captured,
     "compiled": compiled,
 }
 """The tests by name, in the order of their worth."""

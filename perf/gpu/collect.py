@@ -17,6 +17,9 @@ PREFIX = "gpu_"
 """Begins the names of a GPU's figures in ``perf/results.json``."""
 
 SCORES = f"{PREFIX}scores"
+STEPWISE = (f"{PREFIX}checks", f"{PREFIX}speed")
+"""Those whose steps do not depend on each other."""
+
 TEMPLATE = Path(__file__).with_name("scores.md.jinja")
 
 
@@ -30,10 +33,21 @@ class Pages:
 
     def add(self, figures: Mapping[str, Any]) -> None:
         """Add figures, each with its machine and date, and renew both pages."""
-        everything = json.loads(self.results.read_text()) | dict(figures)
+        everything = json.loads(self.results.read_text())
+        everything |= {name: _with_earlier(name, entry, everything.get(name)) for name, entry in figures.items()}
         self.results.write_text(json.dumps(everything, indent=1) + "\n")
         self.performance.write_text(page.renew(self.performance.read_text(), everything))
         self.scores.write_text(page.renew(self.scores.read_text(), everything, template=TEMPLATE))
+
+
+def _with_earlier(name: str, entry: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return an entry with the steps that a command has measured earlier on the same GPU, and not now."""
+    if name not in STEPWISE or before is None or before["machine"]["gpu"] != entry["machine"]["gpu"]:
+        return dict(entry)
+    steps = [step for step in before["figures"] if step not in entry["figures"]]
+    earlier = {"steps": steps, "measured": before["measured"], "code": before["machine"]["code"]}
+    figures = {step: before["figures"][step] for step in steps} | entry["figures"]
+    return {**entry, "figures": figures} | ({"earlier": earlier} if steps else {})
 
 
 def collect(folder: Path, prepared: Prepared | None = None, pages: Pages | None = None) -> None:

@@ -21,8 +21,8 @@ from coattend.readers.encoders.pretrained import encoder_folder
 from perf.commands import ROOT
 from perf.gpu import named_texts
 from perf.gpu.encoder import pack_encoder
-from perf.gpu.plan import MOST_MEGABYTES, TAGGING, TOKENIZER
-from perf.gpu.rows import plain_values, queue, sizes_of, timed
+from perf.gpu.plan import ENCODER, MOST_MEGABYTES, TAGGING, TOKENIZER
+from perf.gpu.rows import ENCODERS, plain_values, queue, sizes_of, timed
 from perf.page import commit
 from perf.prepared import Prepared
 
@@ -85,7 +85,9 @@ def write_pack(prepared: Prepared, folder: Path, *, pythons: Sequence[str] = PYT
         "tiny": tiny,
     }
     # The pack has the encoder's files in the place of those of the package.
-    about["parameters"]["encoders"]["minilm"]["source"] = "embedded"
+    encoders = about["parameters"]["encoders"]
+    encoders[ENCODER]["source"] = "embedded"
+    encoders |= {name: encoders[ENCODER] | {"dropout": dropout} for dropout, name in ENCODERS.items()}
     (folder / "pack.json").write_text(json.dumps(about))
     (folder / "run.py").write_bytes(Path(__file__).with_name("run.py").read_bytes())
     _write_archive(folder / "code.zip", _code())

@@ -53,8 +53,9 @@ class Results:
         _write(self.folder / OUTCOMES, before + [dict(each) for each in outcomes if each["key"] not in known])
         answered = self.predictions()
         trials = set(pc.unique(answered["trial_id"]).to_pylist())
-        new = [table.select(COLUMNS) for table in predictions if table.num_rows]
-        fresh = [table for table in new if table["trial_id"][0].as_py() not in trials]
+        # Two rows may be one and the same trial.
+        new = {table["trial_id"][0].as_py(): table.select(COLUMNS) for table in predictions if table.num_rows}
+        fresh = [table for trial, table in new.items() if trial not in trials]
         if fresh:
             joined = pa.concat_tables([answered, *fresh]).combine_chunks()
             with _whole(self.folder / ANSWERS) as part:

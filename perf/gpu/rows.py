@@ -1,7 +1,8 @@
 """The trainings of the plan: rows of the tables and of studies, by their worth, with an estimate of what each takes."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,16 +59,42 @@ TRAINING: dict[str, dict[str, Any]] = {
 """Training parameters that differ from those of the benchmark: batches four times as large, which a GPU has room for,
 at twice the rate."""
 
-TIMED_STUDY = "ours_time_to_score_race"
-"""The study whose trainings are timed until they reach a score."""
+TUNED_STUDY, TUNED = "ours_apart_layers", "tuned"
+"""The study whose variants are tuned alike, and what stands in the place of its name: all seeds of each configuration
+are trained, and the one with the best mean score on held-out questions counts."""
 
-TIMED: dict[str, Any] = {"max_questions": 20000}
+RATES, DROPOUTS = (8.0e-5, 1.6e-4), (0.0, 0.1)
+"""The configurations: the rate of both benchmarks and twice that, and dropout inside the encoder."""
+
+TUNED_TRAINING: dict[str, dict[str, Any]] = {
+    "dream": {"held_out": 0.15},
+    "squad_v1 apart": {"tokens_per_batch": 2048},
+}
+"""Training parameters of them that differ: more held-out questions to choose by, and, on SQuAD with passages apart,
+as many questions in a batch as the joint reader has."""
+
+TIMED_STUDIES = {"race": "ours_time_to_score_race", "dream": "ours_time_to_score_dream"}
+"""The studies whose trainings are timed until they reach a score, by benchmark."""
+
+TIMED: dict[str, dict[str, Any]] = {"race": {"epochs": 1, "max_questions": 20000}, "dream": {"epochs": 1}}
 """Training parameters of them that differ from the study's: all of RACE would take the stock recipe four minutes."""
 
-TIMED_STOCK: dict[str, Any] = {"precision": "bf16"}
-"""Those of the stock recipe: on a GPU, it is trained in bf16."""
+TIMED_STOCK: dict[str, Any] = {"precision": "bf16", "tokens_per_batch": 24576}
+"""Those of the stock recipe: it is trained in bf16; its batches are of questions, and the tokens are those of held-out
+questions that are read at once."""
+
+BATCHES: dict[str, tuple[tuple[int, float], ...]] = {
+    "race plain": ((24576, 1.0e-4), (65536, 1.6e-4)),
+    f"race {ONCE}": ((6144, 1.0e-4), (12288, 1.4e-4), (24576, 2.0e-4)),
+    "dream plain": ((12288, 1.2e-4), (24576, 1.6e-4)),
+    f"dream {ONCE}": ((3072, 1.2e-4), (6144, 1.6e-4), (12288, 2.4e-4)),
+}
+"""Tokens of batches and rates that pilots try: a GPU waits for small batches, and large ones are few steps."""
 
 PILOT_SEED = 17
+
+ENCODERS = {0.0: ENCODER, 0.1: f"{ENCODER}_dropout"}
+"""The encoder by its dropout."""
 
 TINY = ("plain", "poi_net", "plain_apart")
 """Rows of a rehearsal."""
@@ -113,7 +140,7 @@ def queue(prepared: Prepared, sizes: Mapping[str, Size], *, tiny: bool = False) 
     Each has a key, its row and study, the benchmark, the reader's entry, the seed, and the estimated seconds of the GPU
     and of the process.
     """
-    rows = list(_table_rows(prepared, tiny=tiny))
+    rows = [*_tuned_rows(prepared, tiny=tiny), *_table_rows(prepared, tiny=tiny)]
     if not tiny:
         rows += _study_rows(prepared, known={_signature(row) for row in rows})
     rows = [row | _estimate(prepared, row, sizes) for row in rows]
@@ -127,31 +154,43 @@ def queue(prepared: Prepared, sizes: Mapping[str, Size], *, tiny: bool = False) 
 
 
 def timed(prepared: Prepared, *, tiny: bool = False) -> list[dict[str, Any]]:
-    """List the trainings whose time to a score is measured, in their order: the pilot, then the variants of the study,
-    with all seeds of one after another, the stock recipe at the end.
+    """List the trainings whose time to a score is measured, in their order: for each benchmark that has such a study
+    the pilots of joint `plain` and of passages read once, then the variants, with all seeds of one after another, the
+    stock recipe at the end.
 
-    Without the study's benchmark there are none; a rehearsal has them on its own.
+    A rehearsal has them on its own benchmark.
     """
-    study = load_study(TIMED_STUDY)
-    benchmark = prepared.benchmarks[0] if tiny else study.parameters.benchmarks[0]
-    if benchmark not in prepared.benchmarks:
-        return []
-    given = {"epochs": 1, "evaluations": 2} if tiny else study.parameters.training[benchmark] | TIMED
     trainings = []
-    for name, variant in ((PILOT, "plain"), (ONCE, ONCE), ("plain", "plain"), ("stock", "stock")):
-        entry = _entry(variant, plain_values(study.entry(variant)), {})
-        kind = f"{benchmark} apart" if variant == ONCE else benchmark
-        entry["training"] |= (TIMED_STOCK if variant == "stock" else TRAINING.get(kind, {})) | given
-        entry["training"].pop("seeds")
-        seeds = (PILOT_SEED,) if name == PILOT else SEEDS[:1] if tiny else SEEDS
-        described = {"row": name, "benchmark": benchmark, "entry": entry, "questions": given.get("max_questions")}
-        trainings += [described | {"seed": seed, "key": f"{name} {seed}"} for seed in seeds]
+    for benchmark, name in TIMED_STUDIES.items():
+        here = prepared.benchmarks[0] if tiny else benchmark
+        if here not in prepared.benchmarks or (tiny and benchmark != next(iter(TIMED_STUDIES))):
+            continue
+        study = load_study(name)
+        given = {"epochs": 1, "evaluations": 2} if tiny else study.parameters.training[benchmark] | TIMED[benchmark]
+        described = {"benchmark": here, "questions": given.get("max_questions")}
+        entries = {
+            variant: _entry(variant, plain_values(study.entry(variant)), {}) for variant in (ONCE, "plain", "stock")
+        }
+        for variant, entry in entries.items():
+            entry["training"] |= given | (TIMED_STOCK if variant == "stock" else {})
+            entry["training"].pop("seeds")
+        for variant in ("plain", ONCE):
+            for tokens, rate in BATCHES[f"{benchmark} {variant}"][: 1 if tiny else None]:
+                training = entries[variant]["training"] | {"tokens_per_batch": tokens, "learning_rate": rate}
+                pilot = {"row": PILOT, "variant": variant, "entry": entries[variant] | {"training": training}}
+                trainings.append(described | pilot | {"seed": PILOT_SEED, "key": f"{here} pilot {variant} {tokens}"})
+        for variant, entry in entries.items():
+            for seed in SEEDS[:1] if tiny else SEEDS:
+                timed = {"row": variant, "variant": variant, "entry": entry, "seed": seed}
+                trainings.append(described | timed | {"key": f"{here} {variant} {seed}"})
     return trainings
 
 
 def _worth(training: Mapping[str, Any], order: Mapping[str, int]) -> tuple[int, ...]:
-    """Return what a training is sorted by: tables before studies, what takes long behind all that does not, and all
-    seeds of a row before the next row, since a table is cut by rows."""
+    """Return what a training is sorted by: what is tuned before tables, and these before studies; what takes long
+    behind all that does not, and all seeds of a row before the next row, since a table is cut by rows."""
+    if training["study"] == TUNED:
+        return 0, 0, order[training["benchmark"]], -1
     is_study = training["study"] != "tables"
     is_long = training["benchmark"] == "race" and not training["apart"]
     row = list(ROWS).index(training["row"]) if training["row"] in ROWS else len(ROWS)
@@ -172,6 +211,26 @@ def _table_rows(prepared: Prepared, *, tiny: bool) -> list[dict[str, Any]]:
             if not tiny or name in TINY:
                 rows.append(_row("tables", name, benchmark, entry | {"training": training}, task, apart=apart))
     return rows
+
+
+def _tuned_rows(prepared: Prepared, *, tiny: bool) -> Iterator[dict[str, Any]]:
+    """Yield the configurations of each variant that is tuned; a rehearsal has two of two, on its own benchmark."""
+    study = load_study(TUNED_STUDY)
+    variants = ("plain", "all") if tiny else tuple(study.parameters.variants)
+    configurations = list(product(RATES, DROPOUTS[:1] if tiny else DROPOUTS))
+    trials = len(configurations) * (1 if tiny else len(SEEDS))
+    for benchmark in prepared.benchmarks:
+        if not tiny and benchmark not in study.parameters.benchmarks:
+            continue
+        task = _task(prepared, benchmark)
+        for variant, (rate, dropout) in product(variants, configurations):
+            entry = _entry(variant, plain_values(study.entry(variant)), {}) | {"encoder": ENCODERS[dropout]}
+            apart = reads_apart(_resolved(entry, task))
+            given = TUNED_TRAINING.get(benchmark, {}) | TUNED_TRAINING.get(f"{benchmark} apart" if apart else "", {})
+            entry["training"] |= given | {"learning_rate": rate}
+            entry["training"].pop("seeds")
+            row = _row(TUNED, f"{variant}-{rate:g}-{dropout:g}", benchmark, entry, task, apart=apart)
+            yield row | {"variant": variant, "rate": rate, "dropout": dropout, "trials": trials}
 
 
 def plain_values(block: Any) -> Any:

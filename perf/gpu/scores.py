@@ -14,6 +14,8 @@ from coattend.config import BenchmarkParameters
 from coattend.evaluation import alignment, groups, span_scorer, summary
 from coattend.evaluation.comparison import Pair, compare, corrected
 from coattend.schemas import PREDICTIONS, QuestionRow, read_passage_texts
+from coattend.studies import load_study
+from perf.gpu.rows import ROWS, TUNED, TUNED_STUDY
 from perf.prepared import Prepared
 
 BASELINE, BASELINE_APART = "plain", "plain_apart"
@@ -52,15 +54,27 @@ class ScoredRow:
 
     @property
     def baseline(self) -> str | None:
-        """The row that it is compared with; baselines, and rows of studies, have none."""
-        baseline = BASELINE_APART if self.trainings[0]["apart"] else BASELINE
-        return None if self.study != "tables" or self.name == baseline else baseline
+        """The row of its study that it is compared with; baselines, and rows of papers' studies, have none."""
+        # What is tuned alike is compared over the ways to read a passage, and tables within one.
+        is_apart = self.trainings[0]["apart"] and self.study == "tables"
+        baseline = BASELINE_APART if is_apart else BASELINE
+        return None if self.study not in ("tables", TUNED) or self.name == baseline else baseline
+
+    @property
+    def held_out(self) -> float:
+        """Mean score of its finished trials on held-out questions."""
+        scores = [each["outcome"]["held_out"] for each in self.trainings if each["outcome"]["failure"] is None]
+        return float(sum(scores) / len(scores))
 
     @property
     def seconds(self) -> float:
         """Mean seconds of a training."""
         taken = [each["outcome"]["seconds"] for each in self.trainings if each["outcome"]["failure"] is None]
         return float(sum(taken) / len(taken))
+
+
+Rows = dict[tuple[str, str], ScoredRow]
+"""Rows by study and name."""
 
 
 def scores_on(
@@ -72,29 +86,62 @@ def scores_on(
     questions, passages = (prepared.load(f"{benchmark}.{name}") for name in ("questions", "passages"))
     asked = {row["question_id"]: row for row in questions.to_table().to_pylist()}
     texts = read_passage_texts(passages)
-    rows: dict[tuple[str, str], ScoredRow] = {}
-    for outcome in outcomes:
+    rows: Rows = {}
+    # Trainings stand in the order in which they have ended.
+    for outcome in sorted(outcomes, key=lambda outcome: (*ROWS, outcome["row"]).index(outcome["row"])):
         if outcome["benchmark"] == benchmark:
             key = outcome["study"], outcome["row"]
             rows.setdefault(key, ScoredRow(*key)).trainings.append(outcome)
+    rows, tried = _tune(rows)
     for row in rows.values():
         if row.trials:
             given = predictions.filter(pc.is_in(predictions["trial_id"], pa.array(list(row.trials))))
             row.answers = _with_texts(given, asked, texts, parameters.scorer).select(alignment.COLUMNS)
     table = questions.to_table(columns=groups.COLUMNS)
-    _compare([row for row in rows.values() if row.answers is not None], table)
+    for study in ("tables", TUNED):
+        _compare([row for row in rows.values() if row.study == study and row.answers is not None], table)
     for row in rows.values():
         scored: dict[str, Any] = {"scores": []}
         if row.answers is not None:
             task = row.trainings[0]["task"]
             summarised = summary.summarise(row.answers, table, task=task, trials=row.trials)
             scored = {"scores": list(_scores(summarised)), "seconds": row.seconds, "difference": row.difference}
-        yield {"benchmark": benchmark, "study": row.study, "row": row.name, "failures": row.failures} | scored
+        named = {"benchmark": benchmark, "study": row.study, "row": row.name, "failures": row.failures}
+        yield named | scored | {"tried": tried.get(row.name, []) if row.study == TUNED else []}
+
+
+def _tune(rows: Rows) -> tuple[Rows, dict[str, list[dict[str, Any]]]]:
+    """Replace the configurations of each variant that is tuned by the one with the best score on held-out questions.
+
+    Returns:
+        All rows, without variants of which a trial of a configuration is missing; and the configurations of the others
+        by the variant's name.
+    """
+    kept = {key: row for key, row in rows.items() if row.study != TUNED}
+    tried: dict[str, list[ScoredRow]] = {}
+    for row in rows.values():
+        if row.study == TUNED:
+            tried.setdefault(row.trainings[0]["variant"], []).append(row)
+    described = {}
+    for variant in sorted(tried, key=list(load_study(TUNED_STUDY).parameters.variants).index):
+        configurations = tried[variant]
+        trials = sum(len(row.trials) for row in configurations)
+        if trials < configurations[0].trainings[0]["trials"]:
+            continue
+        configurations.sort(key=lambda row: (row.trainings[0]["dropout"], row.trainings[0]["rate"]))
+        best = max(configurations, key=lambda row: row.held_out)
+        kept[TUNED, variant] = ScoredRow(TUNED, variant, best.trainings)
+        described[variant] = [
+            {name: row.trainings[0][name] for name in ("rate", "dropout")}
+            | {"held_out": row.held_out, "chosen": row is best}
+            for row in configurations
+        ]
+    return kept, described
 
 
 def _compare(rows: Sequence[ScoredRow], questions: pa.Table) -> None:
     """Compare each row with its baseline, on the questions of the first split that has answers."""
-    by_name = {row.name: row for row in rows if row.study == "tables"}
+    by_name = {row.name: row for row in rows}
     compared = [row for row in rows if row.baseline in by_name]
     if not compared:
         return

@@ -125,7 +125,8 @@ def _claim(pack: Pack, training: dict[str, Any]) -> Path:
 
 def train(pack: Pack, training: dict[str, Any]) -> tuple[dict[str, Any], pa.Table]:
     """Train a trial, or go on with it; return its record with its outcome, and its predictions."""
-    experiment, store = pack.experiment_of(training["benchmark"], training["entry"]), pack.work / "trials"
+    experiment = pack.experiment_of(training["benchmark"], training["entry"])
+    store = pack.work / "trials" / training["study"]  # A row of a table may be the trial of what is tuned, too.
     outcome, error = TrialRunner(experiment, store, pack.training_questions(experiment)).attempt(training["seed"])
     predictions = PREDICTIONS.empty_table()
     if error is None:

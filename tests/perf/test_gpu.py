@@ -19,7 +19,7 @@ from perf.gpu.machine import Pack
 from perf.gpu.pack import write_pack
 from perf.gpu.plan import MOST_MINUTES, PLAN, SEEDS, seconds_of
 from perf.gpu.rows import ROWS, Size, queue, timed
-from perf.gpu.times import summarise
+from perf.gpu.times import batch_of, summarise
 from perf.prepared import Prepared
 from safetensors.torch import load_file
 
@@ -55,8 +55,10 @@ def test_trainings_are_all_rows_with_three_seeds_in_the_order_of_their_worth(sha
     prepared = Prepared(shared_project, "test", ("dream", "squad_v1", "race"))
     small, large = Size((3e6, 8e8), (6e5, 1e8)), Size((1.2e8, 4.7e10), (1.5e7, 5e9))
     trainings = queue(prepared, {"dream": small, "squad_v1": small, "race": large})
+    assert trainings[0]["study"] == "tuned" and len([each for each in trainings if each["study"] == "tuned"]) == 72
+    papers = [training["study"] not in ("tuned", "tables") for training in trainings]
+    assert papers == sorted(papers), "studies of papers come last"
     tables = [training for training in trainings if training["study"] == "tables"]
-    assert trainings[: len(tables)] == tables, "studies come last"
     for benchmark in ("dream", "race"):
         rows = {(each["row"], each["seed"]) for each in tables if each["benchmark"] == benchmark}
         assert rows == {(row, seed) for row in ROWS for seed in SEEDS}
@@ -65,7 +67,7 @@ def test_trainings_are_all_rows_with_three_seeds_in_the_order_of_their_worth(sha
     long = [each["benchmark"] == "race" and not each["apart"] for each in tables]
     assert long == sorted(long), "RACE joint takes as long as all others together"
     assert len({each["key"] for each in trainings}) == len(trainings)
-    assert all(each["study"] == "tables" or each["entry"]["encoder"] == "minilm" for each in trainings)
+    assert all(each["study"] == "tuned" or each["entry"]["encoder"] == "minilm" for each in trainings)
     few = [seconds_of(each) for each in tables if each["benchmark"] != "race"]
     room = sum(command.minutes for command in PLAN if command.name in ("tables", "rest"))
     assert sum(few) < 60 * room, "they are reckoned to fit into the plan"
@@ -77,12 +79,18 @@ def strings_of(arrays):
 
 @pytest.mark.slow
 def test_trainings_to_a_score_are_timed_behind_a_pilot_with_the_study_s_variants(shared_project):
-    assert not timed(Prepared(shared_project, "test", ("dream",)))
+    assert not timed(Prepared(shared_project, "test", ("squad_v1",)))
+    assert {each["benchmark"] for each in timed(Prepared(shared_project, "test", ("race", "dream")))} == {
+        "dream",
+        "race",
+    }
     trainings = timed(Prepared(shared_project, "test", ("race",)))
-    rows = [(each["row"], each["seed"]) for each in trainings]
-    assert rows == [("pilot", 17)] + [(row, seed) for row in ("plain_apart", "plain", "stock") for seed in SEEDS]
+    pilots = [each for each in trainings if each["row"] == "pilot"]
+    assert [each["variant"] for each in pilots] == ["plain"] * 2 + ["plain_apart"] * 3
+    assert {each["seed"] for each in pilots} == {17} and trainings[: len(pilots)] == pilots
+    rows = [(each["row"], each["seed"]) for each in trainings[len(pilots) :]]
+    assert rows == [(row, seed) for row in ("plain_apart", "plain", "stock") for seed in SEEDS]
     by_row = {each["row"]: each["entry"] for each in trainings}
-    assert by_row["pilot"] == by_row["plain"], "but for its seed"
     assert by_row["stock"]["training"]["questions_per_batch"] == 8
     shared = [
         {name: entry["training"][name] for name in ("epochs", "max_questions", "held_out")} for entry in by_row.values()
@@ -95,23 +103,43 @@ def curve(*held_out, seconds=10.0):
     return [{"step": n, "held_out": score, "seconds": seconds * n} for n, score in enumerate(held_out, 1)]
 
 
-def test_times_to_a_score_are_those_to_two_points_below_the_pilot():
-    figures = {
-        name: {"row": row, "seed": seed, "benchmark": "race", "questions": 9, "curve": points}
-        for name, row, seed, points in (
-            ("pilot 17", "pilot", 17, curve(0.3, 0.5, 0.45)),
-            ("plain_apart 0", "plain_apart", 0, curve(0.3, 0.49, 0.48)),
-            ("plain_apart 1", "plain_apart", 1, curve(0.49, 0.3, 0.48)),
-            ("plain 0", "plain", 0, curve(0.3, 0.48, 0.48, seconds=30.0)),
-            ("plain 1", "plain", 1, curve(0.5, 0.5, 0.5, seconds=30.0)),
-            ("stock 0", "stock", 0, curve(0.3, 0.5, 0.4)),
-        )
-    }
-    summary = summarise(figures)
+def timed_as(row, seed, points, variant=None, tokens=1):
+    named = {"row": row, "variant": variant or row, "seed": seed, "benchmark": "race", "questions": 9}
+    return named | {"tokens_per_batch": tokens, "learning_rate": tokens / 10, "curve": points}
+
+
+def test_times_to_a_score_are_those_to_two_points_below_the_best_pilot():
+    trainings = [
+        timed_as("pilot", 17, curve(0.3, 0.4, 0.45), "plain"),
+        timed_as("pilot", 17, curve(0.3, 0.5, 0.45), "plain"),
+        timed_as("plain_apart", 0, curve(0.3, 0.49, 0.48)),
+        timed_as("plain_apart", 1, curve(0.49, 0.3, 0.48)),
+        timed_as("plain", 0, curve(0.3, 0.48, 0.48, seconds=30.0)),
+        timed_as("plain", 1, curve(0.5, 0.5, 0.5, seconds=30.0)),
+        timed_as("stock", 0, curve(0.3, 0.5, 0.4)),
+    ]
+    figures = dict(enumerate(trainings))
+    summaries = summarise(figures | {"elsewhere": trainings[0] | {"benchmark": "dream"}})
+    assert summaries["dream"]["seconds"] == {"plain_apart": ""}
+    summary = summaries["race"]
     assert summary["threshold"] == 48.0
     assert summary["seconds"] == {"plain_apart": "20.0, 30.0", "plain": "60.0, 30.0", "stock": "not reached"}
     assert summary["times_as_fast"] == {"plain": {"ratio": 2.0, "least": 1.0, "greatest": 3.0}, "stock": None}
     assert summarise({}) == {}
+
+
+def test_a_row_has_the_batches_of_its_pilot_that_reached_the_score_first():
+    pilots = [
+        timed_as("pilot", 17, curve(0.3, 0.5, 0.5), "plain", tokens=1),
+        timed_as("pilot", 17, curve(0.3, 0.49, 0.5, seconds=9.0), "plain", tokens=2),
+        timed_as("pilot", 17, curve(0.3, 0.41, 0.40), "plain_apart", tokens=3),
+        timed_as("pilot", 17, curve(0.3, 0.40, 0.42), "plain_apart", tokens=4),
+    ]
+    assert batch_of("plain", "race", pilots) == {"tokens_per_batch": 2, "learning_rate": 0.2}
+    assert batch_of("plain_apart", "race", pilots)["tokens_per_batch"] == 4, "none reaches it"
+    pilots.append(timed_as("pilot", 17, curve(0.3, 0.3, 0.48), "plain_apart", tokens=5))
+    assert batch_of("plain_apart", "race", pilots)["tokens_per_batch"] == 5
+    assert batch_of("stock", "race", pilots) == {}
 
 
 @pytest.mark.slow
@@ -224,9 +252,15 @@ def test_the_campaign_is_rehearsed_with_nothing_but_torch(prepared, pack, bare_p
     assert all(outcome["outcome"]["failure"] is None for outcome in outcomes)
 
     figures = json.loads(returned["figures.json"])
-    assert figures["checks"]["figures"].keys() == {"precision", "memory", "determinism", "kernels", "compiled"}
+    assert figures["checks"]["figures"].keys() == {
+        "precision", "memory", "determinism", "kernels", "captured", "compiled",
+    }  # fmt: skip
     assert figures["speed"]["figures"].keys() == {"peak", "training sample", "inference"}
-    assert list(figures["times"]["figures"]) == ["pilot 17", "plain_apart 0", "plain 0", "stock 0"]
+    assert list(figures["times"]["figures"]) == [
+        f"sample {row}"
+        for row in ("pilot plain 24576", "pilot plain_apart 6144", "plain_apart 0", "plain 0", "stock 0")
+    ]
+    assert figures["times"]["figures"]["sample plain_apart 0"]["tokens_per_batch"] == 6144, "its pilot's"
     assert not any(
         "problem" in step for entry in ("checks", "speed", "times") for step in figures[entry]["figures"].values()
     )
@@ -238,11 +272,17 @@ def test_the_campaign_is_rehearsed_with_nothing_but_torch(prepared, pack, bare_p
     performance, scores = pages.performance.read_text(), pages.scores.read_text()
     assert re.search(r"BERT-base's size \| the GPU's peak in bf16 \| 40 % \| \d+ %", performance)
     assert "the stock recipe in bf16 | 2 x | not measured" in performance, "RACE was not packed"
-    assert re.search(r"seconds of training to \d+\.\d % of the held-out questions", performance)
+    assert "a score on the held-out questions of RACE" in performance
     assert re.search(r"^\| reader \| dev accuracy \(\d+ questions\) \| seeds", scores, re.MULTILINE)
     assert re.search(r"^\| `poi_net` \| \d+\.\d \[.+\] \| 1 \| `plain`: [+-]\d+\.\d", scores, re.MULTILINE)
-    rows = json.loads(pages.results.read_text())["gpu_scores"]["figures"]["rows"]
-    assert {row["row"] for row in rows} == {"plain", "poi_net", "plain_apart"}
+    results = json.loads(pages.results.read_text())
+    assert results["gpu_times"]["figures"]["sample"]["seconds"].keys() == {"plain_apart", "plain", "stock"}
+    rows = results["gpu_scores"]["figures"]["rows"]
+    names = {(row["study"], row["row"]) for row in rows}
+    tables = {("tables", name) for name in ("plain", "poi_net", "plain_apart")}
+    assert names == tables | {("tuned", "plain"), ("tuned", "all")}
+    assert all(sum(each["chosen"] for each in row["tried"]) == (row["study"] == "tuned") for row in rows)
+    assert re.search(r"^- `all`: rate 8e-05, dropout 0: \d+\.\d", scores, re.MULTILINE)
     assert all(0 < np.mean([score["mean"] for score in row["scores"]]) <= 100 for row in rows)
 
 
@@ -252,6 +292,22 @@ def new_pages(folder):
     for file in (pages.performance, pages.scores):
         file.write_text(f"# Measured\n\n{page.BEGIN}{page.END}\n")
     return pages
+
+
+def test_steps_that_are_not_measured_again_keep_their_date(tmp_path):
+    pages = new_pages(tmp_path)
+    machine = {"gpu": "a GPU", "cores": 1, "threads": 1, "bf16": [], "code": "old"}
+    first = {"machine": machine, "measured": "monday", "figures": {"peak": 1, "inference": 2}}
+    pages.add({"gpu_speed": first, "gpu_times": first})
+    again = first | {"machine": machine | {"code": "new"}, "measured": "friday", "figures": {"peak": 3}}
+    pages.add({"gpu_speed": again, "gpu_times": again})
+    results = json.loads(pages.results.read_text())
+    assert results["gpu_speed"]["figures"] == {"inference": 2, "peak": 3}
+    assert results["gpu_speed"]["earlier"] == {"steps": ["inference"], "measured": "monday", "code": "old"}
+    assert results["gpu_times"]["figures"] == {"peak": 3}, "trainings of one command are compared"
+    assert "| friday; inference: monday | new; old |" in pages.performance.read_text()
+    pages.add({"gpu_speed": first | {"machine": machine | {"gpu": "another"}}})
+    assert "earlier" not in json.loads(pages.results.read_text())["gpu_speed"]
 
 
 def test_a_folder_without_results_is_refused(tmp_path):
