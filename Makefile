@@ -129,8 +129,9 @@ demo: $(READY) ## Ask a trained reader in a browser: http://127.0.0.1:8000 (MODE
 bench: $(READY) ## Measure speed and memory, each beside a peer
 	$(BIN)/python -m perf
 
+# Not --quiet: it would hide the warnings that --strict looks for.
 docs: $(READY_DOCS) ## Write the documentation as a website: build/site/index.html
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 lock: $(READY_RELEASE) ## Write the pinned packages with their hashes to requirements.lock
 	$(BIN)/uv pip compile pyproject.toml --quiet --all-extras --constraint constraints.txt --universal \

@@ -144,6 +144,22 @@ def test_differences_by_seed_are_of_the_questions_that_the_study_asks(training, 
     ]
 
 
+@pytest.mark.parametrize(
+    ("training", "asked", "others"),
+    [({}, ["all", "CN", "NE"], []), ({"train_on": {"exams": "NE"}}, ["NE"], ["all", "CN"])],
+)
+def test_scores_on_questions_that_nobody_was_trained_on_stand_behind(training, asked, others):
+    sections = study_sections(findings_of(study(benchmarks=["exams"]), training=training))
+    behind = [section for section in sections if section.title == "Scores on other questions"]
+    captions = {"all": "exams, dev: Accuracy", "CN": "exams, dev, CN: Accuracy", "NE": "exams, dev, NE: Accuracy"}
+
+    def groups(tables):
+        return [next(name for name, caption in captions.items() if each.caption.startswith(caption)) for each in tables]
+
+    assert groups(sections[0].tables) == asked
+    assert groups(behind[0].folded if behind else []) == others
+
+
 def test_examples_are_missing_only_if_no_benchmark_has_them():
     section = analyses.example_section(findings_of(example="articles-1"))
     assert [table.caption for table in section.tables] == ["Who slept 1? Gold: Ann."]

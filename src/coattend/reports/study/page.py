@@ -9,6 +9,7 @@ from typing import Any
 from plotly.graph_objects import Figure
 
 from coattend.config.source import run_command
+from coattend.evaluation.groups import EVERYTHING
 from coattend.evaluation.records import TrialRecord
 from coattend.reports import provenance, tables
 from coattend.reports.records import StudyFindings, StudyRow
@@ -57,6 +58,7 @@ def study_sections(findings: StudyFindings) -> list[Section]:
         analyses.reranking_section(findings),
         sections.attention_section(findings) if "attention" in shows else None,
         analyses.calibration_section(findings),
+        _other_questions(findings),
         sections.unmeasured_section(findings),
         sections.cited_section(findings),
         _left_out(findings),
@@ -78,10 +80,20 @@ def recorded_page(records: Mapping[str, Any]) -> str:
     return markdown_page(findings["title"], [*filled, Section("Where this page comes from", (origin,))])
 
 
-def score_tables(findings: StudyFindings) -> Iterator[Table]:
-    """List the variants' scores, a table for each benchmark, split, group of questions and metric."""
+def score_tables(findings: StudyFindings, *, others: bool = False) -> Iterator[Table]:
+    """List the variants' scores, a table for each benchmark, split, group of questions and metric.
+
+    Args:
+        findings: Those of the study.
+        others: List the groups of questions that the study does not ask about, in place of those that it does. A study
+            of all questions of a benchmark asks about each of its subsets, too.
+    """
+    asked = {(row["benchmark"], row["group"]) for row in rows_in_question(findings)}
     rows_by_table: dict[tuple[str, str, str, str], list[StudyRow]] = {}
     for row in findings["rows"]:
+        benchmark = row["benchmark"]
+        if others == bool(asked & {(benchmark, row["group"]), (benchmark, EVERYTHING)}):
+            continue
         rows_by_table.setdefault((row["benchmark"], row["split"], row["group"], row["metric"]), []).append(row)
     for (benchmark, split, group, metric), rows in rows_by_table.items():
         encoders = list(dict.fromkeys(encoder_label(score) for row in rows for score in row["printed"]))
@@ -91,6 +103,16 @@ def score_tables(findings: StudyFindings) -> Iterator[Table]:
         columns = tables.cells("Variant", METRIC_TITLES[metric], "Beside its baseline", *printed)
         trivial = _trivial_rows(findings, (benchmark, split, group, metric), encoders)
         yield Table(caption, columns, (*trivial, *(_score_row(row, encoders) for row in rows)))
+
+
+def _other_questions(findings: StudyFindings) -> Section | None:
+    """Write a section of the scores on questions that the study does not ask about, if there are any."""
+    text = (
+        "These are scores on questions of kinds that the study does not ask about, and on those of all kinds together. "
+        "If variants were trained on one kind alone, they have never seen another."
+    )
+    others = tuple(score_tables(findings, others=True))
+    return Section("Scores on other questions", (text,), folded=others) if others else None
 
 
 def _trivial_rows(findings: StudyFindings, scored: tuple[str, str, str, str], encoders: Iterable[str]) -> Iterator[Row]:
