@@ -1,11 +1,13 @@
 """Put what came back from a machine onto the pages of performance and of results."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from coattend.reports.records import LeaderboardRow
+from coattend.reports.study.leaderboard import leaderboard_page, merged
 from perf import page
 from perf.commands import ROOT
 from perf.gpu import times
@@ -25,11 +27,14 @@ TEMPLATE = Path(__file__).with_name("scores.md.jinja")
 
 @dataclass(frozen=True)
 class Pages:
-    """The files that figures go to: all of them, the page of performance, and that of a GPU's scores."""
+    """The files that figures go to: all of them, the pages of performance and of a GPU's scores, and the leaderboard's
+    rows and page."""
 
     results: Path = ROOT / "perf" / "results.json"
     performance: Path = ROOT / "docs" / "performance.md"
     scores: Path = ROOT / "docs" / "results" / "gpu.md"
+    ranks: Path = ROOT / "docs" / "results" / "records" / "leaderboard.json"
+    leaderboard: Path = ROOT / "docs" / "results" / "leaderboard.md"
 
     def add(self, figures: Mapping[str, Any]) -> None:
         """Add figures, each with its machine and date, and renew both pages."""
@@ -38,6 +43,12 @@ class Pages:
         self.results.write_text(json.dumps(everything, indent=1) + "\n")
         self.performance.write_text(page.renew(self.performance.read_text(), everything))
         self.scores.write_text(page.renew(self.scores.read_text(), everything, template=TEMPLATE))
+
+    def rank(self, rows: Sequence[LeaderboardRow]) -> None:
+        """Put configurations on the leaderboard."""
+        ranked = merged(json.loads(self.ranks.read_text()), rows)
+        self.ranks.write_text(json.dumps(ranked, indent=1, sort_keys=True))
+        self.leaderboard.write_text(leaderboard_page(ranked))
 
 
 def _with_earlier(name: str, entry: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -69,7 +80,9 @@ def collect(folder: Path, prepared: Prepared | None = None, pages: Pages | None 
         raise SystemExit(f"{folder} is of a rehearsal on a processor, and pages show what a GPU has measured")
     # What was trained is told by its scores.
     figures = {f"{PREFIX}{name}": _succeeded(name, entry) for name, entry in measured.items() if name != "trainings"}
+    pages = pages or Pages()
     if (timed := figures.get(f"{PREFIX}times")) is not None:
+        pages.rank(times.leaderboard_rows(timed))
         timed["figures"] = times.summarise(timed["figures"])
     outcomes = results.outcomes()
     if outcomes:
@@ -77,7 +90,7 @@ def collect(folder: Path, prepared: Prepared | None = None, pages: Pages | None 
         prepared = prepared or Prepared.of(names)
         rows = [row for name in names for row in scores_on(prepared, name, outcomes, results.predictions())]
         figures[SCORES] = measured["trainings"] | {"figures": {"rows": rows}}
-    (pages or Pages()).add(figures)
+    pages.add(figures)
 
 
 def _succeeded(command: str, entry: Mapping[str, Any]) -> dict[str, Any]:

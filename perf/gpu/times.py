@@ -9,15 +9,24 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
+from coattend.reports.records import LeaderboardRow
 from coattend.reports.study.time_to_score import NOT_REACHED, reached
 from coattend.training.run_trial import TrialRunner
 from perf.gpu.machine import Pack
 from perf.gpu.plan import ONCE, PILOT
 from perf.gpu.results import Results
+from perf.gpu.rows import TIMED_STUDIES
 from perf.timing import ratio
 
 LESS = 2.0
 """Points that the threshold lies below the pilots' best score."""
+
+TITLES = {
+    ONCE: "Baseline, passages apart",
+    "plain": "Baseline, joint",
+    "stock": "Stock recipe, padded to the longest",
+}
+"""Rows as the leaderboard has them."""
 
 BATCH = ("tokens_per_batch", "learning_rate")
 """Training parameters that a row takes from its pilot."""
@@ -107,6 +116,45 @@ def _summarise(benchmark: str, figures: Iterable[Figures]) -> Figures:
         "seconds": {row: _in_words(by_seed) for row, by_seed in ({ONCE: once} | seconds).items()},
         "times_as_fast": {row: _times_as_fast(once, by_seed) for row, by_seed in seconds.items()},
     }
+
+
+def leaderboard_rows(entry: Mapping[str, Any]) -> list[LeaderboardRow]:
+    """Make the rows of the leaderboard from the trainings of a machine, one for each benchmark and row."""
+    figures, machine = entry["figures"].values(), entry["machine"]
+    rows: dict[tuple[str, str], LeaderboardRow] = {}
+    for each in figures:
+        benchmark, row = each["benchmark"], each["row"]
+        pilots = _pilots(benchmark, figures)
+        if row == PILOT or not pilots:
+            continue
+        threshold = round(_threshold(pilots), 1)
+        ranked = rows.setdefault(
+            (benchmark, row),
+            {
+                "benchmark": benchmark,
+                "study": TIMED_STUDIES.get(benchmark, TIMED_STUDIES["race"]),
+                "variant": row,
+                "title": _title(each),
+                "threshold": threshold,
+                "date": entry["measured"],
+                "commit": machine["code"],
+                "machine": f"{machine['gpu'] or machine['processor']}, {'bf16' if machine['bf16'] else 'fp32'}",
+                "seconds": {},
+                "processor_seconds": {},
+                "peak_memory_mib": each["peak_memory_mib"],
+                "score": None,
+            },
+        )
+        point, seed = reached(each["curve"], threshold), str(each["seed"])
+        ranked["seconds"][seed] = None if point is None else point["seconds"]
+        ranked["processor_seconds"][seed] = None if point is None else point["processor_seconds"]
+    return list(rows.values())
+
+
+def _title(training: Figures) -> str:
+    batches = "batches of 8" if training["row"] == "stock" else f"batches of {training['tokens_per_batch']:,} tokens"
+    questions = f"{training['questions']:,}" if training["questions"] else "all"
+    return f"{TITLES[training['row']]}, {batches}, {questions} questions"
 
 
 def _in_words(seconds: Mapping[int, float | None]) -> str:

@@ -19,11 +19,12 @@ from perf.gpu.machine import Pack
 from perf.gpu.pack import write_pack
 from perf.gpu.plan import MOST_MINUTES, PLAN, SEEDS, seconds_of
 from perf.gpu.rows import ROWS, Size, queue, timed
-from perf.gpu.times import batch_of, summarise
+from perf.gpu.times import batch_of, leaderboard_rows, summarise
 from perf.prepared import Prepared
 from safetensors.torch import load_file
 
 from coattend.readers.encoders.pretrained import encoder_folder
+from coattend.reports.study.leaderboard import leaderboard_page, merged
 from perf import page
 
 AT_HAND = ("torch", "transformers", "numpy", "pyarrow", "safetensors")
@@ -126,6 +127,25 @@ def test_times_to_a_score_are_those_to_two_points_below_the_best_pilot():
     assert summary["seconds"] == {"plain_apart": "20.0, 30.0", "plain": "60.0, 30.0", "stock": "not reached"}
     assert summary["times_as_fast"] == {"plain": {"ratio": 2.0, "least": 1.0, "greatest": 3.0}, "stock": None}
     assert summarise({}) == {}
+
+
+def test_the_leaderboard_has_a_row_for_each_way_to_train_on_a_gpu():
+    trainings = [
+        timed_as("pilot", 17, curve(0.3, 0.5), "plain"),
+        timed_as("plain_apart", 0, curve(0.3, 0.49), tokens=24576),
+        timed_as("plain_apart", 1, curve(0.3, 0.3), tokens=24576),
+        timed_as("stock", 0, curve(0.5, 0.5, seconds=90.0)),
+    ]
+    for each in trainings:
+        each["peak_memory_mib"] = 1024.0
+        each["curve"] = [point | {"processor_seconds": 1.0} for point in each["curve"]]
+    machine = {"gpu": "a GPU", "bf16": ["cuda"], "code": "abc"}
+    entry = {"machine": machine, "measured": "2026-11-27", "figures": dict(enumerate(trainings))}
+    once, stock = leaderboard_rows(entry)
+    assert (once["threshold"], once["seconds"], once["machine"]) == (48.0, {"0": 20.0, "1": None}, "a GPU, bf16")
+    page = leaderboard_page(merged([], [once, stock]))
+    assert "| Stock recipe, padded to the longest, batches of 8, 9 questions | 1.5 (seed 0: 1.5) |" in page
+    assert "batches of 24,576 tokens, 9 questions | not reached (seed 0: 0.33, seed 1: not reached) |" in page
 
 
 def test_a_row_has_the_batches_of_its_pilot_that_reached_the_score_first():
@@ -287,8 +307,10 @@ def test_the_campaign_is_rehearsed_with_nothing_but_torch(prepared, pack, bare_p
 
 
 def new_pages(folder):
-    pages = Pages(folder / "results.json", folder / "performance.md", folder / "gpu.md")
+    names = ("results.json", "performance.md", "gpu.md", "ranks.json", "leaderboard.md")
+    pages = Pages(*(folder / name for name in names))
     pages.results.write_text("{}")
+    pages.ranks.write_text("[]")
     for file in (pages.performance, pages.scores):
         file.write_text(f"# Measured\n\n{page.BEGIN}{page.END}\n")
     return pages

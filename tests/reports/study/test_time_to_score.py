@@ -99,7 +99,7 @@ def test_a_new_row_replaces_that_of_the_same_machine_and_commit_and_the_fastest_
         "| Baseline | 10.0 (seed 0: 10.0, seed 1: 11.0, seed 2: 9.0) | 20.0 | 2.1 | 51.2 | Xeon, 2 threads | 01234567 "
         "| 2026-11-25 |" in page
     )
-    assert "| not reached (seed 0: 0.0, seed 1: not reached) |" in page
+    assert "| not reached (seed 0: 0.02, seed 1: not reached) |" in page, "a second, in minutes"
     assert "fedcba98 with changes" in page
     assert "Nothing was timed yet." in leaderboard_page([])
 

@@ -21,7 +21,7 @@ _TEXT = (
     "evaluations, which do not count themselves: the median over seeds, and below it each seed's. Processor minutes "
     "are those of all threads. Rows of different machines do not compare.",
     f"This command adds rows of your machine, and trains what is not trained there yet, while nothing else should run: "
-    f"{COMMAND}",
+    f"{COMMAND}. A bare machine with a GPU is timed by python -m perf gpu.",
 )
 
 
@@ -126,4 +126,6 @@ def _median(seconds: Mapping[str, float | None]) -> float | None:
 
 
 def _minutes(seconds: float | None) -> str:
-    return NOT_REACHED if seconds is None else f"{seconds / 60:.1f}"
+    if seconds is None:
+        return NOT_REACHED
+    return f"{seconds / 60:.1f}" if seconds >= 60 else f"{seconds / 60:.2f}"
