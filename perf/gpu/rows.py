@@ -137,8 +137,8 @@ def sizes_of(arrays: Mapping[str, np.ndarray], max_length: int) -> Size:
 def queue(prepared: Prepared, sizes: Mapping[str, Size], *, tiny: bool = False) -> list[dict[str, Any]]:
     """List all trainings in the order of their worth: the rows of the tables, RACE joint, studies.
 
-    Each has a key, its row and study, the benchmark, the reader's entry, the seed, and the estimated seconds of the GPU
-    and of the process.
+    Each has a key and a place, its row and study, the benchmark, the reader's entry, the seed, and the estimated
+    seconds of the GPU and of the process.
     """
     rows = [*_tuned_rows(prepared, tiny=tiny), *_table_rows(prepared, tiny=tiny)]
     if not tiny:
@@ -150,7 +150,8 @@ def queue(prepared: Prepared, sizes: Mapping[str, Size], *, tiny: bool = False) 
         for seed in (SEEDS[:1] if tiny else SEEDS)
     ]
     order = {benchmark: number for number, benchmark in enumerate(prepared.benchmarks)}
-    return sorted(trainings, key=lambda training: _worth(training, order))
+    trainings.sort(key=lambda training: _worth(training, order))
+    return [training | {"place": place} for place, training in enumerate(trainings)]
 
 
 def timed(prepared: Prepared, *, tiny: bool = False) -> list[dict[str, Any]]:
@@ -158,14 +159,14 @@ def timed(prepared: Prepared, *, tiny: bool = False) -> list[dict[str, Any]]:
     the pilots of joint `plain` and of passages read once, then the variants, with all seeds of one after another, the
     stock recipe at the end.
 
-    A rehearsal has them on its own benchmark.
+    A rehearsal has those of RACE on its own benchmark.
     """
     trainings = []
-    for benchmark, name in TIMED_STUDIES.items():
-        here = prepared.benchmarks[0] if tiny else benchmark
-        if here not in prepared.benchmarks or (tiny and benchmark != next(iter(TIMED_STUDIES))):
+    places = {"race": prepared.benchmarks[0]} if tiny else {name: name for name in TIMED_STUDIES}
+    for benchmark, here in places.items():
+        if here not in prepared.benchmarks:
             continue
-        study = load_study(name)
+        study = load_study(TIMED_STUDIES[benchmark])
         given = {"epochs": 1, "evaluations": 2} if tiny else study.parameters.training[benchmark] | TIMED[benchmark]
         described = {"benchmark": here, "questions": given.get("max_questions")}
         entries = {
@@ -181,8 +182,8 @@ def timed(prepared: Prepared, *, tiny: bool = False) -> list[dict[str, Any]]:
                 trainings.append(described | pilot | {"seed": PILOT_SEED, "key": f"{here} pilot {variant} {tokens}"})
         for variant, entry in entries.items():
             for seed in SEEDS[:1] if tiny else SEEDS:
-                timed = {"row": variant, "variant": variant, "entry": entry, "seed": seed}
-                trainings.append(described | timed | {"key": f"{here} {variant} {seed}"})
+                training = {"row": variant, "variant": variant, "entry": entry, "seed": seed}
+                trainings.append(described | training | {"key": f"{here} {variant} {seed}"})
     return trainings
 
 

@@ -5,6 +5,7 @@ Spans are scored here, where their texts are; on the machine they were scored by
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
@@ -14,8 +15,7 @@ from coattend.config import BenchmarkParameters
 from coattend.evaluation import alignment, groups, span_scorer, summary
 from coattend.evaluation.comparison import Pair, compare, corrected
 from coattend.schemas import PREDICTIONS, QuestionRow, read_passage_texts
-from coattend.studies import load_study
-from perf.gpu.rows import ROWS, TUNED, TUNED_STUDY
+from perf.gpu.rows import TUNED
 from perf.prepared import Prepared
 
 BASELINE, BASELINE_APART = "plain", "plain_apart"
@@ -87,8 +87,8 @@ def scores_on(
     asked = {row["question_id"]: row for row in questions.to_table().to_pylist()}
     texts = read_passage_texts(passages)
     rows: Rows = {}
-    # Trainings stand in the order in which they have ended.
-    for outcome in sorted(outcomes, key=lambda outcome: (*ROWS, outcome["row"]).index(outcome["row"])):
+    # Outcomes stand in the order in which trainings have ended.
+    for outcome in sorted(outcomes, key=itemgetter("place")):
         if outcome["benchmark"] == benchmark:
             key = outcome["study"], outcome["row"]
             rows.setdefault(key, ScoredRow(*key)).trainings.append(outcome)
@@ -123,12 +123,10 @@ def _tune(rows: Rows) -> tuple[Rows, dict[str, list[dict[str, Any]]]]:
         if row.study == TUNED:
             tried.setdefault(row.trainings[0]["variant"], []).append(row)
     described = {}
-    for variant in sorted(tried, key=list(load_study(TUNED_STUDY).parameters.variants).index):
-        configurations = tried[variant]
+    for variant, configurations in tried.items():
         trials = sum(len(row.trials) for row in configurations)
         if trials < configurations[0].trainings[0]["trials"]:
             continue
-        configurations.sort(key=lambda row: (row.trainings[0]["dropout"], row.trainings[0]["rate"]))
         best = max(configurations, key=lambda row: row.held_out)
         kept[TUNED, variant] = ScoredRow(TUNED, variant, best.trainings)
         described[variant] = [

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal, NotRequired, Required, TypedDict, cast
 
+from coattend.evaluation.reranking.records import Reranked
+
 
 class Estimate(TypedDict):
     """A mean or a difference with its interval; the ends are None where groups of questions are too few."""
@@ -272,54 +274,6 @@ class Example(TypedDict, total=False):
     answers: dict[str, dict[str, SeedAnswer]]
     printed: dict[str, str | int | float]
     """Variant to the answer that the paper prints, or to the number of its option, from 1."""
-
-
-class RerankedSeed(TypedDict):
-    """Accuracy of one trial before and after its candidates were re-ranked."""
-
-    before: float
-    after: float
-    right_among_n_best: float
-    gained: int
-    lost: int
-    p: float | None  # Of the difference, over groups of questions; None with a single group.
-
-
-class RerankedGroup(TypedDict):
-    """Re-ranked trials on one group of questions, by seed."""
-
-    questions: int
-    missing: int
-    seeds: dict[str, RerankedSeed]
-
-
-class RerankingWeights(TypedDict):
-    """Weights of features, and where they come from."""
-
-    trial_id: str
-    seed: int
-    subset: str  # ``all`` where a benchmark has none.
-    tuned_on: str  # The questions that they were tuned on: dev, or a half of it.
-    applied_to: str
-    questions: int  # How many questions they were tuned on.
-    weights: dict[str, float]
-
-
-class Reranked(TypedDict):
-    """A variant's re-ranked answers: split to group to changes."""
-
-    parameters: dict[str, int | float]
-    splits: dict[str, dict[str, RerankedGroup]]
-    tuned_on: dict[str, str]
-    weights: list[RerankingWeights]
-    learned_from: dict[str, int]
-
-
-class RerankedReader(Reranked):
-    """A reader's re-ranked answers on a benchmark."""
-
-    benchmark: str
-    reader: str
 
 
 class TrivialScore(TypedDict):

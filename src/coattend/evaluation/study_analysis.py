@@ -25,11 +25,11 @@ from coattend.evaluation.records import (
     EnsembleRow,
     Estimate,
     Example,
-    Reranked,
     SeedAnswer,
     SplitAverage,
     VariantOutcome,
 )
+from coattend.evaluation.reranking.records import Reranked
 from coattend.evaluation.runs import Run, home_of
 from coattend.evaluation.summary import METRICS, marks
 from coattend.schemas import BREAKDOWNS, read_passage_texts

@@ -13,8 +13,8 @@ import numpy as np
 from coattend.config import RerankingParameters
 from coattend.errors import CoattendError
 from coattend.evaluation.groups import EVERYTHING
-from coattend.evaluation.records import RerankingWeights
 from coattend.evaluation.reranking.rankings import FEATURES, Ranking
+from coattend.evaluation.reranking.records import RerankingWeights
 from coattend.text.hashing import text_id
 
 MARGIN = 1.0

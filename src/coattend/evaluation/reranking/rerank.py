@@ -19,10 +19,10 @@ from coattend.evaluation.groups import (
     subsets,
     within,
 )
-from coattend.evaluation.records import Reranked, RerankedGroup, RerankedSeed
 from coattend.evaluation.reranking.language_models import LanguageFeatures
 from coattend.evaluation.reranking.mira import tuned_apart, tuning_part
 from coattend.evaluation.reranking.rankings import rankings
+from coattend.evaluation.reranking.records import Reranked, RerankedGroup, RerankedSeed
 from coattend.evaluation.significance import paired_test
 from coattend.schemas import QuestionRow, read_passage_texts
 

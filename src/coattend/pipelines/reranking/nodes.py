@@ -3,7 +3,8 @@
 from coattend.config import BenchmarkParameters
 from coattend.config.source import run_command
 from coattend.errors import CoattendError
-from coattend.evaluation.records import RerankedReader, TrainedReader
+from coattend.evaluation.records import TrainedReader
+from coattend.evaluation.reranking.records import RerankedReader
 from coattend.pipelines.annotations import Dataset, Table
 
 

@@ -10,9 +10,9 @@ from coattend.evaluation.records import (
     Calibration,
     EnsembleRow,
     Example,
-    Reranked,
     SplitAverage,
 )
+from coattend.evaluation.reranking.records import Reranked
 from coattend.reports.figures import risk_coverage_curves
 from coattend.reports.records import Numbers, StudyFindings, StudyRow
 from coattend.reports.render import Section
