@@ -40,6 +40,8 @@ MODEL = "random_language_model"
 """Folder of a language model with random weights, inside a project."""
 DEEP = "six_layers"
 """Folder of an encoder of as many layers as MiniLM, inside a project."""
+LAYERED = ("ours_apart_layers", "ours_tuned_layers")
+"""Studies that read the passage apart in some of MiniLM's layers."""
 MAY_BE_EMPTY = {
     "Printed": "the paper prints nothing",
     "McNemar's p": "F1 is graded, and the test is of right and wrong answers",
@@ -125,8 +127,8 @@ def make_tiny(project: Path) -> Path:
 
     write_language_model(project / MODEL, ["Where is the lamp?", "台灯在哪儿？"])
     parameters["studies"]["today"] = {"beside": f"option_likelihood:{MODEL}"}
-    # This one counts more layers than the tests' encoder has: another stands under the name that shares its subwords.
-    parameters["studies"]["ours_apart_layers"] = {"base": {"encoder": "minilm_4"}}
+    # These count more layers than the tests' encoder has: another stands under the name that shares its subwords.
+    parameters["studies"] |= {name: {"base": {"encoder": "minilm_4"}} for name in LAYERED}
     (project / DEEP).mkdir()
     write_tiny_encoder(project / DEEP, layers=6)
     (tests / "parameters.yml").write_text(yaml.safe_dump(parameters))

@@ -151,7 +151,7 @@ class Tracking:
                 trials = catalog.load("trials") if tracking.models else None
                 prefix = prefix_of(name)
                 tables = inputs[f"{prefix}.predictions"], inputs[f"{prefix.partition('.')[0]}.questions"]
-                with self._store_errors():
+                with self._store_errors(), store.store_lock(self._project):
                     self._write_metrics(value, *tables, trials, merge=tracking.merge)
 
     @project_hook()
@@ -289,12 +289,14 @@ class Tracking:
     def _attach(self, experiment: str, entry: str, data: Any, benchmark: str | None) -> None:
         if entry == FINDINGS:
             client = open_client(self._project)
-            runs.write_trials(data, partial(self._run_of, experiment), client)
+            with store.store_lock(self._project):
+                runs.write_trials(data, partial(self._run_of, experiment), client)
         parent = self._shown_parent(experiment)
         if parent is None:
             return
         if entry == FINDINGS:
-            runs.write_findings(parent, data)
+            with store.store_lock(self._project):
+                runs.write_findings(parent, data)
         elif entry in PAGES:
             parent.client.log_text(parent.run, data, PAGES[entry].format(benchmark=benchmark))
         else:
@@ -338,7 +340,7 @@ class Tracking:
         nodes = [node for node in pipeline.nodes if _is_tracked(node)]
         try:
             for experiment in run.experiments:
-                with self._store_errors():
+                with self._store_errors(), store.store_lock(self._project):
                     parent = self._shown_parent(experiment)
                     if parent is not None:
                         runs.summarise(parent, [node for node in nodes if _experiment(node) == experiment], catalog)
