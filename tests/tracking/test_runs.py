@@ -1,6 +1,7 @@
 """The store of tracked runs holds no credential, and says of a run what its trials were trained on."""
 
 import json
+from threading import Thread
 
 from kedro.io import DataCatalog, MemoryDataset
 from kedro.pipeline import Pipeline, node
@@ -8,7 +9,7 @@ from kedro.pipeline import Pipeline, node
 from coattend.masking import MASK
 from coattend.tracking import runs
 from coattend.tracking.hooks import Tracking
-from coattend.tracking.store import open_client
+from coattend.tracking.store import open_client, store_lock
 
 
 def trial(**fields):
@@ -120,6 +121,31 @@ def test_the_run_of_a_command_says_what_its_trials_were_trained_on(tmp_path, mon
         experiment = client.get_experiment_by_name(benchmark).experiment_id
         (run,) = client.search_runs([experiment], "tags.kind = 'kedro run'")
         assert (run.data.tags["data_hash"], run.info.status) == (data, "FINISHED")
+
+
+def test_a_run_that_others_may_write_to_is_left_alone_while_they_do(tmp_path, monkeypatch, quick_store):
+    """The store refuses a tag that two processes create at once."""
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.setattr("kedro.framework.project.PACKAGE_NAME", "coattend")
+    pipeline, catalog = catalog_of({"sample.plain": "a1"})
+    tracking = Tracking()
+    run = {"run_id": "now", "pipeline_names": [], "namespaces": [], "env": "test", "runtime_params": {}}
+    tracking.before_pipeline_run(run | {"project_path": str(tmp_path)}, pipeline)
+    train(tracking, pipeline.nodes[0], trial())
+    client = open_client(tmp_path)
+    experiment = client.get_experiment_by_name("sample").experiment_id
+
+    def tags():
+        (parent,) = client.search_runs([experiment], "tags.kind = 'kedro run'")
+        return parent.data.tags
+
+    end = Thread(target=tracking.after_pipeline_run, args=(pipeline, catalog))
+    with store_lock(tmp_path):
+        end.start()
+        end.join(timeout=1)
+        assert "data_hash" not in tags()
+    end.join(timeout=60)
+    assert tags()["data_hash"] == "a1"
 
 
 def test_a_parent_run_says_where_checkpoints_were_chosen(tmp_path, monkeypatch, quick_store):
