@@ -33,9 +33,10 @@ def training(prepared: Prepared, benchmark: str, batches: int) -> dict[str, floa
 
 
 def kept_per_question(recipe: Recipe, count: int) -> float:
-    """Return the bytes that are kept for each question of some batches, without the weights."""
+    """Estimate from some batches the bytes that an epoch keeps for each question, without the weights."""
+    # The tokens of batches are alike, their questions are not: a few have many.
     drawn = spread(recipe.batches, count, 0)
-    return sum(_kept(recipe, rows) for rows in drawn) / sum(map(len, drawn))
+    return sum(_kept(recipe, rows) for rows in drawn) * len(recipe.batches) / (count * len(recipe.examples))
 
 
 def _kept(recipe: Recipe, rows: Sequence[int]) -> int:

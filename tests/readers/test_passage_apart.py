@@ -239,7 +239,7 @@ def other_family(name, **sizes):
 
 
 def test_families_that_cannot_are_refused():
-    with pytest.raises(CoattendError, match="in all layers or in none"):
+    with pytest.raises(CoattendError, match="in all layers only"):
         build(source("distilbert"), streams="both", apart_layers=1)
     with pytest.raises(CoattendError, match="convbert, which mixes tokens outside of its attention"):
         build(other_family("convbert"))

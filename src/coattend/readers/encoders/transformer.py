@@ -385,8 +385,8 @@ def _stack_of(model: "PreTrainedModel", config: TransformerConfig) -> LayerStack
     if family in FAST and model.config._attn_implementation == ATTENTION_NAME:
         return LayerStack(model)
     if config.apart_layers is not None:
-        problem = f"a {family} encoder reads passages apart in all layers or in none"
-        raise CoattendError(problem, where="apart_layers", cure="Set it to null")
+        problem = f"a {family} encoder reads passages apart in all layers only"
+        raise CoattendError(problem, where="apart_layers", cure="Set it to null, or passage to joint for none of them")
     return None
 
 
