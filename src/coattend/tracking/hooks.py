@@ -124,7 +124,7 @@ class Tracking:
         trained = sorted({_experiment(node) for node in pipeline.nodes if _is_tracked(node)})
         if trained:
             client = open_client(self._project)
-            with self._store_errors():
+            with self._store_errors(), store.store_lock(self._project):
                 store.close_orphans(client)
                 for name in trained:
                     store.describe_experiment(client, name, self._project)
@@ -291,13 +291,14 @@ class Tracking:
             client = open_client(self._project)
             with store.store_lock(self._project):
                 runs.write_trials(data, partial(self._run_of, experiment), client)
+                parent = self._shown_parent(experiment)
+                if parent is not None:
+                    runs.write_findings(parent, data)
+            return
         parent = self._shown_parent(experiment)
         if parent is None:
             return
-        if entry == FINDINGS:
-            with store.store_lock(self._project):
-                runs.write_findings(parent, data)
-        elif entry in PAGES:
+        if entry in PAGES:
             parent.client.log_text(parent.run, data, PAGES[entry].format(benchmark=benchmark))
         else:
             for file, figure in FIGURES[entry](data).items():

@@ -145,7 +145,7 @@ def experiment_tag(experiment: str) -> dict[str, str]:
 
 def store_lock(project: Path) -> FileLock:
     """Return the lock that processes take before they create tables, experiments or runs, or write to a run that
-    others may write to as well; the process that holds it may take it again."""
+    others may write to as well; the thread that holds it may take it again."""
     folder = project / "mlartifacts"
     folder.mkdir(exist_ok=True)
     return FileLock(folder / ".lock", is_singleton=True)
