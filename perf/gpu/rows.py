@@ -59,9 +59,9 @@ TRAINING: dict[str, dict[str, Any]] = {
 """Training parameters that differ from those of the benchmark: batches four times as large, which a GPU has room for,
 at twice the rate."""
 
-TUNED_STUDY, TUNED = "ours_apart_layers", "tuned"
-"""The study whose variants are tuned alike, and what stands in the place of its name: all seeds of each configuration
-are trained, and the one with the best mean score on held-out questions counts."""
+TUNED_STUDIES, TUNED = {"dream": "ours_tuned_layers", "squad_v1": "ours_apart_layers"}, "tuned"
+"""The studies whose variants are tuned alike, by benchmark, and what stands in the place of their names: all seeds of
+each configuration are trained, and the one with the best mean score on held-out questions counts."""
 
 RATES, DROPOUTS = (8.0e-5, 1.6e-4), (0.0, 0.1)
 """The configurations: the rate of both benchmarks and twice that, and dropout inside the encoder."""
@@ -99,7 +99,10 @@ ENCODERS = {0.0: ENCODER, 0.1: f"{ENCODER}_dropout"}
 TINY = ("plain", "poi_net", "plain_apart")
 """Rows of a rehearsal."""
 
-UNFIT = ("train_on", "start_from", "tag_noise", "lora", "reads", "frozen")
+TINY_TUNED = ("plain", "all", "all_taught")
+"""Variants that are tuned in a rehearsal."""
+
+UNFIT = ("distillation", "train_on", "start_from", "tag_noise", "lora", "reads", "frozen")
 """Training parameters of rows that the pack has no texts for, or whose trials are no fine-tuning."""
 
 
@@ -156,8 +159,8 @@ def queue(prepared: Prepared, sizes: Mapping[str, Size], *, tiny: bool = False) 
 
 def timed(prepared: Prepared, *, tiny: bool = False) -> list[dict[str, Any]]:
     """List the trainings whose time to a score is measured, in their order: for each benchmark that has such a study
-    the pilots of joint `plain` and of passages read once, then the variants, with all seeds of one after another, the
-    stock recipe at the end.
+    the pilots of joint `plain` and of passages read once, then the variants, with all seeds of one after another. The
+    stock recipe, which takes longest, stands at the end of all, seed by seed.
 
     A rehearsal has those of RACE on its own benchmark.
     """
@@ -184,14 +187,14 @@ def timed(prepared: Prepared, *, tiny: bool = False) -> list[dict[str, Any]]:
             for seed in SEEDS[:1] if tiny else SEEDS:
                 training = {"row": variant, "variant": variant, "entry": entry, "seed": seed}
                 trainings.append(described | training | {"key": f"{here} {variant} {seed}"})
-    return trainings
+    return sorted(trainings, key=lambda each: (each["row"] == "stock", each["row"] == "stock" and each["seed"]))
 
 
 def _worth(training: Mapping[str, Any], order: Mapping[str, int]) -> tuple[int, ...]:
     """Return what a training is sorted by: what is tuned before tables, and these before studies; what takes long
     behind all that does not, and all seeds of a row before the next row, since a table is cut by rows."""
     if training["study"] == TUNED:
-        return 0, 0, order[training["benchmark"]], -1
+        return -1, 0, order[training["benchmark"]], 0
     is_study = training["study"] != "tables"
     is_long = training["benchmark"] == "race" and not training["apart"]
     row = list(ROWS).index(training["row"]) if training["row"] in ROWS else len(ROWS)
@@ -215,23 +218,30 @@ def _table_rows(prepared: Prepared, *, tiny: bool) -> list[dict[str, Any]]:
 
 
 def _tuned_rows(prepared: Prepared, *, tiny: bool) -> Iterator[dict[str, Any]]:
-    """Yield the configurations of each variant that is tuned; a rehearsal has two of two, on its own benchmark."""
-    study = load_study(TUNED_STUDY)
-    variants = ("plain", "all") if tiny else tuple(study.parameters.variants)
+    """Yield the configurations of each variant that is tuned; a rehearsal has two of three, on its own benchmark."""
     configurations = list(product(RATES, DROPOUTS[:1] if tiny else DROPOUTS))
     trials = len(configurations) * (1 if tiny else len(SEEDS))
     for benchmark in prepared.benchmarks:
-        if not tiny and benchmark not in study.parameters.benchmarks:
+        if not tiny and benchmark not in TUNED_STUDIES:
             continue
-        task = _task(prepared, benchmark)
-        for variant, (rate, dropout) in product(variants, configurations):
+        study, task = load_study(TUNED_STUDIES["dream" if tiny else benchmark]), _task(prepared, benchmark)
+        teachers = {study.learns_from(variant): {} for variant in study.parameters.variants}
+        for variant, (rate, dropout) in product(study.parameters.variants, configurations):
+            if tiny and variant not in TINY_TUNED:
+                continue
             entry = _entry(variant, plain_values(study.entry(variant)), {}) | {"encoder": ENCODERS[dropout]}
             apart = reads_apart(_resolved(entry, task))
             given = TUNED_TRAINING.get(benchmark, {}) | TUNED_TRAINING.get(f"{benchmark} apart" if apart else "", {})
             entry["training"] |= given | {"learning_rate": rate}
             entry["training"].pop("seeds")
             row = _row(TUNED, f"{variant}-{rate:g}-{dropout:g}", benchmark, entry, task, apart=apart)
-            yield row | {"variant": variant, "rate": rate, "dropout": dropout, "trials": trials}
+            row |= {"variant": variant, "rate": rate, "dropout": dropout, "trials": trials}
+            # A teacher has its first configuration: others learn from it before it is known which one is the best.
+            if teachers.get(variant) == {}:
+                teachers[variant] = entry
+                row["teaches"] = True
+            teacher = study.learns_from(variant)
+            yield row | ({"teacher": teachers[teacher]} if teacher is not None else {})
 
 
 def plain_values(block: Any) -> Any:

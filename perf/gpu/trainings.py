@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import pyarrow.parquet as pq
 from coattend.inference.predict import compute_predictions
 from coattend.schemas import PREDICTIONS
 from coattend.training.run_trial import TrialRunner
+from coattend.trials.experiment import Experiment
 from perf.gpu.machine import Deadline, Pack, device
 from perf.gpu.plan import WORKERS
 from perf.gpu.results import Results
@@ -126,7 +128,12 @@ def _claim(pack: Pack, training: dict[str, Any]) -> Path:
 def train(pack: Pack, training: dict[str, Any]) -> tuple[dict[str, Any], pa.Table]:
     """Train a trial, or go on with it; return its record with its outcome, and its predictions."""
     experiment = pack.experiment_of(training["benchmark"], training["entry"])
-    store = pack.work / "trials" / training["study"]  # A row of a table may be the trial of what is tuned, too.
+    # A row of a table may be the trial of what is tuned, too. Teachers stay, beside those that learn from them.
+    store, teaches = pack.work / "trials" / training["study"], training.get("teaches", False)
+    if teaches or "teacher" in training:
+        store = pack.work / "trials" / "taught"
+    if "teacher" in training:
+        experiment = _taught(pack, training, experiment, store)
     outcome, error = TrialRunner(experiment, store, pack.training_questions(experiment)).attempt(training["seed"])
     predictions = PREDICTIONS.empty_table()
     if error is None:
@@ -134,5 +141,14 @@ def train(pack: Pack, training: dict[str, Any]) -> tuple[dict[str, Any], pa.Tabl
         predictions = compute_predictions(experiment, outcome, pack.evaluation_questions(experiment), folder)
         # The held-out scores are the curve that is looked at; losses of each tenth step would be its bulk.
         outcome["curve"] = [point for point in outcome["curve"] if point["held_out"] is not None]
-        shutil.rmtree(folder)
+        if not teaches:
+            shutil.rmtree(folder)
     return training | {"outcome": {name: outcome[name] for name in outcome if name != "unreadable"}}, predictions
+
+
+def _taught(pack: Pack, training: dict[str, Any], experiment: Experiment, store: Path) -> Experiment:
+    """Train the teacher of a training, unless that is done, and return the experiment with the teacher's trial."""
+    seed, teacher = training["seed"], pack.experiment_of(training["benchmark"], training["teacher"])
+    # If it fails, so does what learns from it.
+    outcome, _ = TrialRunner(teacher, store, pack.training_questions(teacher)).attempt(seed)
+    return replace(experiment, teacher_trials={seed: outcome["trial_id"]})

@@ -56,7 +56,7 @@ def test_trainings_are_all_rows_with_three_seeds_in_the_order_of_their_worth(sha
     prepared = Prepared(shared_project, "test", ("dream", "squad_v1", "race"))
     small, large = Size((3e6, 8e8), (6e5, 1e8)), Size((1.2e8, 4.7e10), (1.5e7, 5e9))
     trainings = queue(prepared, {"dream": small, "squad_v1": small, "race": large})
-    assert trainings[0]["study"] == "tuned" and len([each for each in trainings if each["study"] == "tuned"]) == 72
+    assert trainings[0]["study"] == "tuned" and len([each for each in trainings if each["study"] == "tuned"]) == 96
     papers = [training["study"] not in ("tuned", "tables") for training in trainings]
     assert papers == sorted(papers), "studies of papers come last"
     tables = [training for training in trainings if training["study"] == "tables"]
@@ -300,7 +300,7 @@ def test_the_campaign_is_rehearsed_with_nothing_but_torch(prepared, pack, bare_p
     rows = results["gpu_scores"]["figures"]["rows"]
     names = {(row["study"], row["row"]) for row in rows}
     tables = {("tables", name) for name in ("plain", "poi_net", "plain_apart")}
-    assert names == tables | {("tuned", "plain"), ("tuned", "all")}
+    assert names == tables | {("tuned", "plain"), ("tuned", "all"), ("tuned", "all_taught")}
     assert all(sum(each["chosen"] for each in row["tried"]) == (row["study"] == "tuned") for row in rows)
     assert re.search(r"^- `all`: rate 8e-05, dropout 0: \d+\.\d", scores, re.MULTILINE)
     assert all(0 < np.mean([score["mean"] for score in row["scores"]]) <= 100 for row in rows)

@@ -288,18 +288,20 @@ def test_a_variant_is_trained_on_two_benchmarks_and_another_begins_with_it(study
     mixture = "{ train_on: { sample: [], custom: [] }, max_questions: 8 }"
     variants = f"      both: {{ title: Both, change: {{ training: {mixture} }} }}\n"
     variants += "      fine: { title: Fine, change: { training: { start_from: both } } }\n"
+    variants += "      taught: { title: Taught, change: { training: { distillation: { teacher: both } } } }\n"
     folder = study(STUDY.replace("    printed:", f"{variants}    printed:").replace("[0, 1]", "[0]"))
     kedro_run("study_mine_turns", study=ONE_BY_ONE)
-    assert {row["variant"] for row in results_in(folder)["rows"]} == {"plain", "poi_net", "both", "fine"}
-    (coarse,), (fine,), (alone,) = (
-        results_in(folder)["trials"]["sample"][name] for name in ("both", "fine", "poi_net")
+    assert {row["variant"] for row in results_in(folder)["rows"]} == {"plain", "poi_net", "both", "fine", "taught"}
+    (coarse,), (fine,), (taught,), (alone,) = (
+        results_in(folder)["trials"]["sample"][name] for name in ("both", "fine", "taught", "poi_net")
     )
     assert coarse["questions"] == 16
     trial = json.loads((folder.parents[2] / "06_models/trials" / fine["trial_id"] / "trial.json").read_text())
     assert trial["training"]["start_from"] == coarse["trial_id"]
-    assert fine["trial_id"] != alone["trial_id"]
+    assert taught["training"]["distillation"] == {"teacher": coarse["trial_id"], "weight": 0.5}
+    assert len({trial["trial_id"] for trial in (fine, taught, alone)}) == 3
     # Each can be asked other questions, too.
-    for variant_trial in (coarse, fine, alone):
+    for variant_trial in (coarse, fine, taught, alone):
         spec = json.loads(
             (folder.parents[2] / "06_models/trials" / variant_trial["trial_id"] / "run_spec.json").read_text()
         )

@@ -61,3 +61,28 @@ def test_what_is_always_run_needs_no_row_over_a_second_encoder(tmp_path):
     error = error_of(tmp_path, "      turns_1:", LARGE, TURNS, f"{TURNS}, against: large")
     assert error.problem == "'turns_1' needs 'large', which is left out where the base names no encoder"
     assert error.cure == "Take 'duma'"
+
+
+def test_a_variant_learns_from_another_one_that_is_trained_before_it(tmp_path):
+    def taught_by(name):
+        return f"{DUMA}, change: {{ reader: duma, training: {{ distillation: {{ teacher: {name} }} }} }}"
+
+    duma = f"{DUMA}, change: {{ reader: duma }}"
+    where = "studies.table1.variants.duma.change.training.distillation.teacher"
+    assert read(tmp_path, duma, taught_by("poi_net"))
+    error = error_of(tmp_path, duma, taught_by("poi_nett"))
+    assert where in error.where and "'poi_net'" in error.cure
+    # By itself, and around a corner.
+    error = error_of(tmp_path, duma, taught_by("duma"))
+    assert where in error.where and error.problem == "'duma' would need its own trials"
+    begins = f"{POI_NET}, change: {{ training: {{ start_from: duma }} }}"
+    error = error_of(tmp_path, duma, taught_by("poi_net"), POI_NET, begins)
+    assert "would need its own trials" in error.problem
+    # Other mistakes are told as those of any other value.
+    for wrong, problem in [
+        ("[poi_net]", "should be a valid string"),
+        ("poi_net, weight: 2", "less than or equal to 1"),
+    ]:
+        error = error_of(tmp_path, duma, taught_by(wrong))
+        assert error.where.endswith("line 11, studies.table1.variants.duma.change.training.distillation")
+        assert problem in error.problem

@@ -25,7 +25,7 @@ from coattend.config.commands import (
 )
 from coattend.config.reader import EncoderParameters, ReaderParameters, training_of
 from coattend.config.study import SearchParameters, StudyParameters, StudySettings, ValuesParameters
-from coattend.config.training import LoraParameters, RerankingParameters, TrainingParameters
+from coattend.config.training import DistillationParameters, LoraParameters, RerankingParameters, TrainingParameters
 
 __all__ = [
     "LOCAL",
@@ -35,6 +35,7 @@ __all__ = [
     "BookParameters",
     "CompareParameters",
     "DemoParameters",
+    "DistillationParameters",
     "EncoderParameters",
     "EngineParameters",
     "ExportParameters",

@@ -40,6 +40,18 @@ class LoraParameters(Parameters):
     )
 
 
+class DistillationParameters(Parameters):
+    """Another reader's scores of options, from which a reader learns beside the right answers (Hinton et al., 2015)."""
+
+    teacher: str = Field(
+        description="Trial whose scores of the training questions are learned from; in a study a variant, whose trial "
+        "of the same seed it is."
+    )
+    weight: float = Field(
+        0.5, gt=0, le=1, description="Share of the loss that is the cross entropy with the teacher's probabilities."
+    )
+
+
 class TrainingParameters(Parameters):
     """The training of a reader on a benchmark."""
 
@@ -128,6 +140,9 @@ class TrainingParameters(Parameters):
     start_from: str | None = Field(
         None,
         description="Trial whose weights it begins with; in a study a variant, whose trial of the same seed it is.",
+    )
+    distillation: DistillationParameters | None = Field(
+        None, description="Learn from the scores of another reader, too; null: from the right answers alone."
     )
     tag_noise: float = Field(0.0, ge=0, le=1, description="Share of words that are given a tag by lot.")
     tag_noise_kind: Literal["wrong", "err"] = Field("wrong", description="wrong: another tag than its own; err: ERR.")

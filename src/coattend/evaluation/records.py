@@ -96,6 +96,7 @@ class TrainingRecord(TypedDict, total=False):
     train_on: dict[str, str | list[str]]
     precision: str
     start_from: str | None
+    distillation: dict[str, str | float]
     reads: str
     frozen: bool
     scorer: str

@@ -69,7 +69,7 @@ def check_repeats(study: Study) -> Iterator[Problem]:
             if "encoder" not in variant.change:
                 yield Problem(path, f"{name!r} has no encoder of its own", "Name the encoder in 'change'")
             continue
-        for needed in (study.parameters.baseline_of(name), study.starts_from(name)):
+        for needed in (study.parameters.baseline_of(name), study.starts_from(name), study.learns_from(name)):
             if needed in repeating:
                 problem = f"{name!r} needs {needed!r}, which is left out where the base names no encoder"
                 yield Problem(("variants", name), problem, f"Take {variants[needed].repeats!r}")
@@ -165,26 +165,32 @@ def check_variant(study: Study, name: str) -> Iterator[Problem]:
     variant = parameters.variants[name]
     if variant.against is not None:
         yield from check_name((*path, "against"), variant.against, parameters.variants, "variant")
-    start = study.starts_from(name)
-    if start is not None:
-        start_path = (*path, "change", "training", "start_from")
-        yield from check_name(start_path, start, parameters.variants, "variant")
-        if _starts_from_itself(study, name):
-            yield Problem(start_path, f"{name!r} would start from itself", "Name a variant that is trained before it")
+    needs = {("start_from",): study.starts_from(name), ("distillation", "teacher"): study.learns_from(name)}
+    for field, needed in needs.items():
+        if needed is not None:
+            needed_path = (*path, "change", "training", *field)
+            yield from check_name(needed_path, needed, parameters.variants, "variant")
+            if _needs_itself(study, name):
+                problem = f"{name!r} would need its own trials"
+                yield Problem(needed_path, problem, "Name a variant that is trained before it")
     yield from _check_reader(study, name)
     baseline = parameters.baseline_of(name)
     if name != baseline and have_same_trials(study, name, baseline):
         yield Problem((*path, "change"), f"{name!r} is what its baseline {baseline!r} is", "Change something in it")
 
 
-def _starts_from_itself(study: Study, name: str) -> bool:
-    """Return True if a chain of start_from leads back to the variant."""
+def _needs_itself(study: Study, name: str) -> bool:
+    """Return True if a chain of start_from and teachers leads back to the variant."""
     # The visited names end the walk at a cycle that does not contain this variant.
-    visited, ancestor = {name}, study.starts_from(name)
-    while ancestor in study.parameters.variants and ancestor not in visited:
-        visited.add(ancestor)
-        ancestor = study.starts_from(ancestor)
-    return ancestor == name
+    visited, waiting = set[str](), [name]
+    while waiting:
+        variant = waiting.pop()
+        before = {study.starts_from(variant), study.learns_from(variant)}
+        if name in before:
+            return True
+        waiting += [other for other in before if other in study.parameters.variants and other not in visited]
+        visited.update(filter(None, before))
+    return False
 
 
 def _check_reader(study: Study, variant: str) -> Iterator[Problem]:

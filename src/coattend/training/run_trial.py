@@ -30,6 +30,7 @@ from coattend.text.hashing import file_digest, file_version
 from coattend.training import events
 from coattend.training.callbacks import Measure
 from coattend.training.diagnostics import answer_diagnostics, training_diagnostics
+from coattend.training.distillation import with_teacher
 from coattend.training.distributed import broadcast_from_main, launch
 from coattend.training.trainer import ReaderTrainer, arguments_of, last_checkpoint
 from coattend.trials import run_spec
@@ -49,7 +50,9 @@ The seed and the precision are fields of their own, the device is recorded with 
 only changes the order of sums, gradient checkpointing changes none, and ``reads`` and tag noise show in the data: a
 trial with noise in dev alone is the trial without noise."""
 
-UNNAMED_DEFAULTS = {"lora": None, "optimizer": "adamw", "over_windows": None, "questions_per_batch": None}
+UNNAMED_DEFAULTS = {
+    "distillation": None, "lora": None, "optimizer": "adamw", "over_windows": None, "questions_per_batch": None,
+}  # fmt: skip
 """Training parameters that are left out of a trial's content where they have these values, which is how trainings were
 before there was a choice."""
 
@@ -134,6 +137,7 @@ def _fit(questions: TrainingQuestions, experiment: Experiment, trial: Trial, che
         train_features, held_out_features = [
             cached_features(experiment, reader, part, trial.store) for part in (train, questions.held_out)
         ]
+        train_features = with_teacher(experiment, seed, train, train_features, trial.store)
     held_out = HeldOutScorer(experiment, reader, questions.held_out, held_out_features)
     measure = Measure(trial.id, device)
     trainer = ReaderTrainer(
@@ -289,6 +293,8 @@ def _content(experiment: Experiment, seed: int, data: str) -> TrialContent:
     if vectors_file is not None:
         encoder["vectors"] = _digest_or_none(Path(vectors_file))
     training |= {"start_from": experiment.parent_trial(seed), "precision": "bf16" if bf16 else "fp32"}
+    if (distillation := experiment.distillation(seed)) is not None:
+        training["distillation"] = distillation.model_dump(mode="json")
     if experiment.task != "options":  # Others do not combine windows.
         training.pop("over_windows", None)
     # SQuAD's scorer chooses the checkpoint by default, and is not named.

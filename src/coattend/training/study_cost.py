@@ -67,7 +67,9 @@ def estimate(
             store,
             evaluated=evaluated,
             search=study.search,
-            awaits_parents=study.variants[variant].change.get("training", {}).get("start_from") is not None,
+            awaits_others=any(
+                study.variants[variant].change.get("training", {}).get(name) for name in ("start_from", "distillation")
+            ),
             counted=(variant, trained.benchmark) in counted,
         )
         counted.add((variant, trained.benchmark))
@@ -161,7 +163,7 @@ def cost_of(
     *,
     evaluated: Experiment | None = None,
     search: SearchParameters | None = None,
-    awaits_parents: bool = False,
+    awaits_others: bool = False,
     counted: bool = False,
 ) -> VariantCost:
     """Estimate the cost of an experiment from the speed of similar trials on this machine, or else of a few batches.
@@ -169,13 +171,13 @@ def cost_of(
     Args:
         evaluated: The experiment to evaluate; None: the same.
         search: A search that tunes its training first; None: no search.
-        awaits_parents: True if its trials start from others that are not trained yet, so that their ids are unknown.
+        awaits_others: True if its trials start or learn from others that are not trained yet: their ids are unknown.
         counted: True if the cost of its training is counted elsewhere, and only evaluation is to be added.
     """
     if not is_trained(experiment.reader):
         return {"trials": 0, "seconds": 0.0, "known_from": "nothing is trained"}
     runner = TrialRunner.of(experiment, store)
-    missing = _missing_jobs(runner, search, awaits_parents=awaits_parents)
+    missing = _missing_jobs(runner, search, awaits_others=awaits_others)
     if not missing:
         return {"trials": 0, "seconds": 0.0, "known_from": "all trials are there"}
     trials = 0 if counted else len(missing)
@@ -199,12 +201,12 @@ def cost_of(
     return {"trials": trials, "seconds": seconds, "known_from": source}
 
 
-def _missing_jobs(runner: TrialRunner, search: SearchParameters | None, *, awaits_parents: bool) -> list[Job]:
+def _missing_jobs(runner: TrialRunner, search: SearchParameters | None, *, awaits_others: bool) -> list[Job]:
     """Return the trials still to be trained; until a search has ended, the configured training stands for the chosen
     one."""
 
     def is_missing(job: Job) -> bool:
-        return awaits_parents or runner.with_training(job.values).trial(job.seed).outcome() is None
+        return awaits_others or runner.with_training(job.values).trial(job.seed).outcome() is None
 
     seeds = runner.experiment.training.seeds
     if search is None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -31,25 +32,29 @@ class Variant:
     tables: BenchmarkTables
     additional: Sequence[BenchmarkTables]
 
-    def experiments(self, parents: Sequence[TrialRecord] = ()) -> tuple[Experiment, Experiment]:
-        """Configure how the variant is trained, starting from the trials of its parents, and how it is evaluated.
+    def experiments(
+        self, parents: Sequence[TrialRecord] = (), teachers: Sequence[TrialRecord] = ()
+    ) -> tuple[Experiment, Experiment]:
+        """Configure how the variant is trained, starting from the trials of its parents and learning from those of its
+        teachers, and how it is evaluated.
 
         Both are one experiment, unless it is trained on one other benchmark alone: then it is trained as an experiment
         of that benchmark, and the same trials serve wherever it is evaluated.
         """
-        parent_trials = {trial["seed"]: trial["trial_id"] for trial in parents}
+        parent_trials, teacher_trials = (
+            {trial["seed"]: trial["trial_id"] for trial in trials} for trials in (parents, teachers)
+        )
+        configure = partial(Experiment.from_config, parent_trials=parent_trials, teacher_trials=teacher_trials)
         home = self.setup.reader.trained_on(self.tables.benchmark.name)
         home_tables = next((tables for tables in self.additional if tables.benchmark.name == home), None)
         if home_tables is None:
-            experiment = Experiment.from_config(
-                self.tables, self.setup, additional=self.additional, parent_trials=parent_trials
-            )
+            experiment = configure(self.tables, self.setup, additional=self.additional)
             return experiment, experiment
         # Trials of another benchmark are trained as that benchmark says, but with the head that answers this one.
         evaluated = Experiment.from_config(self.tables, self.setup)
         reader = self.setup.reader.model_copy(update={"head": evaluated.head})
         setup = self.setup._replace(reader=reader)
-        return Experiment.from_config(home_tables, setup, parent_trials=parent_trials), evaluated
+        return configure(home_tables, setup), evaluated
 
 
 def untrained_outcome(variant: ReaderParameters, benchmark: str) -> VariantOutcome:
@@ -69,24 +74,26 @@ def train_variant(
     store: Path,
     *,
     parents: Sequence[TrialRecord] | None = None,
+    teachers: Sequence[TrialRecord] | None = None,
     search: SearchParameters | None = None,
     processes: int | None = None,
     engine: EngineParameters = LOCAL,
     training_sample: int | None = None,
 ) -> tuple[VariantOutcome, pa.Table]:
     """Train a variant's trials, or load their outcomes, and predict the answers of those that did not fail. They start
-    from the trials of ``parents``, None: from fresh readers. A search tunes the training first, and is recorded. With a
-    training sample the trials are scored on so many of their training questions, too."""
+    from the trials of ``parents``, None: from fresh readers, and learn from those of ``teachers``, None: from the right
+    answers alone. A search tunes the training first, and is recorded. With a training sample the trials are scored on
+    so many of their training questions, too."""
     reader, benchmark = variant.setup.reader, variant.tables.benchmark.name
-    if parents is not None and not parents:
+    if any(needed is not None and not needed for needed in (parents, teachers)):
         raise CoattendError(
-            "starts from a variant that has no trials here",
+            "starts or learns from a variant that has no trials here",
             where=f"{reader.name} on {benchmark}",
             cure="Run that variant on this benchmark too, or raise the budget",
         )
     if not is_trained(reader.reader):
         return _answered_outcome(variant, store)
-    trained, evaluated = variant.experiments(parents or ())
+    trained, evaluated = variant.experiments(parents or (), teachers or ())
     outcome = untrained_outcome(reader, benchmark)
     outcome["task"] = evaluated.source.task
     if variant.setup.encoder.is_untrained and outcome["encoder"] != "recurrent":

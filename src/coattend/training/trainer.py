@@ -32,6 +32,7 @@ from coattend.readers.interfaces import require
 from coattend.readers.reader import Reader
 from coattend.readers.windows import read_batch
 from coattend.training.callbacks import Measure, QuietProgressBar, callbacks_of
+from coattend.training.distillation import TEACHER, distilled_loss
 from coattend.training.distributed import BATCH_WEIGHT, LOSS_WEIGHT, ShardedCollator, broadcast_from_main
 from coattend.trials.build import build_collator, entity_permutation, training_batches
 from coattend.trials.device import device_and_precision
@@ -74,7 +75,7 @@ class ReaderTrainer(Trainer):
             callbacks=[*callbacks_of(experiment.training, title), measure],
         )
         self._reader, self._score, self._measure = reader, score, measure
-        self._over_windows = experiment.training.over_windows
+        self._over_windows, self._distillation = experiment.training.over_windows, experiment.training.distillation
         permutation = entity_permutation(experiment, arguments.seed, lambda: self.buckets.epoch)
         collator = build_collator(experiment, reader, questions, permutation=permutation, features=features)
         self.buckets, self._collator = training_batches(
@@ -119,8 +120,11 @@ class ReaderTrainer(Trainer):
         otherwise finished trials are not trained again.
         """
         weight: float = inputs.pop(LOSS_WEIGHT)
+        teacher: torch.Tensor | None = inputs.pop(TEACHER, None)
         output = read_batch(model, Batch(**inputs), self._over_windows)
         loss = require(output.loss, "output.loss")
+        if teacher is not None and self._distillation is not None:
+            loss = distilled_loss(loss, require(output.scores, "output.scores"), teacher, self._distillation.weight)
         # The trainer divides by the batches of this step, of which the last step of an epoch may have fewer.
         return loss * weight * self.current_gradient_accumulation_steps / self.args.gradient_accumulation_steps
 

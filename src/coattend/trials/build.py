@@ -107,18 +107,8 @@ def initial_reader(experiment: Experiment, train: QuestionSet, store: Path, seed
     parent = experiment.parent_trial(seed)
     if parent is None:
         return build_reader(experiment, train)
-    folder = store / parent / "model"
-    if not folder.is_dir():
-        raise CoattendError(
-            f"there is no trained reader of the trial {parent!r}",
-            where="training.start_from",
-            cure="Give the id of a finished trial: the name of its folder, and its tag trial_id in MLflow",
-        )
-    outcome = read_outcome(store / parent)
-    if outcome is not None and not still_has_digest(folder, outcome["model_digest"]):
-        raise CoattendError("is not what was trained", where=str(folder), cure="Run the training pipeline again")
     # The parent may have been trained on other data, but must be the same model.
-    reader = Reader.load(folder)
+    reader = load_trained(store, parent, where="training.start_from")
     expected = {"reader": experiment.reader, "head": experiment.head, "options": experiment.model_options}
     for name, value in expected.items():
         parent_value = getattr(reader.config, name)
@@ -130,6 +120,21 @@ def initial_reader(experiment: Experiment, train: QuestionSet, store: Path, seed
             )
     _match_adapters(experiment, reader, parent)
     return prepare_for_training(experiment, reader)
+
+
+def load_trained(store: Path, trial: str, *, where: str) -> Reader:
+    """Load the reader of a finished trial, which a training parameter names."""
+    folder = store / trial / "model"
+    if not folder.is_dir():
+        raise CoattendError(
+            f"there is no trained reader of the trial {trial!r}",
+            where=where,
+            cure="Give the id of a finished trial: the name of its folder, and its tag trial_id in MLflow",
+        )
+    outcome = read_outcome(store / trial)
+    if outcome is not None and not still_has_digest(folder, outcome["model_digest"]):
+        raise CoattendError("is not what was trained", where=str(folder), cure="Run the training pipeline again")
+    return Reader.load(folder)
 
 
 def _match_adapters(experiment: Experiment, reader: Reader, parent: str) -> None:

@@ -20,6 +20,7 @@ from coattend.batches.tokens import Tokens
 from coattend.batches.word_tokens import WordTokens, word_layout
 from coattend.config import (
     BenchmarkParameters,
+    DistillationParameters,
     EncoderParameters,
     ReaderParameters,
     TaggingParameters,
@@ -188,6 +189,7 @@ class Experiment:
         alignment: Subwords aligned with words, for readers of words that use contextual vectors.
         other_sources: Questions of other benchmarks that it may be trained on too; ``benchmarks`` has all parameters.
         parent_trials: The trial that each seed starts from; other seeds start as ``training.start_from`` says.
+        teacher_trials: The trial that each seed is distilled from; others learn as ``training.distillation`` says.
     """
 
     benchmark: str
@@ -204,6 +206,7 @@ class Experiment:
     other_sources: tuple[QuestionSource, ...] = ()
     benchmarks: Mapping[str, BenchmarkParameters] = field(default_factory=dict)
     parent_trials: Mapping[int, str] = field(default_factory=dict)
+    teacher_trials: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
     def from_config(
@@ -213,6 +216,7 @@ class Experiment:
         *,
         additional: Sequence[BenchmarkTables] = (),
         parent_trials: Mapping[int, str] | None = None,
+        teacher_trials: Mapping[int, str] | None = None,
     ) -> "Experiment":
         """Resolve the configuration of a reader on a benchmark, and on others that it may be trained on too.
 
@@ -240,6 +244,7 @@ class Experiment:
             other_sources=tuple(other_sources),
             benchmarks={part.benchmark.name: part.benchmark for part in everywhere},
             parent_trials=parent_trials or {},
+            teacher_trials=teacher_trials or {},
         )
 
     @property
@@ -269,6 +274,13 @@ class Experiment:
     def parent_trial(self, seed: int) -> str | None:
         """Return the trial whose weights a seed starts from; None for fresh weights."""
         return self.parent_trials.get(seed, self.training.start_from)
+
+    def distillation(self, seed: int) -> DistillationParameters | None:
+        """Return how a seed is distilled, with its teacher's trial; None: it learns from the right answers alone."""
+        distillation = self.training.distillation
+        if distillation is None:
+            return None
+        return distillation.model_copy(update={"teacher": self.teacher_trials.get(seed, distillation.teacher)})
 
     def training_questions(self) -> "TrainingQuestions":
         """Read the questions of all benchmarks that it is trained on, and log those that cannot be read.

@@ -200,6 +200,7 @@ def _training_of(experiment: Experiment, seed: int) -> TrainingParameters:
         "seeds": (seed,),
         "precision": "bf16" if bf16 else "fp32",
         "start_from": experiment.parent_trial(seed),
+        "distillation": experiment.distillation(seed),
         "device": "auto",
         "processes": 1,
     }
@@ -210,7 +211,7 @@ def _training_of(experiment: Experiment, seed: int) -> TrainingParameters:
 
 
 def also_trained_on(experiment: Experiment, seed: int, store: Path) -> tuple[TrainedOn, ...]:
-    """List the benchmarks other than its own that a trial, or a trial that it started from, was trained on."""
+    """List the benchmarks other than its own that a trial, one that it started from, or its teacher, learned from."""
     by_name = {benchmark.name: benchmark for benchmark in _trained_on(experiment, seed, store)}
     return tuple(benchmark for name, benchmark in by_name.items() if name != experiment.benchmark)
 
@@ -218,14 +219,17 @@ def also_trained_on(experiment: Experiment, seed: int, store: Path) -> tuple[Tra
 def _trained_on(experiment: Experiment, seed: int, store: Path) -> Iterator[TrainedOn]:
     for name in experiment.training.train_on or (experiment.benchmark,):
         yield TrainedOn(**experiment.benchmarks[name].model_dump(include={*TrainedOn.model_fields}))
-    parent = experiment.parent_trial(seed)
-    if parent is None:
-        return
-    # The parent's own specification names what the parents before it were trained on.
-    try:
-        yield from read(store / parent).trained_on
-    except CoattendError:
-        yield TrainedOn(name=parent, title=f"the trial {parent}, which it began with and which is gone")
+    distillation = experiment.distillation(seed)
+    before = {experiment.parent_trial(seed): "it began with"}
+    before |= {distillation.teacher: "it learned from"} if distillation else {}
+    for trial, what in before.items():
+        if trial is None:
+            continue
+        # Its own specification names what those before it were trained on.
+        try:
+            yield from read(store / trial).trained_on
+        except CoattendError:
+            yield TrainedOn(name=trial, title=f"the trial {trial}, which {what} and which is gone")
 
 
 def write(spec: RunSpec, folder: Path) -> None:

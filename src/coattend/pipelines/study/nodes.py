@@ -20,8 +20,8 @@ from coattend.pipelines.training.pipeline import tables_of
 from coattend.readers import encoder_of
 from coattend.reports.records import StudyFindings
 
-FRESH_READERS: VariantOutcome = {"variant": "", "task": "", "trials": []}
-"""Stands for the outcome of the variant that a variant starts from, if it starts from fresh readers."""
+NONE_NEEDED: VariantOutcome = {"variant": "", "task": "", "trials": []}
+"""Stands for the outcome of the variant that a variant starts from or learns from, if it needs none."""
 
 
 def prepare(
@@ -54,15 +54,16 @@ def run_variant(
     profiles: Mapping[str, Mapping[str, object]],
     costs: StudyCosts,
     trials: Path,
-    start: VariantOutcome | None = FRESH_READERS,
+    start: VariantOutcome | None = NONE_NEEDED,
+    teacher: VariantOutcome | None = NONE_NEEDED,
     **tables: Any,
 ) -> tuple[VariantOutcome, Table]:
     """Train a variant's trials, or load their outcomes, and predict the answers to every split but train.
 
     A variant that the ``costs`` leave out is not trained. If the study has a search, the training is tuned first, and
-    the outcome has the record of it. ``start`` is the outcome of the variant that this one starts from, None if that
-    was not run, which is an error; ``tables`` are those of all benchmarks that it is trained on, as for `prepare`.
-    Trials that failed have no predictions.
+    the outcome has the record of it. ``start`` is the outcome of the variant that this one starts from, and ``teacher``
+    that of the one it learns from, None if that was not run, which is an error; ``tables`` are those of all benchmarks
+    that it is trained on, as for `prepare`. Trials that failed have no predictions.
     """
     from coattend.schemas import PREDICTIONS
     from coattend.training.study_variant import TRAINING_SAMPLE, train_variant, untrained_outcome
@@ -72,7 +73,8 @@ def run_variant(
     return train_variant(
         _variant(variant, benchmark.name, settings, profiles, tables | {f"{benchmark.name}.benchmark": benchmark}),
         trials,
-        parents=None if start is FRESH_READERS else (start or FRESH_READERS)["trials"],
+        parents=None if start is NONE_NEEDED else (start or NONE_NEEDED)["trials"],
+        teachers=None if teacher is NONE_NEEDED else (teacher or NONE_NEEDED)["trials"],
         search=study.search,
         processes=settings.processes,
         engine=EngineParameters.model_validate(profiles["engine"]),

@@ -18,10 +18,12 @@ ANALYSES = ("breakdowns", "analyses")
 
 class VariantTables(NamedTuple):
     """The tables and trials that a variant reads on a benchmark: its profiles decide which tables of texts, its own
-    trials begin with those of ``starts_from``, and ``also`` are other benchmarks that it is trained on."""
+    trials begin with those of ``starts_from`` and learn from those of ``learns_from``, and ``also`` are other
+    benchmarks that it is trained on."""
 
     profiles: TextProfiles
     starts_from: str | None = None
+    learns_from: str | None = None
     also: tuple[str, ...] = ()
 
 
@@ -112,6 +114,8 @@ def _variant_node(study: str, benchmark: str, variant: str, tables: VariantTable
     }
     if tables.starts_from is not None:
         inputs["start"] = f"{namespace}.{tables.starts_from}.outcome"
+    if tables.learns_from is not None:
+        inputs["teacher"] = f"{namespace}.{tables.learns_from}.outcome"
     outputs = [f"{namespace}.{variant}.{table}" for table in ("outcome", "answers")]
     return node(run_variant, inputs, outputs, name=variant, namespace=namespace, tags=[TRAINS, STUDY])
 
