@@ -19,7 +19,7 @@ PREFIX = "gpu_"
 """Begins the names of a GPU's figures in ``perf/results.json``."""
 
 SCORES = f"{PREFIX}scores"
-STEPWISE = (f"{PREFIX}checks", f"{PREFIX}speed")
+STEPWISE = (f"{PREFIX}checks", f"{PREFIX}speed", f"{PREFIX}times")
 """Those whose steps do not depend on each other."""
 
 TEMPLATE = Path(__file__).with_name("scores.md.jinja")
@@ -52,13 +52,27 @@ class Pages:
 
 
 def _with_earlier(name: str, entry: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return an entry with the steps that a command has measured earlier on the same GPU, and not now."""
-    if name not in STEPWISE or before is None or before["machine"]["gpu"] != entry["machine"]["gpu"]:
+    """Return an entry with the steps that a command has measured earlier on the same GPU, and not now; of scores, with
+    the tables that have no row now."""
+    if before is None or before["machine"]["gpu"] != entry["machine"]["gpu"]:
+        return dict(entry)
+    if name == SCORES:
+        return {**entry, "figures": {"rows": _with_earlier_tables(entry, before)}}
+    if name not in STEPWISE:
         return dict(entry)
     steps = [step for step in before["figures"] if step not in entry["figures"]]
     earlier = {"steps": steps, "measured": before["measured"], "code": before["machine"]["code"]}
     figures = {step: before["figures"][step] for step in steps} | entry["figures"]
     return {**entry, "figures": figures} | ({"earlier": earlier} if steps else {})
+
+
+def _with_earlier_tables(entry: Mapping[str, Any], before: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return rows of scores, and those of earlier tables with their date and code."""
+    rows = list(entry["figures"]["rows"])
+    tables = {(row["benchmark"], row["study"]) for row in rows}
+    of = {"measured": before["measured"], "code": before["machine"]["code"]}
+    earlier = [row for row in before["figures"]["rows"] if (row["benchmark"], row["study"]) not in tables]
+    return rows + [{"of": of} | row for row in earlier]
 
 
 def collect(folder: Path, prepared: Prepared | None = None, pages: Pages | None = None) -> None:

@@ -10,7 +10,7 @@ from transformers import TrainerControl, TrainerState
 from coattend import readers
 from coattend.errors import CoattendError
 from coattend.readers.encoders.word_embeddings import Words
-from coattend.training import events
+from coattend.training import callbacks, events
 from coattend.training.callbacks import EmbeddingL2, Patience
 from coattend.training.run_trial import TrialRunner
 from coattend.training.trainer import COMPLETE, last_checkpoint, remove_checkpoint
@@ -105,6 +105,32 @@ def test_what_changes_a_training_is_part_of_its_id(experiment_for, tmp_path, nam
     trials = [TrialRunner.of(experiment_for(**{name: value}), tmp_path).trial(3) for value in values]
     assert [trial.content["training"][name] for trial in trials] == list(values)
     assert trials[0].id != trials[1].id
+
+
+def test_the_clock_waits_for_the_gpu_counts_batches_and_leaves_out_scores(monkeypatch):
+    now = [10.0]
+    pass_by = lambda seconds: now.__setitem__(0, now[0] + seconds)  # noqa: E731
+    monkeypatch.setattr(callbacks.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(callbacks.time, "process_time", lambda: now[0] / 2)
+    monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", lambda: None)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: pass_by(50))
+    measure, state = callbacks.Measure("trial", "cuda"), TrainerState()
+    going_on, scored = TrainerControl(), TrainerControl(should_evaluate=True, should_save=True)
+    measure.on_train_begin(None, state, going_on)
+    pass_by(1000)  # Until the first batch is made.
+    for control in (going_on, scored):
+        measure.on_step_begin(None, state, control)
+        pass_by(1)
+        measure.on_step_end(None, state, control)
+        pass_by(3)  # The next batch, or scores.
+    assert (measure.seconds, measure.processor_seconds) == (1 + 3 + 1 + 50, 55 / 2)
+    measure.on_step_begin(None, state, going_on)
+    pass_by(1)
+    assert measure.seconds == 56, "it is read while a loss is logged"
+    resumed = callbacks.Measure("trial", "cuda")
+    state.log_history = [{"seconds": 55.0, "processor_seconds": 27.5}, {"loss": 1.0}]
+    resumed.on_train_begin(None, state, going_on)
+    assert (resumed.seconds, resumed.processor_seconds) == (55.0, 27.5)
 
 
 class CutOff:

@@ -151,28 +151,53 @@ class ProgressLog(TrainerCallback):
 
 
 class Measure(TrainerCallback):
-    """Measures peak memory and the seconds of all steps, by the clock and of the processor, without evaluations; passes
-    the curve on, and stops a training that diverged."""
+    """Measures peak memory and the seconds of training, by the clock and of the processor; passes the curve on, and
+    stops a training that diverged.
+
+    The clocks run from the first step to the last and make no difference between a step and the making of the next
+    batch. They stop for evaluations and checkpoints, before which they wait for the GPU: it works through what a
+    processor has started long after that.
+    """
 
     def __init__(self, trial_id: str, device: str) -> None:
-        self._trial_id = trial_id
-        self.seconds = self.processor_seconds = 0.0
+        self._trial_id, self._device = trial_id, device
         self.memory = PeakMemory(device)
-        self._step_start = self._processor_start = 0.0
+        self._before = (0.0, 0.0)
+        self._start: tuple[float, float] | None = None
+
+    @property
+    def seconds(self) -> float:
+        """Seconds by the clock until now."""
+        return self._times()[0]
+
+    @property
+    def processor_seconds(self) -> float:
+        """Seconds of the processor until now."""
+        return self._times()[1]
+
+    def _times(self) -> tuple[float, float]:
+        if self._start is None:
+            return self._before
+        now = time.perf_counter(), time.process_time()
+        return self._before[0] + now[0] - self._start[0], self._before[1] + now[1] - self._start[1]
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         """Take over the seconds before an interruption."""
-        self.seconds = max((entry.get("seconds", 0.0) for entry in state.log_history), default=0.0)
-        self.processor_seconds = max((entry.get("processor_seconds", 0.0) for entry in state.log_history), default=0.0)
+        names = ("seconds", "processor_seconds")
+        seconds, processor = (max((entry.get(name, 0.0) for entry in state.log_history), default=0.0) for name in names)
+        self._before, self._start = (seconds, processor), None
 
     def on_step_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        """Start the clocks."""
-        self._step_start, self._processor_start = time.perf_counter(), time.process_time()
+        """Start the clocks, unless they are running."""
+        if self._start is None:
+            self._start = time.perf_counter(), time.process_time()
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        """Stop the clocks."""
-        self.seconds += time.perf_counter() - self._step_start
-        self.processor_seconds += time.process_time() - self._processor_start
+        """Stop the clocks before what is no training."""
+        if control.should_evaluate or control.should_save:
+            if self._device == "cuda":
+                torch.cuda.synchronize()
+            self._before, self._start = self._times(), None
 
     def on_train_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **context: Any
