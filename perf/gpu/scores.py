@@ -66,12 +66,6 @@ class ScoredRow:
         scores = [each["outcome"]["held_out"] for each in self.trainings if each["outcome"]["failure"] is None]
         return float(sum(scores) / len(scores))
 
-    @property
-    def seconds(self) -> float:
-        """Mean seconds of a training."""
-        taken = [each["outcome"]["seconds"] for each in self.trainings if each["outcome"]["failure"] is None]
-        return float(sum(taken) / len(taken))
-
 
 Rows = dict[tuple[str, str], ScoredRow]
 """Rows by study and name."""
@@ -105,7 +99,7 @@ def scores_on(
         if row.answers is not None:
             task = row.trainings[0]["task"]
             summarised = summary.summarise(row.answers, table, task=task, trials=row.trials)
-            scored = {"scores": list(_scores(summarised)), "seconds": row.seconds, "difference": row.difference}
+            scored = {"scores": list(_scores(summarised)), "difference": row.difference}
         named = {"benchmark": benchmark, "study": row.study, "row": row.name, "failures": row.failures}
         yield named | scored | {"tried": tried.get(row.name, []) if row.study == TUNED else []}
 

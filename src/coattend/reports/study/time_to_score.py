@@ -15,7 +15,7 @@ NOT_REACHED, NOT_TIMED = "not reached", "not timed"
 
 _TEXT = (
     "The time to a score is that of the first evaluation at which the score on held-out questions has reached a "
-    "threshold that it holds at all later ones. It counts the steps of training by the clock, not the evaluations in "
+    "threshold that it holds at all later ones. It counts training by the clock, not the evaluations in "
     "between; seconds of the processor are those of all of its threads.",
     "Ratios compare trials of the same seed, and brackets hold the least and the greatest. There is none where one of "
     "the trials does not reach the threshold.",
