@@ -54,11 +54,11 @@ class Pages:
 def _with_earlier(name: str, entry: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return an entry with the steps that a command has measured earlier on the same GPU, and not now; of scores, with
     the tables that have no row now."""
-    if before is None or before["machine"]["gpu"] != entry["machine"]["gpu"]:
+    if before is None:
         return dict(entry)
     if name == SCORES:
         return {**entry, "figures": {"rows": _with_earlier_tables(entry, before)}}
-    if name not in STEPWISE:
+    if name not in STEPWISE or before["machine"]["gpu"] != entry["machine"]["gpu"]:
         return dict(entry)
     steps = [step for step in before["figures"] if step not in entry["figures"]]
     earlier = {"steps": steps, "measured": before["measured"], "code": before["machine"]["code"]}
@@ -67,12 +67,19 @@ def _with_earlier(name: str, entry: Mapping[str, Any], before: Mapping[str, Any]
 
 
 def _with_earlier_tables(entry: Mapping[str, Any], before: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return rows of scores, and those of earlier tables with their date and code."""
-    rows = list(entry["figures"]["rows"])
-    tables = {(row["benchmark"], row["study"]) for row in rows}
-    of = {"measured": before["measured"], "code": before["machine"]["code"]}
-    earlier = [row for row in before["figures"]["rows"] if (row["benchmark"], row["study"]) not in tables]
-    return rows + [{"of": of} | row for row in earlier]
+    """Return the rows of scores, and those of earlier tables that are longer than the new ones or that are not trained
+    now, with their GPU, date and code."""
+    of = {"gpu": before["machine"]["gpu"], "measured": before["measured"], "code": before["machine"]["code"]}
+    tables: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in entry["figures"]["rows"]:
+        tables.setdefault((row["benchmark"], row["study"]), []).append(row)
+    earlier: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in before["figures"]["rows"]:
+        earlier.setdefault((row["benchmark"], row["study"]), []).append({"of": of} | row)
+    for table, rows in earlier.items():
+        if len(rows) > len(tables.get(table, ())):
+            tables[table] = rows
+    return [row for rows in tables.values() for row in rows]
 
 
 def collect(folder: Path, prepared: Prepared | None = None, pages: Pages | None = None) -> None:

@@ -3,8 +3,7 @@
 Minutes of a training are estimated from its operations and steps: 6 operations for each parameter of the encoder's
 layers and token, 12 x H a layer for each pair of tokens in attention, at a tenth of an H100's peak, and some
 milliseconds for each step of a process, of which several share the GPU. On an H200, ten processes ended 36 trainings on
-DREAM in eight minutes, 133 s each, of which 26 to 54 s went into steps; inference batches were a quarter of today's
-then.
+DREAM in eight minutes, 133 s each.
 """
 
 from collections.abc import Mapping, Sequence

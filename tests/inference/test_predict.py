@@ -79,9 +79,16 @@ def test_a_processor_asks_a_transformer_less_at_once_than_it_learns_from(
 
 
 def test_a_gpu_asks_a_transformer_more_at_once_than_it_learns_from(experiment_for, monkeypatch):
-    training = experiment_for(tokens_per_batch=256).training
     monkeypatch.setattr("coattend.trials.device.select_device", lambda _: "cuda")
-    assert [inference_batch_tokens(training, transformer=transformer) for transformer in (True, False)] == [1024, 256]
+
+    def budget(*, transformer=True, trained=True, **training):
+        training = experiment_for(tokens_per_batch=256, **training).training
+        return inference_batch_tokens(training, transformer=transformer, trained=trained)
+
+    assert budget() == 1024
+    # What a step of these keeps says little about the room for more.
+    assert {budget(transformer=False), budget(trained=False), budget(frozen=True)} == {256}
+    assert budget(gradient_checkpointing=True) == budget(lora={"rank": 2}) == 256
 
 
 def test_answers_are_the_same_however_many_are_asked_at_once(experiment_for, monkeypatch):

@@ -335,23 +335,24 @@ def test_steps_that_are_not_measured_again_keep_their_date(tmp_path):
 
 
 def test_tables_that_are_not_trained_again_stay_with_their_date_and_others_give_way(tmp_path):
-    def entry(code, day, *rows):
-        machine = {"gpu": "a GPU", "processor": "p", "torch": "2", "cores": 1, "threads": 1, "bf16": [], "code": code}
+    def entry(code, *rows):
+        machine = {"gpu": f"GPU {code}", "processor": "p", "torch": "2", "cores": 1, "threads": 1, "bf16": []}
         scored = [
             {"benchmark": "dream", "study": study, "row": row, "failures": [], "scores": [], "tried": []}
             for study, row in rows
         ]
-        return {"gpu_scores": {"machine": machine, "measured": day, "figures": {"rows": scored}}}
+        entry = {"machine": machine | {"code": code}, "measured": f"day {code}", "figures": {"rows": scored}}
+        return {"gpu_scores": entry}
 
     pages = new_pages(tmp_path)
-    pages.add(entry("one", "monday", ("tables", "plain"), ("tuned", "all")))
-    pages.add(entry("two", "tuesday", ("tuned", "first_four")))
-    pages.add(entry("three", "friday", ("tuned", "all"), ("grid", "row")))
+    pages.add(entry("one", ("tables", "plain"), ("tables", "duma"), ("tuned", "all")))
+    pages.add(entry("two", ("tuned", "first_four")))
+    pages.add(entry("three", ("tuned", "all"), ("grid", "row"), ("tables", "plain")))
     rows = json.loads(pages.results.read_text())["gpu_scores"]["figures"]["rows"]
     assert [(row["study"], row["row"], row.get("of", {}).get("code")) for row in rows] == [
-        ("tuned", "all", None), ("grid", "row", None), ("tables", "plain", "one"),
+        ("tuned", "all", None), ("grid", "row", None), ("tables", "plain", "one"), ("tables", "duma", "one"),
     ]  # fmt: skip
-    assert pages.scores.read_text().count("Measured on monday, code one.") == 1
+    assert pages.scores.read_text().count("Measured on day one, GPU one, code one.") == 1
 
 
 def test_a_folder_without_results_is_refused(tmp_path):

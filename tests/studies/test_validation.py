@@ -78,6 +78,12 @@ def test_a_variant_learns_from_another_one_that_is_trained_before_it(tmp_path):
     begins = f"{POI_NET}, change: {{ training: {{ start_from: duma }} }}"
     error = error_of(tmp_path, duma, taught_by("poi_net"), POI_NET, begins)
     assert "would need its own trials" in error.problem
+    # What it begins with is sound, and is not blamed for what it learns from.
+    both = "change: { reader: duma, training: { start_from: poi_net, distillation: { teacher: duma } } }"
+    error = error_of(tmp_path, duma, f"{DUMA}, {both}")
+    assert where in error.where
+    error = error_of(tmp_path, duma, taught_by("poi_net"), "[dream, race]", "[squad_v1]")
+    assert error.where.endswith("training.distillation") and "has none on squad_v1" in error.problem
     # Other mistakes are told as those of any other value.
     for wrong, problem in [
         ("[poi_net]", "should be a valid string"),

@@ -114,23 +114,36 @@ def test_the_clock_waits_for_the_gpu_counts_batches_and_leaves_out_scores(monkey
     monkeypatch.setattr(callbacks.time, "process_time", lambda: now[0] / 2)
     monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", lambda: None)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: pass_by(50))
-    measure, state = callbacks.Measure("trial", "cuda"), TrainerState()
+    measure, state = callbacks.Measure("trial", "cuda"), TrainerState(max_steps=4)
     going_on, scored = TrainerControl(), TrainerControl(should_evaluate=True, should_save=True)
-    measure.on_train_begin(None, state, going_on)
-    pass_by(1000)  # Until the first batch is made.
-    for control in (going_on, scored):
+
+    def step(control):
+        pass_by(3)  # The batch.
         measure.on_step_begin(None, state, control)
         pass_by(1)
+        state.global_step += 1
         measure.on_step_end(None, state, control)
-        pass_by(3)  # The next batch, or scores.
-    assert (measure.seconds, measure.processor_seconds) == (1 + 3 + 1 + 50, 55 / 2)
-    measure.on_step_begin(None, state, going_on)
-    pass_by(1)
-    assert measure.seconds == 56, "it is read while a loss is logged"
+
+    measure.on_train_begin(None, state, going_on)
+    step(going_on)
+    assert (measure.seconds, measure.processor_seconds) == (4, 2), "it is read while a loss is logged"
+    for seconds in (58, 112):
+        step(scored)
+        pass_by(1000)  # Scores and a checkpoint.
+        assert (measure.seconds, measure.processor_seconds) == (seconds, seconds / 2)
+        measure.on_save(None, state, scored)
+    step(scored)
+    measure.on_save(None, state, scored)
+    pass_by(1000)  # The last step was the end.
+    assert measure.seconds == 166
+    # A training that was interrupted goes on counting; one that stops early stops the clock.
     resumed = callbacks.Measure("trial", "cuda")
     state.log_history = [{"seconds": 55.0, "processor_seconds": 27.5}, {"loss": 1.0}]
     resumed.on_train_begin(None, state, going_on)
     assert (resumed.seconds, resumed.processor_seconds) == (55.0, 27.5)
+    resumed.on_step_end(None, state, TrainerControl(should_training_stop=True))
+    pass_by(1000)
+    assert resumed.seconds == 105
 
 
 class CutOff:

@@ -127,7 +127,7 @@ def test_teachers_that_cannot_teach_are_refused(teacher, experiment_for):
         with_teacher(span, 3, questions, None, store)
     experiment = taught_by(experiment_for(), outcome["trial_id"])
     other = replace(experiment.source, tokens=replace(experiment.source.tokens, tagger="another"))
-    with pytest.raises(CoattendError, match="on texts with other tokens or tags"):
+    with pytest.raises(CoattendError, match="was not trained on texts with these tokens and tags"):
         with_teacher(replace(experiment, source=other), 3, questions, None, store)
 
 

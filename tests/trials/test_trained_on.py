@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from coattend.config import BenchmarkParameters, TaggingParameters, TrainingParameters
+from coattend.config import BenchmarkParameters, DistillationParameters, TaggingParameters, TrainingParameters
 from coattend.config.entries import benchmark_entry
 from coattend.errors import CoattendError
 from coattend.trials import run_spec
@@ -16,13 +16,15 @@ BENCHMARKS = {
 }
 
 
-def experiment_on(benchmark, parent=None, **training):
+def experiment_on(benchmark, parent=None, teacher=None, **training):
     """The parts of an experiment that say what it is trained on."""
+    distillation = DistillationParameters(teacher=teacher) if teacher else None
     return SimpleNamespace(
         benchmark=benchmark,
         benchmarks=BENCHMARKS,
         training=TrainingParameters(**training),
         parent_trial=lambda seed: parent,
+        distillation=lambda seed: distillation,
     )
 
 
@@ -77,6 +79,17 @@ def test_benchmarks_beside_it_and_before_it_are_told_once(tmp_path):
 def test_a_trial_that_is_gone_is_told_as_such(tmp_path):
     (deleted,) = also_trained_on(experiment_on("custom", parent="0123"), 0, tmp_path)
     assert "0123" in deleted.title and deleted.licence == ""
+
+
+def test_what_a_teacher_was_trained_on_counts_too(tmp_path):
+    spec_of("teacher", experiment_on("race", train_on={"race": []}), tmp_path)
+    (race,) = also_trained_on(experiment_on("dream", teacher="teacher"), 0, tmp_path)
+    assert (race.name, race.licence, race.for_research) == ("race", BENCHMARKS["race"].licence, True)
+    # Beside the trial that it began with, which is gone.
+    told = also_trained_on(experiment_on("dream", parent="0123", teacher="teacher"), 0, tmp_path)
+    assert {each.name for each in told} == {"race", "0123"}
+    (gone,) = also_trained_on(experiment_on("dream", teacher="4567"), 0, tmp_path)
+    assert gone.title == "the trial 4567, which it learned from and which is gone"
 
 
 def test_a_spec_is_read_as_it_was_written_and_written_once(tmp_path):

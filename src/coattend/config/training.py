@@ -72,7 +72,11 @@ class TrainingParameters(Parameters):
         description="Times the squares of word vectors that are trained, added up: part of what is minimised.",
     )
     clip: float = Field(1.0, gt=0, description="Largest norm of the gradient of a step's mean loss.")
-    tokens_per_batch: int = Field(6144, ge=64, description="Padded tokens that one forward pass may hold.")
+    tokens_per_batch: int = Field(
+        6144,
+        ge=64,
+        description="Padded tokens of a step's forward pass; without gradients a GPU may take four times as many.",
+    )
     questions_per_batch: int | None = Field(
         None,
         ge=1,

@@ -79,7 +79,7 @@ class CurvePoint(TypedDict, total=False):
 
     step: Required[int]
     epoch: float
-    seconds: float  # Of all steps so far, by the clock, without evaluations; earlier trials lack them.
+    seconds: float  # Of training so far, by the clock, without evaluations; earlier trials lack them.
     processor_seconds: float  # Of all of the processor's threads.
     loss: float | None
     held_out: float | None

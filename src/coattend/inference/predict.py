@@ -203,7 +203,7 @@ def _answer_batches(
     _, bf16 = device_and_precision(training)
     collator = build_collator(experiment, reader, questions, features=features)
     is_transformer = not isinstance(questions.tokens, WordTokens)
-    budget = batch_tokens or inference_batch_tokens(training, transformer=is_transformer)
+    budget = batch_tokens or inference_batch_tokens(training, transformer=is_transformer, trained=True)
     was_training = reader.training
     reader.eval()
     for indices in collator.buckets(examples, tokens_per_batch=budget, shuffle=False):

@@ -170,7 +170,7 @@ def check_variant(study: Study, name: str) -> Iterator[Problem]:
         if needed is not None:
             needed_path = (*path, "change", "training", *field)
             yield from check_name(needed_path, needed, parameters.variants, "variant")
-            if _needs_itself(study, name):
+            if _leads_to(study, needed, name):
                 problem = f"{name!r} would need its own trials"
                 yield Problem(needed_path, problem, "Name a variant that is trained before it")
     yield from _check_reader(study, name)
@@ -179,17 +179,17 @@ def check_variant(study: Study, name: str) -> Iterator[Problem]:
         yield Problem((*path, "change"), f"{name!r} is what its baseline {baseline!r} is", "Change something in it")
 
 
-def _needs_itself(study: Study, name: str) -> bool:
-    """Return True if a chain of start_from and teachers leads back to the variant."""
-    # The visited names end the walk at a cycle that does not contain this variant.
-    visited, waiting = set[str](), [name]
+def _leads_to(study: Study, first: str, name: str) -> bool:
+    """Return True if a chain of start_from and teachers leads from one variant to another, or both are the same."""
+    # The visited names end the walk at a cycle that does not contain the other variant.
+    visited, waiting = set[str](), [first]
     while waiting:
         variant = waiting.pop()
-        before = {study.starts_from(variant), study.learns_from(variant)}
-        if name in before:
+        if variant == name:
             return True
-        waiting += [other for other in before if other in study.parameters.variants and other not in visited]
-        visited.update(filter(None, before))
+        if variant in study.parameters.variants and variant not in visited:
+            waiting += filter(None, (study.starts_from(variant), study.learns_from(variant)))
+        visited.add(variant)
     return False
 
 
@@ -221,6 +221,9 @@ def _check_reader(study: Study, variant: str) -> Iterator[Problem]:
             # The head that fits the scored benchmark must fit the one that is trained on, too.
             head = readers.head_for(entry.reader, entries.benchmark(benchmark).answerable, entry.head)
             readers.head_for(entry.reader, entries.benchmark(entry.trained_on(benchmark)).answerable, head)
+            if study.learns_from(variant) is not None and readers.task_of(head) != "options":
+                problem = f"teaches the scores of options, of which {variant!r} has none on {benchmark}"
+                yield Problem((*path, "training", "distillation"), problem, "Leave it out, or name other benchmarks")
     except CoattendError as error:
         yield Problem(path, error.problem, error.cure)
 

@@ -154,9 +154,9 @@ class Measure(TrainerCallback):
     """Measures peak memory and the seconds of training, by the clock and of the processor; passes the curve on, and
     stops a training that diverged.
 
-    The clocks run from the first step to the last and make no difference between a step and the making of the next
-    batch. They stop for evaluations and checkpoints, before which they wait for the GPU: it works through what a
-    processor has started long after that.
+    The clocks run from the beginning to the last step, batches included, and stand still while questions are scored and
+    checkpoints are saved. Before they stop they wait for the GPU, which works through what a processor has started long
+    after that.
     """
 
     def __init__(self, trial_id: str, device: str) -> None:
@@ -182,22 +182,23 @@ class Measure(TrainerCallback):
         return self._before[0] + now[0] - self._start[0], self._before[1] + now[1] - self._start[1]
 
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        """Take over the seconds before an interruption."""
+        """Take over the seconds before an interruption, and start the clocks."""
         names = ("seconds", "processor_seconds")
         seconds, processor = (max((entry.get(name, 0.0) for entry in state.log_history), default=0.0) for name in names)
-        self._before, self._start = (seconds, processor), None
-
-    def on_step_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        """Start the clocks, unless they are running."""
-        if self._start is None:
-            self._start = time.perf_counter(), time.process_time()
+        self._before = seconds, processor
+        self._start = time.perf_counter(), time.process_time()
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         """Stop the clocks before what is no training."""
-        if control.should_evaluate or control.should_save:
+        if control.should_evaluate or control.should_save or control.should_training_stop:
             if self._device == "cuda":
                 torch.cuda.synchronize()
             self._before, self._start = self._times(), None
+
+    def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+        """Start the clocks again, behind the score and the checkpoint, unless this was the last step."""
+        if state.global_step < state.max_steps and not control.should_training_stop:
+            self._start = time.perf_counter(), time.process_time()
 
     def on_train_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **context: Any

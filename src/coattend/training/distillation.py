@@ -18,8 +18,10 @@ from coattend.batches.examples import Example
 from coattend.errors import CoattendError
 from coattend.inference.decoding import OptionAnswer
 from coattend.inference.predict import answer_questions
+from coattend.readers.reader import Reader
+from coattend.training.distributed import broadcast_from_main
 from coattend.trials import run_spec
-from coattend.trials.build import load_trained
+from coattend.trials.build import check_trained
 from coattend.trials.device import device_and_precision
 from coattend.trials.experiment import Experiment
 
@@ -42,7 +44,7 @@ def with_teacher(
     distillation = experiment.distillation(seed)
     if distillation is None:
         return features
-    probabilities = _ask(experiment, distillation.teacher, questions, store)
+    probabilities = broadcast_from_main(lambda: _ask(experiment, distillation.teacher, questions, store))
 
     def add(examples: Sequence[Example], arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         rows = [probabilities[example.question_id] for example in examples]
@@ -59,12 +61,16 @@ def _ask(experiment: Experiment, trial: str, questions: QuestionSet, store: Path
     if experiment.task != "options":
         problem = f"teaches the scores of options, and {experiment.name} answers with a {experiment.task}"
         raise CoattendError(problem, where=WHERE, cure="Set it to null")
-    teacher = load_trained(store, trial, where=f"{WHERE}.teacher")
-    spec = run_spec.read(store / trial)
-    tokens = experiment.source.tokens
-    if (spec.task, spec.tokenizer, spec.tagger) != (experiment.task, tokens.tokenizer, tokens.tagger):
-        problem = f"the trial {trial!r} was trained on another task, or on texts with other tokens or tags"
+    check_trained(store, trial, where=f"{WHERE}.teacher")
+    spec, tokens = run_spec.read(store / trial), experiment.source.tokens
+    if spec.language_model is not None or (spec.task, spec.tokenizer, spec.tagger) != (
+        experiment.task,
+        tokens.tokenizer,
+        tokens.tagger,
+    ):
+        problem = f"the trial {trial!r} answers another task, or was not trained on texts with these tokens and tags"
         raise CoattendError(problem, where=f"{WHERE}.teacher", cure="Name a trial with the same tokenizer and tagging")
+    teacher = Reader.load(store / trial / "model")
     device, _ = device_and_precision(experiment.training)
     asked = replace(experiment, reader=spec.reader, head=spec.head, options=spec.options)
     answers = answer_questions(asked, teacher.to(device), questions, title=f"{experiment.name}, asking its teacher")

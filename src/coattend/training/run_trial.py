@@ -137,7 +137,7 @@ def _fit(questions: TrainingQuestions, experiment: Experiment, trial: Trial, che
         train_features, held_out_features = [
             cached_features(experiment, reader, part, trial.store) for part in (train, questions.held_out)
         ]
-        train_features = with_teacher(experiment, seed, train, train_features, trial.store)
+    train_features = with_teacher(experiment, seed, train, train_features, trial.store)
     held_out = HeldOutScorer(experiment, reader, questions.held_out, held_out_features)
     measure = Measure(trial.id, device)
     trainer = ReaderTrainer(

@@ -108,7 +108,8 @@ def initial_reader(experiment: Experiment, train: QuestionSet, store: Path, seed
     if parent is None:
         return build_reader(experiment, train)
     # The parent may have been trained on other data, but must be the same model.
-    reader = load_trained(store, parent, where="training.start_from")
+    check_trained(store, parent, where="training.start_from")
+    reader = Reader.load(store / parent / "model")
     expected = {"reader": experiment.reader, "head": experiment.head, "options": experiment.model_options}
     for name, value in expected.items():
         parent_value = getattr(reader.config, name)
@@ -122,8 +123,8 @@ def initial_reader(experiment: Experiment, train: QuestionSet, store: Path, seed
     return prepare_for_training(experiment, reader)
 
 
-def load_trained(store: Path, trial: str, *, where: str) -> Reader:
-    """Load the reader of a finished trial, which a training parameter names."""
+def check_trained(store: Path, trial: str, *, where: str) -> None:
+    """Raise a `CoattendError` if a trial that a training parameter names has no reader, or a damaged one."""
     folder = store / trial / "model"
     if not folder.is_dir():
         raise CoattendError(
@@ -134,7 +135,6 @@ def load_trained(store: Path, trial: str, *, where: str) -> Reader:
     outcome = read_outcome(store / trial)
     if outcome is not None and not still_has_digest(folder, outcome["model_digest"]):
         raise CoattendError("is not what was trained", where=str(folder), cure="Run the training pipeline again")
-    return Reader.load(folder)
 
 
 def _match_adapters(experiment: Experiment, reader: Reader, parent: str) -> None:

@@ -21,9 +21,8 @@ Batches of 6,144 tokens take a tenth to a quarter longer. Training batches are l
 """
 
 GPU_INFERENCE = 4
-"""How many times the padded tokens of a training batch a transformer's inference batch has on a GPU, which waits for
-small ones. A step keeps some 14 vectors for each token in every layer, and inference some 12 in one: from six layers
-on, training needs more memory.
+"""How many times the padded tokens of a training batch a transformer that was trained whole is asked at once on a GPU,
+which waits for small batches. A step keeps some 14 vectors for each token in every layer, and inference some 12 in one.
 """
 
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # Parameter numbers of glibc's `mallopt`.
@@ -74,12 +73,16 @@ def _processor_has_bf16() -> bool:
     return has_them and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
-def inference_batch_tokens(training: TrainingParameters, *, transformer: bool) -> int:
-    """Return the budget of padded tokens of an inference batch for a transformer or a recurrent encoder."""
+def inference_batch_tokens(training: TrainingParameters, *, transformer: bool, trained: bool = False) -> int:
+    """Return the budget of padded tokens of an inference batch for a transformer or a recurrent encoder.
+
+    ``trained`` says that a reader is asked that was trained so. If all of its encoder was, a GPU has room for more.
+    """
     budget = training.tokens_per_batch
-    if not transformer:
-        return budget
-    return min(budget, CPU_CACHE_TOKENS) if select_device(training) == "cpu" else GPU_INFERENCE * budget
+    if transformer and select_device(training) == "cpu":
+        return min(budget, CPU_CACHE_TOKENS)
+    keeps_all = not (training.frozen or training.lora or training.gradient_checkpointing)
+    return GPU_INFERENCE * budget if transformer and trained and keeps_all else budget
 
 
 @contextmanager
