@@ -109,7 +109,7 @@ def batches_of_an_epoch(benchmark: str, questions: int, tokens_per_batch: int) -
     rows = np.diff(np.round(counts.cumsum() / counts.sum() * questions), prepend=0).astype(int)
     lengths = np.repeat(8 * np.arange(1, len(counts) + 1), rows)
     sequences = np.full(questions, SEQUENCES[benchmark])
-    return len(LengthBuckets(lengths, sequences, tokens_per_batch=tokens_per_batch))
+    return len(LengthBuckets.from_lengths(lengths, sequences, tokens_per_batch=tokens_per_batch))
 
 
 def questions_of(loaded, study: str, benchmark: str) -> int:

@@ -1,3 +1,5 @@
+import tracemalloc
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +13,7 @@ shapes = st.lists(st.tuples(st.integers(1, 512), st.integers(1, 5)), min_size=1,
 
 def buckets(shape, budget, **options):
     lengths, sequences = zip(*shape, strict=True)
-    return LengthBuckets(lengths, sequences, tokens_per_batch=budget, **options)
+    return LengthBuckets.from_lengths(lengths, sequences, tokens_per_batch=budget, **options)
 
 
 @given(shapes, st.integers(64, 8192), st.integers(0, 3), st.booleans())
@@ -53,15 +55,38 @@ def test_epochs_and_seeds_differ():
 def test_questions_of_like_length_meet():
     lengths = np.random.default_rng(0).integers(50, 400, 3000)
     padded = real = 0
-    for batch in LengthBuckets(lengths, np.full(3000, 3), tokens_per_batch=6144):
+    for batch in LengthBuckets.from_lengths(lengths, np.full(3000, 3), tokens_per_batch=6144):
         padded += lengths[batch].max() * len(batch)
         real += lengths[batch].sum()
     assert real / padded > 0.98
 
 
+def test_a_question_takes_few_bytes():
+    count = 300_000
+
+    class Examples:
+        def __len__(self):
+            return count
+
+        def __iter__(self):
+            return (SimpleNamespace(length=8 + 8 * (number % 40), sequences="abc") for number in range(count))
+
+    tracemalloc.start()
+    try:
+        batches = LengthBuckets.from_examples(
+            Examples(), lambda example: example.length, tokens_per_batch=6144, shuffle=False
+        )
+        next(iter(batches))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # Its row in its group, and in an epoch's order; a piece of all questions is worked on at a time.
+    assert peak < 8 * count + (8 << 20)
+
+
 def test_no_questions_make_no_batches():
-    assert list(LengthBuckets([], [], tokens_per_batch=64)) == []
-    assert list(LengthBuckets([], [], tokens_per_batch=64, shuffle=False)) == []
+    assert list(LengthBuckets.from_lengths([], [], tokens_per_batch=64)) == []
+    assert list(LengthBuckets.from_lengths([], [], tokens_per_batch=64, shuffle=False)) == []
 
 
 @given(shapes, st.integers(64, 8192), st.integers(0, 3), st.integers(0, 9))

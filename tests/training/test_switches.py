@@ -24,7 +24,7 @@ def workload(shared_project):
     collator = build_collator(experiment, reader, train)
     lengths = [collator.sequence_length(example) for example in train.examples]
     sequences = [len(example.sequences) for example in train.examples]
-    return train.examples, collator, list(LengthBuckets(lengths, sequences, tokens_per_batch=1024))[:STEPS]
+    return train.examples, collator, list(LengthBuckets.from_lengths(lengths, sequences, tokens_per_batch=1024))[:STEPS]
 
 
 def fresh():

@@ -197,7 +197,9 @@ class FeatureCache:
             device = next(context.parameters()).device
             subwords = [ids.shape[1] for ids in encoded]
             ones = [1] * len(encoded)
-            for batch in LengthBuckets(subwords, ones, tokens_per_batch=self.tokens_per_batch, shuffle=False):
+            for batch in LengthBuckets.from_lengths(
+                subwords, ones, tokens_per_batch=self.tokens_per_batch, shuffle=False
+            ):
                 arrays = pad_subwords([encoded[row] for row in batch], alignment.layout.pad_id)
                 ids, words = (torch.from_numpy(array).to(device) for array in arrays)
                 with self._inference(device):

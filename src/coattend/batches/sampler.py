@@ -4,7 +4,8 @@ batches by lot."""
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,10 +31,10 @@ class LengthBuckets:
     Where a passage is read once, passages with all of their questions take the place of questions: `from_passages`.
 
     Args:
-        lengths: Tokens of each question's longest sequence, special tokens included.
-        sequences: Number of sequences of each question.
-        segments: Tokens that stand beside each of these sequences and are padded by themselves; None: none.
-        members: The rows of ``lengths`` that a batch yields several indices for: all indices in order, and where those
+        shapes: The shapes of all questions in pieces [K, 3]: the tokens of the longest sequence, special tokens
+            included; the tokens that stand beside each sequence and are padded by themselves; and the number of
+            sequences.
+        members: The rows of ``shapes`` that a batch yields several indices for: all indices in order, and where those
             of each row end; None: each row is an index.
         tokens_per_batch: Maximum of padded tokens in a batch. A larger question makes a batch alone.
         shuffle: False for the same batches in every epoch, longest first.
@@ -41,11 +42,9 @@ class LengthBuckets:
 
     def __init__(
         self,
-        lengths: npt.ArrayLike,
-        sequences: npt.ArrayLike,
+        shapes: Iterable[np.ndarray],
         *,
         tokens_per_batch: int,
-        segments: npt.ArrayLike | None = None,
         members: tuple[np.ndarray, np.ndarray] | None = None,
         seed: int = 0,
         shuffle: bool = True,
@@ -53,11 +52,19 @@ class LengthBuckets:
         self._seed, self._shuffle, self._members = seed, shuffle, members
         self.epoch = 0
         # Only counts decide on the batches; the epochs then permute questions within a group.
-        beside = np.zeros(np.shape(lengths), np.int32) if segments is None else np.asarray(segments, np.int32)
-        shapes = _group_by_shape(np.asarray(lengths, np.int32), beside, np.asarray(sequences, np.int32))
-        self._groups = [rows for *_, rows in shapes]
-        counts = [(*shape, len(rows)) for *shape, rows in shapes]
+        groups = _group_by_shape(shapes)
+        self._groups = [rows for *_, rows in groups]
+        counts = [(*shape, len(rows)) for *shape, rows in groups]
         self._ends = np.cumsum([0, *_batch_sizes(counts, tokens_per_batch)])
+
+    @classmethod
+    def from_lengths(
+        cls, lengths: npt.ArrayLike, sequences: npt.ArrayLike, *, segments: npt.ArrayLike = 0, **options: Any
+    ) -> "LengthBuckets":
+        """Cut questions into batches by their columns of shapes."""
+        columns = np.broadcast_arrays(lengths, segments, sequences)
+        starts = range(0, len(columns[0]), _CHUNK)
+        return cls((np.stack([column[start : start + _CHUNK] for column in columns], 1) for start in starts), **options)
 
     @classmethod
     def from_examples(
@@ -70,9 +77,10 @@ class LengthBuckets:
         shuffle: bool = True,
     ) -> "LengthBuckets":
         """Cut examples into batches; ``length`` returns the tokens of an example's longest sequence."""
-        shapes = ((length(example), len(example.sequences)) for example in examples)
-        array = np.fromiter(shapes, np.dtype((np.int32, 2)), count=len(examples))
-        return cls(array[:, 0], array[:, 1], tokens_per_batch=tokens_per_batch, seed=seed, shuffle=shuffle)
+        shapes = ((length(example), 0, len(example.sequences)) for example in examples)
+        counts = (min(_CHUNK, len(examples) - start) for start in range(0, len(examples), _CHUNK))
+        pieces = (np.fromiter(islice(shapes, count), np.dtype((np.int32, 3)), count) for count in counts)
+        return cls(pieces, tokens_per_batch=tokens_per_batch, seed=seed, shuffle=shuffle)
 
     @classmethod
     def from_passages(
@@ -97,7 +105,7 @@ class LengthBuckets:
         new = np.any(ordered[1:, :3] != ordered[:-1, :3], axis=1)
         starts = np.flatnonzero(np.concatenate([[True], new])) if len(order) else np.zeros(0, np.int64)
         segments: np.ndarray = np.add.reduceat(ordered[:, 3], starts) if len(order) else ordered[:, 3]
-        return cls(
+        return cls.from_lengths(
             ordered[starts, 2],
             ordered[starts, 1],
             segments=-(-segments // SEGMENT_MULTIPLE) * SEGMENT_MULTIPLE,
@@ -159,15 +167,16 @@ class RandomBatches:
             yield order[start : start + self._size].tolist()
 
 
-def _group_by_shape(*shapes: np.ndarray) -> list[tuple[int, int, int, np.ndarray]]:
+def _group_by_shape(pieces: Iterable[np.ndarray]) -> list[tuple[int, int, int, np.ndarray]]:
     """Group questions by length, tokens beside it and number of sequences, largest first, in four bytes a question."""
     groups: dict[tuple[int, int, int], list[np.ndarray]] = defaultdict(list)
-    for start in range(0, len(shapes[0]), _CHUNK):
-        chunk = np.stack([numbers[start : start + _CHUNK] for numbers in shapes])
-        distinct, shape_of_row = np.unique(chunk, axis=1, return_inverse=True)
-        for number, (length, beside, count) in enumerate(distinct.T.tolist()):
+    start = 0
+    for shapes in pieces:
+        distinct, shape_of_row = np.unique(shapes, axis=0, return_inverse=True)
+        for number, (length, beside, count) in enumerate(distinct.tolist()):
             rows = np.flatnonzero(shape_of_row == number).astype(np.uint32)
             groups[length, beside, count].append(rows + np.uint32(start))
+        start += len(shapes)
     return [(*shape, np.concatenate(groups.pop(shape))) for shape in sorted(groups, reverse=True)]
 
 
