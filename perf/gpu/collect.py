@@ -19,7 +19,7 @@ PREFIX = "gpu_"
 """Begins the names of a GPU's figures in ``perf/results.json``."""
 
 SCORES = f"{PREFIX}scores"
-STEPWISE = (f"{PREFIX}checks", f"{PREFIX}speed", f"{PREFIX}times")
+STEPWISE = (f"{PREFIX}checks", f"{PREFIX}speed")
 """Those whose steps do not depend on each other."""
 
 TEMPLATE = Path(__file__).with_name("scores.md.jinja")

@@ -76,6 +76,19 @@ def test_trainings_are_all_rows_with_three_seeds_in_the_order_of_their_worth(sha
     assert int(told[1]) == len(trainings) > int(told[3]) > 0
 
 
+@pytest.mark.slow
+@pytest.mark.xfail(
+    strict=True, reason="an H200 takes some 13 s for a training on DREAM: the tables need 17 minutes, not 8"
+)
+def test_the_tables_but_those_of_race_fit_into_the_plan(shared_project):
+    prepared = Prepared(shared_project, "test", ("dream", "squad_v1", "race"))
+    small, large = Size((3e6, 8e8), (6e5, 1e8)), Size((1.2e8, 4.7e10), (1.5e7, 5e9))
+    trainings = queue(prepared, {"dream": small, "squad_v1": small, "race": large})
+    few = [seconds_of(each) for each in trainings if each["study"] == "tables" and each["benchmark"] != "race"]
+    room = sum(command.minutes for command in PLAN if command.name in ("tables", "rest"))
+    assert sum(few) < 60 * room, "they are reckoned to fit into the plan"
+
+
 def strings_of(arrays):
     return b" ".join(array.tobytes() for array in arrays.values()).decode("latin-1")
 
@@ -328,7 +341,7 @@ def test_steps_that_are_not_measured_again_keep_their_date(tmp_path):
     results = json.loads(pages.results.read_text())
     assert results["gpu_speed"]["figures"] == {"inference": 2, "peak": 3}
     assert results["gpu_speed"]["earlier"] == {"steps": ["inference"], "measured": "monday", "code": "old"}
-    assert results["gpu_times"]["figures"] == {"inference": 2, "peak": 3}
+    assert results["gpu_times"]["figures"] == {"peak": 3}, "trainings of one command are compared"
     assert "| friday; inference: monday | new; old |" in pages.performance.read_text()
     pages.add({"gpu_speed": first | {"machine": machine | {"gpu": "another"}}})
     assert "earlier" not in json.loads(pages.results.read_text())["gpu_speed"]
