@@ -49,15 +49,15 @@ def main(folder: Path, arguments: Sequence[str]) -> None:
         done = trainings.train_all(pack, results, deadline)
         results.record("trainings", "ended", len(results.outcomes()), describe_machine(pack))
     else:
-        done = _measure(options.command, pack, results, deadline, _steps(options.command, pack, results))
+        done = _measure(options.command, pack, results, deadline, _steps(options.command, pack))
     print("done" if done else f"out of time: run {options.command} again to go on")
     _check_size(options.out)
 
 
-def _steps(command: str, pack: Pack, results: Results) -> Mapping[str, Callable[[Pack], Any]]:
+def _steps(command: str, pack: Pack) -> Mapping[str, Callable[[Pack], Any]]:
     if command == "checks":
         return checks.CHECKS
-    return speed.steps(pack) if command == "speed" else times.steps(pack, results)
+    return speed.steps(pack) if command == "speed" else times.steps(pack)
 
 
 def _take_over(before: Results, results: Results) -> None:

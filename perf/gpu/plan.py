@@ -24,8 +24,8 @@ STEP, START = 0.06, 60.0
 WORKERS = 10
 """Processes that train at once: one alone waits for its own kernels to be started."""
 
-PILOT, ONCE = "pilot", "plain_apart"
-"""Trainings whose time to a score is measured: the one that sets the score, and the one that others are beside."""
+ONCE = "plain_apart"
+"""The training that the others, whose time to a score is measured, are beside."""
 
 LAYERS, WIDTH, PARAMETERS = 6, 384, 10.65e6
 """MiniLM without its tables of embeddings."""

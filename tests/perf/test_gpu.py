@@ -19,7 +19,7 @@ from perf.gpu.machine import Pack
 from perf.gpu.pack import write_pack
 from perf.gpu.plan import MOST_MINUTES, PLAN, SEEDS, describe, seconds_of
 from perf.gpu.rows import ROWS, Size, queue, timed
-from perf.gpu.times import batch_of, leaderboard_rows, summarise
+from perf.gpu.times import leaderboard_rows, summarise
 from perf.prepared import Prepared
 from safetensors.torch import load_file
 
@@ -56,7 +56,12 @@ def test_trainings_are_all_rows_with_three_seeds_in_the_order_of_their_worth(sha
     prepared = Prepared(shared_project, "test", ("dream", "squad_v1", "race"))
     small, large = Size((3e6, 8e8), (6e5, 1e8)), Size((1.2e8, 4.7e10), (1.5e7, 5e9))
     trainings = queue(prepared, {"dream": small, "squad_v1": small, "race": large})
-    assert trainings[0]["study"] == "tuned" and len([each for each in trainings if each["study"] == "tuned"]) == 96
+    first = [(each["benchmark"], each["row"], each["seed"]) for each in trainings[:9]]
+    assert first == [("race", f"{row}_apart", seed) for row in ("plain", "poi_net", "duma") for seed in SEEDS]
+    tuned = [training for training in trainings if training["study"] == "tuned"]
+    assert trainings[9:45] == tuned[:36] and len(tuned) == 96
+    taught = ["teacher" in training for training in tuned]
+    assert taught == sorted(taught), "teachers and those that are compared with their pupils come first"
     papers = [training["study"] not in ("tuned", "tables") for training in trainings]
     assert papers == sorted(papers), "studies of papers come last"
     tables = [training for training in trainings if training["study"] == "tables"]
@@ -94,24 +99,20 @@ def strings_of(arrays):
 
 
 @pytest.mark.slow
-def test_trainings_to_a_score_are_timed_behind_a_pilot_with_the_study_s_variants(shared_project):
+def test_trainings_to_a_score_are_timed_with_the_study_s_variants_and_thresholds(shared_project):
     assert not timed(Prepared(shared_project, "test", ("squad_v1",)))
-    assert {each["benchmark"] for each in timed(Prepared(shared_project, "test", ("race", "dream")))} == {
-        "dream",
-        "race",
-    }
-    trainings = timed(Prepared(shared_project, "test", ("race",)))
-    pilots = [each for each in trainings if each["row"] == "pilot"]
-    assert [each["variant"] for each in pilots] == ["plain"] * 2 + ["plain_apart"] * 3
-    assert {each["seed"] for each in pilots} == {17} and trainings[: len(pilots)] == pilots
-    rows = [(each["row"], each["seed"]) for each in trainings[len(pilots) :]]
-    assert rows == [(row, seed) for row in ("plain_apart", "plain", "stock") for seed in SEEDS]
-    by_row = {each["row"]: each["entry"] for each in trainings}
-    assert by_row["stock"]["training"]["questions_per_batch"] == 8
-    shared = [
-        {name: entry["training"][name] for name in ("epochs", "max_questions", "held_out")} for entry in by_row.values()
-    ]
-    assert shared == [{"epochs": 1, "max_questions": 20000, "held_out": 0.01}] * 4
+    trainings = timed(Prepared(shared_project, "test", ("race", "dream")))
+    ways = [(benchmark, row) for benchmark in ("dream", "race") for row in ("plain_apart", "plain")]
+    stock = [(benchmark, "stock", seed) for seed in SEEDS for benchmark in ("dream", "race")]
+    assert [(each["benchmark"], each["row"], each["seed"]) for each in trainings] == [
+        (*way, seed) for way in ways for seed in SEEDS
+    ] + stock, "what takes longest stands at the end, seed by seed"
+    assert {each["benchmark"]: each["threshold"] for each in trainings} == {"dream": 47.2, "race": 38.7}
+    entries = {(each["benchmark"], each["row"]): each["entry"]["training"] for each in trainings}
+    assert entries["race", "stock"]["questions_per_batch"] == 8
+    assert [entries["race", row]["tokens_per_batch"] for row in ("plain_apart", "plain")] == [24576, 24576]
+    shared = [{name: entries["race", row][name] for name in ("epochs", "max_questions")} for _, row in ways[:2]]
+    assert shared == [{"epochs": 1, "max_questions": 20000}] * 2
 
 
 def curve(*held_out, seconds=10.0):
@@ -119,15 +120,13 @@ def curve(*held_out, seconds=10.0):
     return [{"step": n, "held_out": score, "seconds": seconds * n} for n, score in enumerate(held_out, 1)]
 
 
-def timed_as(row, seed, points, variant=None, tokens=1):
-    named = {"row": row, "variant": variant or row, "seed": seed, "benchmark": "race", "questions": 9}
+def timed_as(row, seed, points, tokens=1):
+    named = {"row": row, "seed": seed, "benchmark": "race", "questions": 9, "threshold": 48.0}
     return named | {"tokens_per_batch": tokens, "learning_rate": tokens / 10, "curve": points}
 
 
-def test_times_to_a_score_are_those_to_two_points_below_the_best_pilot():
+def test_times_to_a_score_are_those_after_which_it_is_held():
     trainings = [
-        timed_as("pilot", 17, curve(0.3, 0.4, 0.45), "plain"),
-        timed_as("pilot", 17, curve(0.3, 0.5, 0.45), "plain"),
         timed_as("plain_apart", 0, curve(0.3, 0.49, 0.48)),
         timed_as("plain_apart", 1, curve(0.49, 0.3, 0.48)),
         timed_as("plain", 0, curve(0.3, 0.48, 0.48, seconds=30.0)),
@@ -136,7 +135,7 @@ def test_times_to_a_score_are_those_to_two_points_below_the_best_pilot():
     ]
     figures = dict(enumerate(trainings))
     summaries = summarise(figures | {"elsewhere": trainings[0] | {"benchmark": "dream"}})
-    assert summaries["dream"]["seconds"] == {"plain_apart": ""}
+    assert summaries["dream"]["seconds"] == {"plain_apart": "20.0"}
     summary = summaries["race"]
     assert summary["threshold"] == 48.0
     assert summary["seconds"] == {"plain_apart": "20.0, 30.0", "plain": "60.0, 30.0", "stock": "not reached"}
@@ -146,7 +145,6 @@ def test_times_to_a_score_are_those_to_two_points_below_the_best_pilot():
 
 def test_the_leaderboard_has_a_row_for_each_way_to_train_on_a_gpu():
     trainings = [
-        timed_as("pilot", 17, curve(0.3, 0.5), "plain"),
         timed_as("plain_apart", 0, curve(0.3, 0.49), tokens=24576),
         timed_as("plain_apart", 1, curve(0.3, 0.3), tokens=24576),
         timed_as("stock", 0, curve(0.5, 0.5, seconds=90.0)),
@@ -161,20 +159,6 @@ def test_the_leaderboard_has_a_row_for_each_way_to_train_on_a_gpu():
     page = leaderboard_page(merged([], [once, stock]))
     assert "| Stock recipe, padded to the longest, batches of 8, 9 questions | 1.5 (seed 0: 1.5) |" in page
     assert "batches of 24,576 tokens, 9 questions | not reached (seed 0: 0.33, seed 1: not reached) |" in page
-
-
-def test_a_row_has_the_batches_of_its_pilot_that_reached_the_score_first():
-    pilots = [
-        timed_as("pilot", 17, curve(0.3, 0.5, 0.5), "plain", tokens=1),
-        timed_as("pilot", 17, curve(0.3, 0.49, 0.5, seconds=9.0), "plain", tokens=2),
-        timed_as("pilot", 17, curve(0.3, 0.41, 0.40), "plain_apart", tokens=3),
-        timed_as("pilot", 17, curve(0.3, 0.40, 0.42), "plain_apart", tokens=4),
-    ]
-    assert batch_of("plain", "race", pilots) == {"tokens_per_batch": 2, "learning_rate": 0.2}
-    assert batch_of("plain_apart", "race", pilots)["tokens_per_batch"] == 4, "none reaches it"
-    pilots.append(timed_as("pilot", 17, curve(0.3, 0.3, 0.48), "plain_apart", tokens=5))
-    assert batch_of("plain_apart", "race", pilots)["tokens_per_batch"] == 5
-    assert batch_of("stock", "race", pilots) == {}
 
 
 @pytest.mark.slow
@@ -291,11 +275,7 @@ def test_the_campaign_is_rehearsed_with_nothing_but_torch(prepared, pack, bare_p
         "precision", "memory", "determinism", "kernels", "captured", "compiled",
     }  # fmt: skip
     assert figures["speed"]["figures"].keys() == {"peak", "training sample", "inference"}
-    assert list(figures["times"]["figures"]) == [
-        f"sample {row}"
-        for row in ("pilot plain 24576", "pilot plain_apart 6144", "plain_apart 0", "plain 0", "stock 0")
-    ]
-    assert figures["times"]["figures"]["sample plain_apart 0"]["tokens_per_batch"] == 6144, "its pilot's"
+    assert list(figures["times"]["figures"]) == [f"sample {row} 0" for row in ("plain_apart", "plain", "stock")]
     assert not any(
         "problem" in step for entry in ("checks", "speed", "times") for step in figures[entry]["figures"].values()
     )
