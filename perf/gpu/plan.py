@@ -18,11 +18,12 @@ SEEDS = (0, 1, 2)
 PEAK, SHARE = 989e12, 0.1
 """Operations a second in bf16 of an H100 (SXM), and the share of them that trainings of MiniLM are taken to reach."""
 
-STEP, START = 0.06, 60.0
+STEP, START = 0.04, 20.0
 """Seconds that a process is taken to need for a step, however small, and before the first one and behind the last."""
 
-WORKERS = 10
-"""Processes that train at once: one alone waits for its own kernels to be started."""
+WORKERS = 4
+"""Processes that train at once: one alone waits for its own kernels to be started, and ten do the work of three at
+most, so that less has ended when the time is over."""
 
 ONCE = "plain_apart"
 """The training that the others, whose time to a score is measured, are beside."""
