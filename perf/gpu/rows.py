@@ -64,9 +64,9 @@ TRAINING: dict[str, dict[str, Any]] = {
 which a GPU has room for, at greater rates. Of several batches, pilots over 20,000 questions of RACE and one epoch of
 DREAM scored best with these, or were at their score first."""
 
-TUNED_STUDIES, TUNED = {"dream": "ours_tuned_layers", "squad_v1": "ours_apart_layers"}, "tuned"
-"""The studies whose variants are tuned alike, by benchmark, and what stands in the place of their names: all seeds of
-each configuration are trained, and the one with the best mean score on held-out questions counts."""
+TUNED_STUDY, TUNED = "ours_tuned_layers", "tuned"
+"""The study whose variants are tuned alike, and what stands in the place of its name: all seeds of each configuration
+are trained, and the one with the best mean score on held-out questions counts."""
 
 RATES, DROPOUTS = (8.0e-5, 1.6e-4), (0.0, 0.1)
 """The configurations: the rate of both benchmarks and twice that, and dropout inside the encoder."""
@@ -220,14 +220,13 @@ def _table_rows(prepared: Prepared, *, tiny: bool) -> list[dict[str, Any]]:
 
 def _tuned_rows(prepared: Prepared, *, tiny: bool) -> Iterator[dict[str, Any]]:
     """Yield the configurations of each variant that is tuned; a rehearsal has two of three, on its own benchmark."""
-    configurations = list(product(RATES, DROPOUTS[:1] if tiny else DROPOUTS))
+    study, configurations = load_study(TUNED_STUDY), list(product(RATES, DROPOUTS[:1] if tiny else DROPOUTS))
     trials = len(configurations) * (1 if tiny else len(SEEDS))
     for benchmark in prepared.benchmarks:
-        if not tiny and benchmark not in TUNED_STUDIES:
-            continue
-        study, task = load_study(TUNED_STUDIES["dream" if tiny else benchmark]), _task(prepared, benchmark)
-        teachers = {study.learns_from(variant): {} for variant in study.parameters.variants}
-        for variant, (rate, dropout) in product(study.parameters.variants, configurations):
+        task, here = _task(prepared, benchmark), study.parameters.benchmarks[0] if tiny else benchmark
+        variants = [name for name in study.parameters.variants if here in study.parameters.benchmarks_of(name)]
+        teachers = {study.learns_from(variant): {} for variant in variants}
+        for variant, (rate, dropout) in product(variants, configurations):
             if tiny and variant not in TINY_TUNED:
                 continue
             entry = _entry(variant, plain_values(study.entry(variant)), {}) | {"encoder": ENCODERS[dropout]}
