@@ -29,6 +29,11 @@ from coattend.errors import CoattendError
             r"--params benchmarks\.sampel: there is no .* Did you mean 'sample'",
         ),
         ({"studies": {"duma_table7": {"variants": {}}}}, r"studies\.duma_table7\.variants: cannot be changed here"),
+        (
+            {"studies": {"aoa_results_cbt_ne": {"training": {"cbt": {"tokens_per_batch": 64}}}}},
+            r"aoa_results_cbt_ne\.training\.cbt\.tokens_per_batch: counts for no variant. "
+            r"Change benchmarks\.cbt\.recurrent\.tokens_per_batch, which counts more",
+        ),
     ],
 )
 def test_a_wrong_parameter_is_one_line(kedro_run, params, message):
