@@ -31,7 +31,7 @@ from coattend.errors import CoattendError
         ({"studies": {"duma_table7": {"variants": {}}}}, r"studies\.duma_table7\.variants: cannot be changed here"),
         (
             {"studies": {"aoa_results_cbt_ne": {"training": {"cbt": {"tokens_per_batch": 64}}}}},
-            r"aoa_results_cbt_ne\.training\.cbt\.tokens_per_batch: counts for no variant. "
+            r"aoa_results_cbt_ne\.training\.cbt\.tokens_per_batch: is overruled for every variant. "
             r"Change benchmarks\.cbt\.recurrent\.tokens_per_batch, which counts more",
         ),
     ],
@@ -40,6 +40,18 @@ def test_a_wrong_parameter_is_one_line(kedro_run, params, message):
     with pytest.raises(CoattendError, match=message) as error:
         kedro_run("ingestion", "sample", **params)
     assert "\n" not in error.value.message
+
+
+@pytest.mark.parametrize(
+    ("study", "training"),
+    [
+        ("aoa_results_cbt_ne", {"cbt": {"warmup": 0.5}}),  # Its block says nothing of it.
+        ("dcn_plus_answer", {"squad_v1": {"seeds": [3]}}),
+        ("ours_passage_apart", {"dream": {"tokens_per_batch": 64}}),  # Its readers are no recurrent ones.
+    ],
+)
+def test_a_change_that_no_block_of_the_benchmark_overrules_is_taken(kedro_run, study, training):
+    kedro_run("ingestion", "sample", studies={study: {"training": training}})
 
 
 def test_a_block_is_named_by_its_place_among_all_parameters():

@@ -62,6 +62,10 @@ def test_trainings_are_all_rows_with_three_seeds_in_the_order_of_their_worth(sha
     assert trainings[9:45] == tuned[:36] and len(tuned) == 96
     taught = ["teacher" in training for training in tuned]
     assert taught == sorted(taught), "teachers and those that are compared with their pupils come first"
+    places = {each["key"]: each["place"] for each in trainings}
+    assert (
+        places["squad_v1-tables-plain-0"] < places["dream-tuned-all_taught-8e-05-0-0"] < places["race-tables-plain-0"]
+    )
     papers = [training["study"] not in ("tuned", "tables") for training in trainings]
     assert papers == sorted(papers), "studies of papers come last"
     tables = [training for training in trainings if training["study"] == "tables"]
@@ -111,8 +115,8 @@ def test_trainings_to_a_score_are_timed_with_the_study_s_variants_and_thresholds
     entries = {(each["benchmark"], each["row"]): each["entry"]["training"] for each in trainings}
     assert entries["race", "stock"]["questions_per_batch"] == 8
     assert [entries["race", row]["tokens_per_batch"] for row in ("plain_apart", "plain")] == [24576, 24576]
-    shared = [{name: entries["race", row][name] for name in ("epochs", "max_questions")} for _, row in ways[:2]]
-    assert shared == [{"epochs": 1, "max_questions": 20000}] * 2
+    shared = {"epochs": 1, "max_questions": 20000, "held_out": 0.01, "evaluations": 10}
+    assert all(entries["race", row].items() >= shared.items() for row in ("plain_apart", "plain", "stock"))
 
 
 def curve(*held_out, seconds=10.0):
@@ -276,6 +280,7 @@ def test_the_campaign_is_rehearsed_with_nothing_but_torch(prepared, pack, bare_p
     }  # fmt: skip
     assert figures["speed"]["figures"].keys() == {"peak", "training sample", "inference"}
     assert list(figures["times"]["figures"]) == [f"sample {row} 0" for row in ("plain_apart", "plain", "stock")]
+    assert figures["times"]["figures"]["sample plain_apart 0"]["tokens_per_batch"] == 24576
     assert not any(
         "problem" in step for entry in ("checks", "speed", "times") for step in figures[entry]["figures"].values()
     )

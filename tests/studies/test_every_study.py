@@ -116,7 +116,7 @@ def make_tiny(project: Path) -> Path:
     # A study whose base names an encoder has its rows of other encoders, too, as with --env paper.
     repeating = [name for name in studies.study_names() if repeats(studies.load_study(name).parameters)]
     parameters["studies"] = {name: {"base": {"encoder": "minilm"}} for name in repeating}
-    # Thresholds that a study awaits from a pilot are such that trials of a few steps may reach them.
+    # Thresholds are such that trials of a few steps may reach them.
     for name in studies.study_names():
         study = studies.load_study(name).parameters
         if "time_to_score" in study.shows:

@@ -13,12 +13,11 @@ from pydantic import BaseModel, ValidationError
 
 from coattend.config import BenchmarkParameters, ReaderParameters, entries
 from coattend.config.parameters import UNKNOWN_FIELD, check_parameters, field_names
-from coattend.config.reader import training_layers
 from coattend.config.source import BASE, BESIDE, current, files
 from coattend.config.study import PaperParameters, StudyParameters
 from coattend.config.yaml import Lines, TextFile
 from coattend.errors import CoattendError, did_you_mean
-from coattend.readers.registry import encoder_of
+from coattend.readers.registry import encoder_of, is_trained
 from coattend.studies.study import Study
 from coattend.studies.validation import benchmarks_alike, check_frozen, check_variant, find_problems
 from coattend.studies.value_checks import nearest_choice
@@ -126,28 +125,22 @@ def study_parameters(
                 check_parameters(entry, ReaderParameters, block=f"studies.{name}.variants.{variant}")
             for benchmark, entry in read.items():
                 check_parameters(entry, BenchmarkParameters, block=f"studies.{name}.benchmarks.{benchmark}")
-            _check_effect(study, changes[name].get("training", {}), variants, read)
+            _check_effect(study, changes[name].get("training", {}), read)
         blocks[name] = {"about": StudyBlock(study.dumped), "variants": variants, "benchmarks": read}
     return blocks
 
 
-def _check_effect(
-    study: Study, changed: Mapping[str, Any], variants: Mapping[str, Any], read: Mapping[str, Any]
-) -> None:
-    """Refuse a change of a study's training that another block overrules for every variant: it would do nothing."""
-    for benchmark in changed.keys() & read.keys():
-        entry = BenchmarkParameters.model_validate(read[benchmark])
-        readers = [
-            ReaderParameters.model_validate(variants[name]) for name, other in study.trainings if other == benchmark
-        ]
-        # The first layer has the study's changes; later ones count more.
-        later = [training_layers(entry, each, recurrent=encoder_of(each.reader) == "recurrent")[1:] for each in readers]
-        for field in changed[benchmark]:
-            overruling = [next((layer.block for layer in layers if field in layer.values), None) for layers in later]
-            if readers and None not in overruling:
+def _check_effect(study: Study, changed: Mapping[str, Any], read: Mapping[str, Any]) -> None:
+    """Refuse a change of training on a benchmark that its block ``recurrent`` overrules for every variant: it would do
+    nothing."""
+    trained = [(study.entry(variant)["reader"], benchmark) for variant, benchmark in study.trainings]
+    for benchmark, fields in changed.items():
+        encoders = {encoder_of(reader) for reader, other in trained if other == benchmark and is_trained(reader)}
+        for field in fields if encoders == {"recurrent"} else ():
+            if field in read[benchmark].get("recurrent", {}):
                 where = f"studies.{study.name}.training.{benchmark}.{field}"
-                cure = f"Change {overruling[0]}.{field}, which counts more"
-                raise CoattendError("counts for no variant", where=where, cure=cure)
+                cure = f"Change benchmarks.{benchmark}.recurrent.{field}, which counts more"
+                raise CoattendError("is overruled for every variant", where=where, cure=cure)
 
 
 def forget_studies() -> None:
