@@ -125,22 +125,25 @@ def study_parameters(
                 check_parameters(entry, ReaderParameters, block=f"studies.{name}.variants.{variant}")
             for benchmark, entry in read.items():
                 check_parameters(entry, BenchmarkParameters, block=f"studies.{name}.benchmarks.{benchmark}")
-            _check_effect(study, changes[name].get("training", {}), read)
+            _check_effect(study, changes[name].get("training", {}), variants, read)
         blocks[name] = {"about": StudyBlock(study.dumped), "variants": variants, "benchmarks": read}
     return blocks
 
 
-def _check_effect(study: Study, changed: Mapping[str, Any], read: Mapping[str, Any]) -> None:
+def _check_effect(
+    study: Study, changed: Mapping[str, Any], variants: Mapping[str, Any], read: Mapping[str, Any]
+) -> None:
     """Refuse a change of training on a benchmark that its block ``recurrent`` overrules for every variant: it would do
     nothing."""
-    trained = [(study.entry(variant)["reader"], benchmark) for variant, benchmark in study.trainings]
-    for benchmark, fields in changed.items():
-        encoders = {encoder_of(reader) for reader, other in trained if other == benchmark and is_trained(reader)}
-        for field in fields if encoders == {"recurrent"} else ():
-            if field in read[benchmark].get("recurrent", {}):
-                where = f"studies.{study.name}.training.{benchmark}.{field}"
-                cure = f"Change benchmarks.{benchmark}.recurrent.{field}, which counts more"
-                raise CoattendError("is overruled for every variant", where=where, cure=cure)
+    for benchmark in changed.keys() & read.keys():
+        overruled = changed[benchmark].keys() & read[benchmark].get("recurrent", {}).keys()
+        names = (name for name in variants if benchmark in study.parameters.benchmarks_of(name)) if overruled else ()
+        trained = filter(is_trained, (variants[name]["reader"] for name in names))
+        if set(map(encoder_of, trained)) == {"recurrent"}:
+            field = min(overruled)
+            where = f"studies.{study.name}.training.{benchmark}.{field}"
+            cure = f"Change benchmarks.{benchmark}.recurrent.{field}, which counts more"
+            raise CoattendError("is overruled for every variant", where=where, cure=cure)
 
 
 def forget_studies() -> None:
