@@ -16,6 +16,7 @@ from coattend.inference.predict import answer_questions
 from coattend.readers.reader import Reader
 from coattend.training.distillation import TEACHER, distilled_loss, with_teacher
 from coattend.trials import run_spec
+from coattend.trials.store import FinishedTrial
 from coattend.trials.trial import read_content
 from experiments import lose_a_bit, train_reader
 
@@ -83,6 +84,24 @@ def test_the_teacher_says_what_its_reader_answers_beside_cached_states(teacher, 
     assert with_teacher(experiment_for(), 3, questions, cached, store) is cached
 
 
+def test_a_teacher_is_asked_once_for_all_that_it_teaches_the_same_questions(teacher, experiment_for, monkeypatch):
+    outcome, store = teacher
+    experiment = taught_by(experiment_for("plain_apart"), outcome["trial_id"])
+    questions = experiment.training_questions().train
+    first = with_teacher(experiment, 3, questions, None, store)(questions.examples, {})[TEACHER]
+
+    def unexpected(*_, **__):
+        raise AssertionError("the teacher read again")
+
+    monkeypatch.setattr("coattend.inference.predict.answer_questions", unexpected)
+    other = taught_by(experiment_for("plain_apart", learning_rate=1e-4), outcome["trial_id"], weight=0.9)
+    np.testing.assert_array_equal(with_teacher(other, 5, questions, None, store)(questions.examples, {})[TEACHER], first)
+    with pytest.raises(AssertionError, match="read again"):
+        with_teacher(other, 5, questions.sample(2), None, store)
+    # What it taught is none of the predictions that `compare` and the list of trials take from its folder.
+    assert not FinishedTrial(store / outcome["trial_id"], {}, outcome).answer_files()
+
+
 def test_a_reader_comes_close_to_its_teacher_and_its_trial_names_it(teacher, experiment_for):
     outcome, store = teacher
     alone = experiment_for("plain_apart", epochs=12, learning_rate=3e-3)
@@ -122,6 +141,10 @@ def test_teachers_that_cannot_teach_are_refused(teacher, experiment_for):
     gone = taught_by(experiment_for(), "gone")
     with pytest.raises(CoattendError, match=r"training.distillation.teacher: there is no trained reader of .*'gone'"):
         with_teacher(gone, 3, questions, None, store)
+    (store / "unfinished").mkdir()
+    (store / "unfinished" / "model").symlink_to(store / outcome["trial_id"] / "model")
+    with pytest.raises(CoattendError, match=r"training.distillation.teacher: the trial 'unfinished' is not finished"):
+        with_teacher(taught_by(experiment_for(), "unfinished"), 3, questions, None, store)
     span = taught_by(experiment_for(task="span"), outcome["trial_id"])
     with pytest.raises(CoattendError, match="teaches the scores of options, and plain answers with a span"):
         with_teacher(span, 3, questions, None, store)

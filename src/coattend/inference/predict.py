@@ -53,7 +53,7 @@ def predict_all(
     # Trials that failed have no reader.
     finished = [trial for trial in trials if trial["failure"] is None]
     # The name of a cache file is the same in all folders, and takes a look at every question.
-    cache_name = _cache_name(experiment, questions) if finished else ""
+    cache_name = predictions_file(experiment, questions) if finished else ""
     # Workers write predictions into the trials' folders, from which they are read below.
     if engine.kind == "dask":
         uncached = [
@@ -131,7 +131,7 @@ def predict(
     )
     if not weights.is_dir() or not has_digest(weights, digest_of_weights):
         raise damage
-    cache_file = folder / (cache_name or _cache_name(experiment, questions))
+    cache_file = folder / (cache_name or predictions_file(experiment, questions))
     try:
         if matches_checksum(cache_file):
             return pq.read_table(cache_file, schema=PREDICTIONS)
@@ -164,7 +164,7 @@ def compute_predictions(experiment: Experiment, trial: TrialRecord, questions: Q
     )
 
 
-def _cache_name(experiment: Experiment, questions: QuestionSet) -> str:
+def predictions_file(experiment: Experiment, questions: QuestionSet) -> str:
     """Return the name of a file of predictions: a hash of what they depend on beside the trial."""
     golds = questions.questions.select(["question_id", "label", "answers"]).to_pylist()
     examples, max_answer_length = digest(questions.examples, questions.tokens), experiment.training.max_answer_length

@@ -16,14 +16,12 @@ from coattend.batches.collator import CachedFeatures
 from coattend.batches.dataset import QuestionSet
 from coattend.batches.examples import Example
 from coattend.errors import CoattendError
-from coattend.inference.decoding import OptionAnswer
-from coattend.inference.predict import answer_questions
-from coattend.readers.reader import Reader
+from coattend.inference.predict import predict, predictions_file
 from coattend.training.distributed import broadcast_from_main
 from coattend.trials import run_spec
 from coattend.trials.build import check_trained
-from coattend.trials.device import device_and_precision
 from coattend.trials.experiment import Experiment
+from coattend.trials.trial import read_outcome
 
 TEACHER = "teacher"
 """Key of the teacher's probabilities of options [B, C], 0 at padding, beside the tensors of a batch."""
@@ -36,7 +34,7 @@ def with_teacher(
 ) -> CachedFeatures | None:
     """Return what adds a teacher's probabilities to batches, beside cached features; these alone without a teacher.
 
-    The teacher reads each training question once, as the learning reader is given it.
+    The teacher reads each training question once, as the learning reader is given it, however many it teaches.
 
     Raises:
         CoattendError: If the task has no options, or the teacher is gone or reads other texts.
@@ -62,6 +60,10 @@ def _ask(experiment: Experiment, trial: str, questions: QuestionSet, store: Path
         problem = f"teaches the scores of options, and {experiment.name} answers with a {experiment.task}"
         raise CoattendError(problem, where=WHERE, cure="Set it to null")
     check_trained(store, trial, where=f"{WHERE}.teacher")
+    outcome = read_outcome(store / trial)
+    if outcome is None:
+        problem = f"the trial {trial!r} is not finished"
+        raise CoattendError(problem, where=f"{WHERE}.teacher", cure="Run its training pipeline again")
     spec, tokens = run_spec.read(store / trial), experiment.source.tokens
     if spec.language_model is not None or (spec.task, spec.tokenizer, spec.tagger) != (
         experiment.task,
@@ -70,12 +72,12 @@ def _ask(experiment: Experiment, trial: str, questions: QuestionSet, store: Path
     ):
         problem = f"the trial {trial!r} answers another task, or was not trained on texts with these tokens and tags"
         raise CoattendError(problem, where=f"{WHERE}.teacher", cure="Name a trial with the same tokenizer and tagging")
-    teacher = Reader.load(store / trial / "model")
-    device, _ = device_and_precision(experiment.training)
-    asked = replace(experiment, reader=spec.reader, head=spec.head, options=spec.options)
-    answers = answer_questions(asked, teacher.to(device), questions, title=f"{experiment.name}, asking its teacher")
-    scores = {answer.example.question_id: answer.scores for answer in answers if isinstance(answer, OptionAnswer)}
-    return {name: torch.tensor(row).softmax(0).numpy() for name, row in scores.items()}
+    teacher = f"{experiment.name}'s teacher"
+    asked = replace(experiment, name=teacher, reader=spec.reader, head=spec.head, options=spec.options)
+    # Its answers wait beside its weights for the next reader that it teaches the same questions.
+    answers = predict(asked, outcome, questions, store, f"teaching-{predictions_file(asked, questions)}")
+    ids, scores = answers["question_id"].to_pylist(), answers["scores"].to_pylist()
+    return {name: torch.tensor(row).softmax(0).numpy() for name, row in zip(ids, scores, strict=True)}
 
 
 def distilled_loss(loss: Tensor, scores: Tensor, teacher: Tensor, weight: float) -> Tensor:
