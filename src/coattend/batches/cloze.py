@@ -37,11 +37,13 @@ class ClozeArrays:
             word_groups[row, window] = word_of_token
             blank_mask[row, list(example.blank)] = True
             # A candidate counts as absent if the window does not contain it, even if the passage does.
-            in_window = set(word_of_token.tolist())
-            words = [numbers.get(candidate, ABSENT) for candidate in example.candidates]
-            candidates.append([word if word in in_window else ABSENT for word in words])
+            words = np.array([numbers.get(candidate, ABSENT) for candidate in example.candidates], np.int64)
+            starts, ends = _first_occurrences(word_of_token, words)
+            candidates.append(np.where(starts < ends, words, ABSENT))
             ids = arrays["input_ids"][row, window]
-            candidate_ids.append([_first_ids(ids, word_of_token, word, self._unknown) for word in candidates[-1]])
+            candidate_ids.append(
+                [ids[start:end] if start < end else [self._unknown] for start, end in zip(starts, ends, strict=True)]
+            )
         padded_candidates = pad_rows(candidates, NONE)
         # Shorter lists of candidates end with candidates of no tokens.
         missing = padded_candidates.shape[1] - np.array([len(words) for words in candidates])
@@ -63,12 +65,11 @@ class ClozeArrays:
         return words.numbers, words.of_tokens(self._tokens.starts[window], self._tokens.ends[window])
 
 
-def _first_ids(ids: np.ndarray, word_of_token: np.ndarray, word: int, unknown: int) -> list[int]:
-    """Return the tokens of a word's first occurrence."""
-    if word == ABSENT:
-        return [unknown]
+def _first_occurrences(word_of_token: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the tokens of each word's first occurrence start and end [words]; 0 and 0 if it does not occur."""
     # A word's tokens are consecutive: they end where another word begins.
-    first = int((word_of_token == word).argmax())
-    ends = np.flatnonzero(word_of_token[first:] != word)
-    stop = first + int(ends[0]) if len(ends) else None
-    return [int(token) for token in ids[first:stop]]
+    tokens = np.append(word_of_token, NONE)
+    edges = np.append(np.flatnonzero(tokens[1:] != tokens[:-1]) + 1, len(tokens))
+    occurs = (tokens == words[:, None]) & (words != ABSENT)[:, None]
+    starts = occurs.argmax(1)
+    return starts, np.where(occurs.any(1), edges[np.searchsorted(edges, starts, side="right")], 0)

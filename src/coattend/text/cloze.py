@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import count
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -97,13 +98,17 @@ class DistinctWords(NamedTuple):
 
 def distinct_words(passage: str) -> DistinctWords:
     """Split a passage at spaces."""
-    numbers: dict[str, int] = {}
-    word = [numbers.setdefault(form, len(numbers)) for form in passage.split()]
+    forms = passage.split()
+    numbers = dict(zip(dict.fromkeys(forms), count()))
+    word = np.fromiter(map(numbers.__getitem__, forms), np.int64, len(forms))
     characters = np.frombuffer(passage.encode("utf-32-le", "surrogatepass"), np.uint32)
-    spaces = [ord(character) for character in set(passage) if character.isspace()]
-    # Words begin and end where a character that is no space meets one, or the end of the passage.
-    edges = np.flatnonzero(np.diff(~np.isin(characters, spaces), prepend=False, append=False))
-    return DistinctWords(numbers, edges[::2], edges[1::2], np.array(word, np.int64))
+    # Words begin and end where a character that is no space meets one, or an end of the passage.
+    is_space = np.ones(len(characters) + 2, bool)
+    is_space[1:-1] = False
+    for space in filter(str.isspace, set(passage)):
+        is_space[1:-1] |= characters == ord(space)
+    edges = np.flatnonzero(is_space[1:] != is_space[:-1])
+    return DistinctWords(numbers, edges[::2], edges[1::2], word)
 
 
 def candidate_positions(passage: str, candidates: Sequence[str]) -> list[tuple[int, ...]]:
