@@ -95,7 +95,8 @@ def test_a_teacher_is_asked_once_for_all_that_it_teaches_the_same_questions(teac
 
     monkeypatch.setattr("coattend.inference.predict.answer_questions", unexpected)
     other = taught_by(experiment_for("plain_apart", learning_rate=1e-4), outcome["trial_id"], weight=0.9)
-    np.testing.assert_array_equal(with_teacher(other, 5, questions, None, store)(questions.examples, {})[TEACHER], first)
+    again = with_teacher(other, 5, questions, None, store)(questions.examples, {})[TEACHER]
+    np.testing.assert_array_equal(again, first)
     with pytest.raises(AssertionError, match="read again"):
         with_teacher(other, 5, questions.sample(2), None, store)
     # What it taught is none of the predictions that `compare` and the list of trials take from its folder.
