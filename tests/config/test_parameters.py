@@ -43,12 +43,16 @@ def test_a_wrong_parameter_is_one_line(kedro_run, params, message):
 
 
 def test_a_change_of_a_study_s_training_that_nothing_overrules_is_taken(kedro_run):
-    # The block of the first says nothing of it, and the readers of the second are no recurrent ones.
-    words, options = {"cbt": {"warmup": 0.5}}, {"dream": {"tokens_per_batch": 64}}
+    # The blocks of the first two say nothing of it, and the readers of the third are no recurrent ones.
+    words, spans, options = {"cbt": {"warmup": 0.5}}, {"squad_v1": {"seeds": [3]}}, {"dream": {"tokens_per_batch": 64}}
     kedro_run(
         "ingestion",
         "sample",
-        studies={"aoa_results_cbt_ne": {"training": words}, "ours_passage_apart": {"training": options}},
+        studies={
+            "aoa_results_cbt_ne": {"training": words},
+            "dcn_plus_answer": {"training": spans},
+            "ours_passage_apart": {"training": options},
+        },
     )
 
 

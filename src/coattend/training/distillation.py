@@ -21,7 +21,6 @@ from coattend.training.distributed import broadcast_from_main
 from coattend.trials import run_spec
 from coattend.trials.build import check_trained
 from coattend.trials.experiment import Experiment
-from coattend.trials.trial import read_outcome
 
 TEACHER = "teacher"
 """Key of the teacher's probabilities of options [B, C], 0 at padding, beside the tensors of a batch."""
@@ -59,8 +58,7 @@ def _ask(experiment: Experiment, trial: str, questions: QuestionSet, store: Path
     if experiment.task != "options":
         problem = f"teaches the scores of options, and {experiment.name} answers with a {experiment.task}"
         raise CoattendError(problem, where=WHERE, cure="Set it to null")
-    check_trained(store, trial, where=f"{WHERE}.teacher")
-    outcome = read_outcome(store / trial)
+    outcome = check_trained(store, trial, where=f"{WHERE}.teacher")
     if outcome is None:
         problem = f"the trial {trial!r} is not finished"
         raise CoattendError(problem, where=f"{WHERE}.teacher", cure="Run its training pipeline again")

@@ -30,7 +30,7 @@ from coattend.readers.reader import Reader
 from coattend.text.tokenizer import CHARACTER_IDS, load_tokenizer
 from coattend.trials.device import device_and_precision, inference_batch_tokens
 from coattend.trials.experiment import Experiment, reads_apart
-from coattend.trials.trial import encoder_digest, read_outcome, still_has_digest
+from coattend.trials.trial import TrialOutcome, encoder_digest, read_outcome, still_has_digest
 
 
 def build_reader(experiment: Experiment, train: QuestionSet) -> Reader:
@@ -123,8 +123,9 @@ def initial_reader(experiment: Experiment, train: QuestionSet, store: Path, seed
     return prepare_for_training(experiment, reader)
 
 
-def check_trained(store: Path, trial: str, *, where: str) -> None:
-    """Raise a `CoattendError` if a trial that a training parameter names has no reader, or a damaged one."""
+def check_trained(store: Path, trial: str, *, where: str) -> TrialOutcome | None:
+    """Return the outcome of a trial that a training parameter names, None if it is not finished; raise a
+    `CoattendError` if it has no reader, or a damaged one."""
     folder = store / trial / "model"
     if not folder.is_dir():
         raise CoattendError(
@@ -135,6 +136,7 @@ def check_trained(store: Path, trial: str, *, where: str) -> None:
     outcome = read_outcome(store / trial)
     if outcome is not None and not still_has_digest(folder, outcome["model_digest"]):
         raise CoattendError("is not what was trained", where=str(folder), cure="Run the training pipeline again")
+    return outcome
 
 
 def _match_adapters(experiment: Experiment, reader: Reader, parent: str) -> None:
