@@ -3,9 +3,11 @@ from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coattend.batches import sampler
 from coattend.batches.sampler import LengthBuckets, RandomBatches
 
 shapes = st.lists(st.tuples(st.integers(1, 512), st.integers(1, 5)), min_size=1, max_size=200)
@@ -38,8 +40,8 @@ def test_no_batch_is_over_the_budget_unless_it_is_one_question(shape, budget, ep
 def test_an_epoch_is_the_same_whenever_it_is_drawn(shape, budget):
     first, second = buckets(shape, budget, seed=1), buckets(shape, budget, seed=1)
     list(first)
-    for sampler in (first, second):
-        sampler.set_epoch(2)
+    for each in (first, second):
+        each.set_epoch(2)
     assert list(first) == list(second)
 
 
@@ -139,6 +141,37 @@ def test_questions_about_a_passage_share_a_batch_under_the_budget(questions, bud
         longest = max(tokens for _, _, tokens in rows)
         most = max(-(-sum(segments) // 8) * 8 for segments in rows.values())
         assert (longest + most) * sum(windows for _, windows, _ in rows) <= budget or len(rows) == 1
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=30))
+def test_questions_in_the_order_of_their_passages_share_batches_however_many_are_read_at_once(counts):
+    questions = [Asked(passage, 1, 48, 8) for passage, count in enumerate(counts) for _ in range(count)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sampler, "_NEARBY", 5)
+        drawn = list(by_passage(questions, 256))
+    assert drawn == list(by_passage(questions, 256))
+
+
+def test_a_question_about_a_passage_takes_few_bytes(monkeypatch):
+    monkeypatch.setattr(sampler, "_NEARBY", 1 << 14)
+    count = 300_000
+
+    class Questions:
+        def __len__(self):
+            return count
+
+        def __iter__(self):
+            return (Asked(number // 2, 1, 48 + 8 * (number // 2 % 40), 8) for number in range(count))
+
+    tracemalloc.start()
+    try:
+        next(iter(by_passage(Questions(), 1536)))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # Two questions ask about a passage: its shape takes twelve bytes, the end of its questions and its place in an
+    # epoch's order four each, and a question's place among those of its passage four, which pieces hold a second time.
+    assert peak < 24 * count + (4 << 20)
 
 
 def test_passages_of_like_length_meet():

@@ -19,6 +19,9 @@ SEGMENT_MULTIPLE = 8
 _CHUNK = 1 << 16
 """Questions that are grouped by shape at once."""
 
+_NEARBY = 1 << 17
+"""Questions among which those about one passage are looked for: more than RACE has."""
+
 
 class LengthBuckets:
     """Batches of whole questions whose sequences are about equally long.
@@ -94,22 +97,30 @@ class LengthBuckets:
     ) -> "LengthBuckets":
         """Cut passages with all of their questions into batches.
 
+        A passage that is asked about twice, more than 131,072 questions apart, is read twice.
+
         ``room`` returns the number of an example's windows, the tokens of the longest one, and those of the segments
         that ask about each.
         """
-        shapes = ((example.passage, *room(example)) for example in examples)
-        array = np.fromiter(shapes, np.dtype((np.int32, 4)), count=len(examples))
-        # Questions about the same windows stand together; a longer question may leave a shorter window.
-        order = np.lexsort(array[:, 2::-1].T).astype(np.uint32)
-        ordered = array[order]
-        new = np.any(ordered[1:, :3] != ordered[:-1, :3], axis=1)
-        starts = np.flatnonzero(np.concatenate([[True], new])) if len(order) else np.zeros(0, np.int64)
-        segments: np.ndarray = np.add.reduceat(ordered[:, 3], starts) if len(order) else ordered[:, 3]
-        return cls.from_lengths(
-            ordered[starts, 2],
-            ordered[starts, 1],
-            segments=-(-segments // SEGMENT_MULTIPLE) * SEGMENT_MULTIPLE,
-            members=(order, np.append(starts[1:], len(order))),
+        asked = ((example.passage, *room(example)) for example in examples)
+        shapes: list[np.ndarray] = []
+        orders: list[np.ndarray] = [np.zeros(0, np.uint32)]
+        ends: list[np.ndarray] = [np.zeros(0, np.uint32)]
+        before = 0
+        for piece in _between_passages(asked, len(examples)):
+            # Questions about the same windows stand together; a longer question may leave a shorter window.
+            order = np.lexsort(piece[:, 2::-1].T)
+            ordered = piece[order]
+            new = np.any(ordered[1:, :3] != ordered[:-1, :3], axis=1)
+            starts = np.flatnonzero(np.concatenate([[True], new]))
+            segments = -(-np.add.reduceat(ordered[:, 3], starts) // SEGMENT_MULTIPLE) * SEGMENT_MULTIPLE
+            shapes.append(np.stack([ordered[starts, 2], segments, ordered[starts, 1]], 1).astype(np.int32))
+            orders.append((before + order).astype(np.uint32))
+            ends.append((before + np.append(starts[1:], len(order))).astype(np.uint32))
+            before += len(order)
+        return cls(
+            shapes,
+            members=(np.concatenate(orders), np.concatenate(ends)),
             tokens_per_batch=tokens_per_batch,
             seed=seed,
             shuffle=shuffle,
@@ -165,6 +176,18 @@ class RandomBatches:
         order = np.random.default_rng((self._seed, self.epoch)).permutation(self._questions)
         for start in range(0, self._questions, self._size):
             yield order[start : start + self._size].tolist()
+
+
+def _between_passages(asked: Iterator[tuple[int, int, int, int]], count: int) -> Iterator[np.ndarray]:
+    """Cut so many questions into pieces [K, 4] where another passage begins."""
+    rest = np.zeros((0, 4), np.int32)
+    for start in range(0, count, _NEARBY):
+        piece = np.concatenate([rest, np.fromiter(islice(asked, _NEARBY), np.dtype((np.int32, 4)))])
+        before_last = np.flatnonzero(piece[:, 0] != piece[-1, 0])
+        end = len(piece) if start + _NEARBY >= count else np.max(before_last, initial=-1) + 1
+        if end:
+            yield piece[:end]
+        rest = piece[end:]
 
 
 def _group_by_shape(pieces: Iterable[np.ndarray]) -> list[tuple[int, int, int, np.ndarray]]:

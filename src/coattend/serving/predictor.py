@@ -44,7 +44,7 @@ MAX_WORDS = 5
 """Number of words of the passage that are listed with their probabilities."""
 
 PASSAGE_CACHE_BYTES = 1 << 28
-"""Memory for passages that were read before: about forty of 350 words each for the embedded encoder."""
+"""Memory for passages that were read before: about thirty of 350 words each for the embedded encoder."""
 
 _COLUMNS = ("question_id", "passage_id", "task", "question", "options", "label", "answers")
 
