@@ -11,8 +11,9 @@ from coattend.reports.study.leaderboard import leaderboard_page, merged
 from perf import page
 from perf.commands import ROOT
 from perf.gpu import times
+from perf.gpu.records import training_records
 from perf.gpu.results import Results
-from perf.gpu.scores import scores_on
+from perf.gpu.scores import score, scores_on
 from perf.prepared import Prepared
 
 PREFIX = "gpu_"
@@ -27,14 +28,15 @@ TEMPLATE = Path(__file__).with_name("scores.md.jinja")
 
 @dataclass(frozen=True)
 class Pages:
-    """The files that figures go to: all of them, the pages of performance and of a GPU's scores, and the leaderboard's
-    rows and page."""
+    """The files that figures go to: all of them, the pages of performance and of a GPU's scores, the leaderboard's rows
+    and page, and the records of trainings."""
 
     results: Path = ROOT / "perf" / "results.json"
     performance: Path = ROOT / "docs" / "performance.md"
     scores: Path = ROOT / "docs" / "results" / "gpu.md"
     ranks: Path = ROOT / "docs" / "results" / "records" / "leaderboard.json"
     leaderboard: Path = ROOT / "docs" / "results" / "leaderboard.md"
+    trainings: Path = ROOT / "docs" / "results" / "records" / "gpu.json"
 
     def add(self, figures: Mapping[str, Any]) -> None:
         """Add figures, each with its machine and date, and renew both pages."""
@@ -43,6 +45,12 @@ class Pages:
         self.results.write_text(json.dumps(everything, indent=1) + "\n")
         self.performance.write_text(page.renew(self.performance.read_text(), everything))
         self.scores.write_text(page.renew(self.scores.read_text(), everything, template=TEMPLATE))
+
+    def keep(self, records: Mapping[str, Any]) -> None:
+        """Put trainings beside those that were recorded earlier, each on a line."""
+        every = json.loads(self.trainings.read_text()) | dict(records)
+        lines = (f"{json.dumps(key)}: {json.dumps(every[key], separators=(',', ':'))}" for key in sorted(every))
+        self.trainings.write_text("{\n" + ",\n".join(lines) + "\n}")
 
     def rank(self, rows: Sequence[LeaderboardRow]) -> None:
         """Put configurations on the leaderboard."""
@@ -78,6 +86,8 @@ def _with_earlier_tables(entry: Mapping[str, Any], before: Mapping[str, Any]) ->
         earlier.setdefault((row["benchmark"], row["study"]), []).append({"of": of} | row)
     for table, rows in earlier.items():
         if len(rows) > len(tables.get(table, ())):
+            if table in tables:
+                print(f"{', '.join(table)}: {len(tables[table])} rows came back, the {len(rows)} of before stay")
             tables[table] = rows
     return [row for rows in tables.values() for row in rows]
 
@@ -109,7 +119,12 @@ def collect(folder: Path, prepared: Prepared | None = None, pages: Pages | None 
     if outcomes:
         names = list(dict.fromkeys(outcome["benchmark"] for outcome in outcomes))
         prepared = prepared or Prepared.of(names)
-        rows = [row for name in names for row in scores_on(prepared, name, outcomes, results.predictions())]
+        rows: list[dict[str, Any]] = []
+        for name in names:
+            answers = score(prepared, name, outcomes, results.predictions())
+            rows += scores_on(prepared, name, outcomes, answers)
+            here = [outcome for outcome in outcomes if outcome["benchmark"] == name]
+            pages.keep(dict(training_records(measured["trainings"], here, answers)))
         figures[SCORES] = measured["trainings"] | {"figures": {"rows": rows}}
     pages.add(figures)
 

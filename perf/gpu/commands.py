@@ -8,13 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow.compute as pc
 import torch
 
 from perf.gpu import checks, speed, times, trainings
 from perf.gpu.machine import Deadline, OutOfTime, Pack, describe_machine, device
 from perf.gpu.plan import MOST_FILE_MEGABYTES, MOST_FILES, PLAN, describe
-from perf.gpu.results import Results
+from perf.gpu.results import TRAININGS, Results
 
 logger = logging.getLogger(__name__)
 
@@ -43,11 +42,12 @@ def main(folder: Path, arguments: Sequence[str]) -> None:
     if options.command == "worker":
         trainings.work(pack, results, deadline)
         return
-    _take_over(Results(folder / "results"), results)
+    for command in results.take_over(Results(folder / "results"), describe_machine(pack)):
+        print(f"{command}: left out what another GPU or other code measured")
     print(f"{options.command} on {describe_machine(pack)['gpu'] or 'a processor, as a rehearsal'}", flush=True)
     if options.command in ("tables", "rest"):
         done = trainings.train_all(pack, results, deadline)
-        results.record("trainings", "ended", len(results.outcomes()), describe_machine(pack))
+        results.record(TRAININGS, "ended", len(results.outcomes()), describe_machine(pack))
     else:
         done = _measure(options.command, pack, results, deadline, _steps(options.command, pack))
     print("done" if done else f"out of time: run {options.command} again to go on")
@@ -58,19 +58,6 @@ def _steps(command: str, pack: Pack) -> Mapping[str, Callable[[Pack], Any]]:
     if command == "checks":
         return checks.CHECKS
     return speed.steps(pack) if command == "speed" else times.steps(pack)
-
-
-def _take_over(before: Results, results: Results) -> None:
-    """Copy what came back from earlier machines to where this command writes."""
-    if before.folder.resolve() == results.folder.resolve():
-        return
-    for command, entry in before.figures().items():
-        for step, figures in entry["figures"].items():
-            if step not in results.figures().get(command, {}).get("figures", {}):
-                results.record(command, step, figures, entry["machine"])
-    answered = before.predictions()
-    tables = [answered.filter(pc.equal(answered["trial_id"], trial)) for trial in pc.unique(answered["trial_id"])]
-    results.add(before.outcomes(), tables)
 
 
 def _measure(

@@ -16,6 +16,9 @@ from coattend.schemas import PREDICTIONS
 
 FIGURES, OUTCOMES, ANSWERS = "figures.json", "outcomes.json", "predictions.parquet"
 
+TRAININGS = "trainings"
+"""The entry of the figures that counts trainings."""
+
 COLUMNS = [name for name in PREDICTIONS.names if name != "prediction"]
 """Columns of predictions that hold no text."""
 
@@ -41,6 +44,28 @@ class Results:
         entry |= {"machine": dict(machine), "measured": datetime.now(UTC).date().isoformat()}
         entry["figures"][step] = figures
         _write(self.folder / FIGURES, everything)
+
+    def take_over(self, before: "Results", machine: Mapping[str, Any]) -> list[str]:
+        """Copy what came back from earlier machines, unless it is here.
+
+        Returns:
+            The commands whose figures stay behind, since another GPU or other code measured them: they would get the
+            name of this machine.
+        """
+        behind: list[str] = []
+        if before.folder.resolve() == self.folder.resolve():
+            return behind
+        for command, entry in before.figures().items():
+            if command != TRAININGS and any(entry["machine"][name] != machine[name] for name in ("gpu", "code")):
+                behind.append(command)
+                continue
+            for step, figures in entry["figures"].items():
+                if step not in self.figures().get(command, {}).get("figures", {}):
+                    self.record(command, step, figures, entry["machine"])
+        answered = before.predictions()
+        tables = [answered.filter(pc.equal(answered["trial_id"], trial)) for trial in pc.unique(answered["trial_id"])]
+        self.add(before.outcomes(), tables)
+        return behind
 
     def outcomes(self) -> list[dict[str, Any]]:
         """Return the trainings that ended, each with its outcome, or its failure."""

@@ -74,12 +74,11 @@ Rows = dict[tuple[str, str], ScoredRow]
 def scores_on(
     prepared: Prepared, benchmark: str, outcomes: Sequence[dict[str, Any]], predictions: pa.Table
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a benchmark's table: scores by split and metric, and the difference from the baseline on the
-    first split, p after Holm's correction for all differences of the table."""
-    parameters = BenchmarkParameters.model_validate(prepared.parameters["benchmarks"][benchmark])
-    questions, passages = (prepared.load(f"{benchmark}.{name}") for name in ("questions", "passages"))
-    asked = {row["question_id"]: row for row in questions.to_table().to_pylist()}
-    texts = read_passage_texts(passages)
+    """Yield the rows of a benchmark's table from scored predictions.
+
+    A row has scores by split and metric, and the difference from its baseline on the first split, p after Holm's
+    correction for all differences of the table.
+    """
     rows: Rows = {}
     # Outcomes stand in the order in which trainings have ended.
     for outcome in sorted(outcomes, key=itemgetter("place")):
@@ -89,9 +88,9 @@ def scores_on(
     rows, tried = _tune(rows)
     for row in rows.values():
         if row.trials:
-            given = predictions.filter(pc.is_in(predictions["trial_id"], pa.array(list(row.trials))))
-            row.answers = _with_texts(given, asked, texts, parameters.scorer).select(alignment.COLUMNS)
-    table = questions.to_table(columns=groups.COLUMNS)
+            given = pc.is_in(predictions["trial_id"], pa.array(list(row.trials)))
+            row.answers = predictions.filter(given).select(alignment.COLUMNS)
+    table = prepared.load(f"{benchmark}.questions").to_table(columns=groups.COLUMNS)
     for study in ("tables", TUNED):
         _compare([row for row in rows.values() if row.study == study and row.answers is not None], table)
     for row in rows.values():
@@ -102,6 +101,16 @@ def scores_on(
             scored = {"scores": list(_scores(summarised)), "difference": row.difference}
         named = {"benchmark": benchmark, "study": row.study, "row": row.name, "failures": row.failures}
         yield named | scored | {"tried": tried.get(row.name, []) if row.study == TUNED else []}
+
+
+def score(prepared: Prepared, benchmark: str, outcomes: Sequence[dict[str, Any]], predictions: pa.Table) -> pa.Table:
+    """Return what the trials on a benchmark answered, with the texts of their answers; spans are scored by them."""
+    parameters = BenchmarkParameters.model_validate(prepared.parameters["benchmarks"][benchmark])
+    questions, passages = (prepared.load(f"{benchmark}.{name}") for name in ("questions", "passages"))
+    asked = {row["question_id"]: row for row in questions.to_table().to_pylist()}
+    trials = [each["outcome"]["trial_id"] for each in outcomes if each["benchmark"] == benchmark]
+    here = predictions.filter(pc.is_in(predictions["trial_id"], pa.array(trials, pa.string())))
+    return _with_texts(here, asked, read_passage_texts(passages), parameters.scorer)
 
 
 def _tune(rows: Rows) -> tuple[Rows, dict[str, list[dict[str, Any]]]]:

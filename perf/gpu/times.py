@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from coattend.reports.records import LeaderboardRow
-from coattend.reports.study.time_to_score import NOT_REACHED, reached
+from coattend.reports.study.time_to_score import NOT_REACHED, ratios_by_seed, reached
 from coattend.training.run_trial import TrialRunner
 from perf.gpu.machine import Pack
 from perf.gpu.plan import ONCE
@@ -109,6 +109,8 @@ def leaderboard_rows(entry: Mapping[str, Any]) -> list[LeaderboardRow]:
                 "score": None,
             },
         )
+        peaks = [peak for peak in (ranked["peak_memory_mib"], each["peak_memory_mib"]) if peak is not None]
+        ranked["peak_memory_mib"] = max(peaks, default=None)
         point, seed = reached(each["curve"], threshold), str(each["seed"])
         ranked["seconds"][seed] = None if point is None else point["seconds"]
         ranked["processor_seconds"][seed] = None if point is None else point["processor_seconds"]
@@ -127,6 +129,5 @@ def _in_words(seconds: Mapping[int, float | None]) -> str:
 
 def _times_as_fast(fast: Mapping[int, float | None], slow: Mapping[int, float | None]) -> Figures | None:
     """Return the ratio over the seeds of both; None if a trial of theirs does not reach the threshold."""
-    seeds = fast.keys() & slow.keys()
-    pairs = [(late, soon) for seed in seeds if (late := slow[seed]) is not None and (soon := fast[seed]) is not None]
-    return ratio(*zip(*pairs, strict=True)) if pairs and len(pairs) == len(seeds) else None
+    ratios = ratios_by_seed(fast, slow)
+    return ratio(ratios, [1.0] * len(ratios)) if ratios else None

@@ -18,6 +18,7 @@ from perf.gpu.encoder import pack_encoder, unpack_encoder
 from perf.gpu.machine import Pack
 from perf.gpu.pack import write_pack
 from perf.gpu.plan import MOST_MINUTES, PLAN, SEEDS, describe, seconds_of
+from perf.gpu.results import Results
 from perf.gpu.rows import ROWS, Size, queue, timed
 from perf.gpu.times import leaderboard_rows, summarise
 from perf.prepared import Prepared
@@ -25,6 +26,7 @@ from safetensors.torch import load_file
 
 from coattend.readers.encoders.pretrained import encoder_folder
 from coattend.reports.study.leaderboard import leaderboard_page, merged
+from coattend.reports.study.trial_records import unpack
 from perf import page
 
 AT_HAND = ("torch", "transformers", "numpy", "pyarrow", "safetensors")
@@ -144,6 +146,8 @@ def test_times_to_a_score_are_those_after_which_it_is_held():
     assert summary["threshold"] == 48.0
     assert summary["seconds"] == {"plain_apart": "20.0, 30.0", "plain": "60.0, 30.0", "stock": "not reached"}
     assert summary["times_as_fast"] == {"plain": {"ratio": 2.0, "least": 1.0, "greatest": 3.0}, "stock": None}
+    never = timed_as("plain_apart", 2, curve(0.3))
+    assert summarise(figures | {"never": never})["race"]["times_as_fast"] == {"plain": None, "stock": None}
     assert summarise({}) == {}
 
 
@@ -153,13 +157,14 @@ def test_the_leaderboard_has_a_row_for_each_way_to_train_on_a_gpu():
         timed_as("plain_apart", 1, curve(0.3, 0.3), tokens=24576),
         timed_as("stock", 0, curve(0.5, 0.5, seconds=90.0)),
     ]
-    for each in trainings:
-        each["peak_memory_mib"] = 1024.0
+    for peak, each in zip((512.0, 1024.0, None), trainings, strict=True):
+        each["peak_memory_mib"] = peak
         each["curve"] = [point | {"processor_seconds": 1.0} for point in each["curve"]]
     machine = {"gpu": "a GPU", "bf16": ["cuda"], "code": "abc"}
     entry = {"machine": machine, "measured": "2026-11-27", "figures": dict(enumerate(trainings))}
     once, stock = leaderboard_rows(entry)
     assert (once["threshold"], once["seconds"], once["machine"]) == (48.0, {"0": 20.0, "1": None}, "a GPU, bf16")
+    assert (once["peak_memory_mib"], stock["peak_memory_mib"]) == (1024.0, None)
     page = leaderboard_page(merged([], [once, stock]))
     assert "| Stock recipe, padded to the longest, batches of 8, 9 questions | 1.5 (seed 0: 1.5) |" in page
     assert "batches of 24,576 tokens, 9 questions | not reached (seed 0: 0.33, seed 1: not reached) |" in page
@@ -304,12 +309,31 @@ def test_the_campaign_is_rehearsed_with_nothing_but_torch(prepared, pack, bare_p
     assert all(sum(each["chosen"] for each in row["tried"]) == (row["study"] == "tuned") for row in rows)
     assert re.search(r"^- `all`: rate 8e-05, dropout 0: \d+\.\d", scores, re.MULTILINE)
     assert all(0 < np.mean([score["mean"] for score in row["scores"]]) <= 100 for row in rows)
+    # A record of each training has the marks that its score is the mean of.
+    records = json.loads(pages.trainings.read_text())
+    assert records.keys() == {outcome["key"] for outcome in outcomes}
+    plain = records["sample-tables-plain-0"]["scored"]
+    marks = unpack(plain["correct"], plain["questions"])
+    shown = next(row["scores"] for row in rows if (row["study"], row["row"]) == ("tables", "plain"))
+    assert [100 * marks.mean()] == pytest.approx([score["mean"] for score in shown])
+
+
+def test_what_another_machine_or_other_code_measured_stays_behind(tmp_path):
+    here, there = {"gpu": "a GPU", "code": "new"}, {"gpu": "a GPU", "code": "old"}
+    before = Results(tmp_path / "before")
+    for command, machine in (("speed", there), ("times", here), ("trainings", there)):
+        before.record(command, "step", 1, machine)
+    results = Results(tmp_path / "now")
+    assert results.take_over(before, here) == ["speed"]
+    assert results.figures().keys() == {"times", "trainings"}
+    assert results.take_over(results, there) == []
 
 
 def new_pages(folder):
-    names = ("results.json", "performance.md", "gpu.md", "ranks.json", "leaderboard.md")
+    names = ("results.json", "performance.md", "gpu.md", "ranks.json", "leaderboard.md", "gpu.json")
     pages = Pages(*(folder / name for name in names))
-    pages.results.write_text("{}")
+    for file in (pages.results, pages.trainings):
+        file.write_text("{}")
     pages.ranks.write_text("[]")
     for file in (pages.performance, pages.scores):
         file.write_text(f"# Measured\n\n{page.BEGIN}{page.END}\n")

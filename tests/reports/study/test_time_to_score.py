@@ -45,7 +45,9 @@ def timed():
     def findings(by_variant, **changes):
         found = findings_of(study("time_to_score", **{**CHANGES, **changes}))
         for variant, curves in by_variant.items():
-            for trial, points in zip(found["trials"]["exams"][variant], curves, strict=True):
+            trials = found["trials"]["exams"][variant]
+            del trials[len(curves) :]
+            for trial, points in zip(trials, curves, strict=True):
                 trial["curve"] = points
         return found
 
@@ -71,6 +73,8 @@ def test_there_is_no_number_where_a_threshold_is_not_reached_not_set_or_not_time
     assert "| Baseline | 20 (processor 36; step 20 of 20) | not reached (best 60.0 %) |" in page
     assert "| Baseline | POI-Net | not reached |" in page
     assert " x" not in page.partition("How many times as fast")[2]
+    one = page_of(timed({"plain": [curve(0.6)], "poi_net": [curve(0.4, 0.6), curve(0.4)]}))
+    assert "| Baseline | POI-Net | not reached |" in one, "of the variants' trials, not only those of shared seeds"
     page = page_of(timed({"plain": [curve(0.6, timed=False)] * 2, "poi_net": [curve(0.6)] * 2}))
     assert "| Baseline | not timed (step 10 of 10)" in page
     assert "Times as fast" not in page
@@ -93,6 +97,8 @@ def test_a_new_row_replaces_that_of_the_same_machine_and_commit_and_the_fastest_
         ("plain", "EPYC", 600.0),
         ("never", "EPYC", 1.0),
     ]
+    longer = row(title="Baseline, twice", machine="Xeon, 2 threads")
+    assert len(merged(rows, [longer])) == len(rows) + 1, "another configuration of the same variant"
     page = leaderboard_page(rows)
     assert "**dream, to 50 % of the held-out questions**" in page
     assert (

@@ -14,12 +14,13 @@ from coattend.reports.study.time_to_score import NOT_REACHED, reached
 from coattend.reports.study.trial_records import FileOfTrial, recorded_findings
 from coattend.reports.tables import NO_VALUE, Table, TableRow, noted_cell
 
-COMMAND = "kedro run --pipelines study_ours_time_to_score_dream,leaderboard"
+COMMAND = "kedro run --env small --pipelines study_ours_time_to_score_dream,leaderboard"
 
 _TEXT = (
     "Minutes of training until the score on held-out questions reaches a threshold that it holds at all later "
-    "evaluations, which do not count themselves: the median over seeds, and below it each seed's. Processor minutes "
-    "are those of all threads. Rows of different machines do not compare.",
+    "evaluations, which do not count themselves: the median over seeds, or none where a seed does not reach it, and "
+    "below it the minutes of each seed that was run. Processor minutes are those of all threads. Trainings that python "
+    "-m perf gpu times end there, and have no score on dev. Rows of different machines do not compare.",
     f"This command adds rows of your machine, and trains what is not trained there yet, while nothing else should run: "
     f"{COMMAND}. A bare machine with a GPU is timed by python -m perf gpu.",
 )
@@ -81,7 +82,7 @@ def merged(before: Iterable[LeaderboardRow], new: Iterable[LeaderboardRow]) -> l
     """Put new rows in the place of earlier ones of the same configuration, threshold, machine and commit; the fastest
     come first."""
     rows = {
-        (row["benchmark"], row["variant"], row["threshold"], row["machine"], row["commit"]): row
+        (row["benchmark"], row["variant"], row["title"], row["threshold"], row["machine"], row["commit"]): row
         for row in (*before, *new)
     }
     return sorted(

@@ -17,8 +17,8 @@ _TEXT = (
     "The time to a score is that of the first evaluation at which the score on held-out questions has reached a "
     "threshold that it holds at all later ones. It counts training by the clock, not the evaluations in "
     "between; seconds of the processor are those of all of its threads.",
-    "Ratios compare trials of the same seed, and brackets hold the least and the greatest. There is none where one of "
-    "the trials does not reach the threshold.",
+    "Ratios compare trials of the same seed, and brackets hold the least and the greatest. There is none where "
+    "a trial of either variant does not reach the threshold.",
 )
 
 
@@ -81,15 +81,13 @@ def _ratios(findings: StudyFindings, trials_by_variant: Mapping[str, Sequence[Tr
     seconds = {name: seconds_by_seed(trials, threshold) for name, trials in trials_by_variant.items()}
     for pair in combinations(trials_by_variant, 2):
         times = [seconds[name] for name in pair]
-        shared = sorted(times[0].keys() & times[1].keys())
-        if not shared:
+        if not times[0].keys() & times[1].keys():
             continue
         titles = [title_of(findings, name) for name in pair]
-        known = [(slow, fast) for seed in shared if (slow := times[1][seed]) and (fast := times[0][seed])]
-        if len(known) < len(shared):
+        ratios = ratios_by_seed(*times)
+        if ratios is None:
             rows.append({"Variant": titles[0], "Beside": titles[1], "Times as fast": NOT_REACHED})
             continue
-        ratios = [slow / fast for slow, fast in known]
         if median(ratios) < 1:
             titles, ratios = titles[::-1], [1 / ratio for ratio in ratios]
         spread = f"[{min(ratios):.1f}, {max(ratios):.1f}]" if len(ratios) > 1 else "one seed"
@@ -97,6 +95,14 @@ def _ratios(findings: StudyFindings, trials_by_variant: Mapping[str, Sequence[Tr
             {"Variant": titles[0], "Beside": titles[1], "Times as fast": noted_cell(f"{median(ratios):.1f} x", spread)}
         )
     return Table.of("How many times as fast", rows)
+
+
+def ratios_by_seed(fast: Mapping[int, float | None], slow: Mapping[int, float | None]) -> list[float] | None:
+    """Divide the seconds of two variants, for each seed that both have; None if any trial of theirs has no seconds."""
+    known = [{seed: value for seed, value in times.items() if value is not None} for times in (fast, slow)]
+    if known != [dict(fast), dict(slow)]:
+        return None
+    return [known[1][seed] / known[0][seed] for seed in sorted(fast.keys() & slow.keys())]
 
 
 def seconds_by_seed(trials: Sequence[TrialRecord], threshold: float) -> dict[int, float | None]:
