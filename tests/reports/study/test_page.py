@@ -244,13 +244,14 @@ def test_cited_systems_are_quiet(full_report):
 
 def test_failures_left_out_variants_and_reranked_answers_have_sections(full_report):
     seed = {"before": 50.0, "after": 60.0, "right_among_n_best": 80.0, "gained": 3, "lost": 1, "p": 0.5}
-    group = {"questions": 60, "missing": 0, "seeds": {"0": seed, "1": seed | {"after": 61.0, "lost": 2}}}
+    group = {"questions": 60, "missing": 0, "seeds": {"0": seed, "1": seed | {"after": 61.0, "lost": 2, "p": 0.004}}}
     reranked = {"exams": {"reranking": {"plain": {"splits": {"dev": {"NE": group}}}}}}
     failure = {"benchmark": "exams", "variant": "plain", "seed": 7, "failure": "out of memory"}
     changes = {"analyses": reranked, "failures": [failure], "left_out": ["poi_net"]}
     sections = {section.title: section for section in study_sections(full_report.findings | changes)}
     (row,) = sections["Ranked again"].tables[0].rows
-    assert [cell.text for cell in row] == ["Baseline", "dev, NE", "50.0", "60.5", "–", "80.0", "3.0", "1.5"]
+    numbers = ["50.0", "60.5", "–", "80.0", "3.0", "1.5", "0.004 to 0.500"]
+    assert [cell.text for cell in row] == ["Baseline", "dev, NE", *numbers]
     assert [cell.text for cell in sections["Failed"].tables[0].rows[0]] == ["plain", "exams", "7", "out of memory"]
     assert sections["Left out"].text[0].endswith("did not train: POI-Net.")
 

@@ -280,7 +280,10 @@ def reranking_section(findings: StudyFindings) -> Section | None:
             rows += _reranked_rows(title_of(findings, name), reranked[name], printed)
         if rows:
             tables.append(Table.of(f"{benchmark}, accuracy, mean over seeds", rows))
-    text = ("Weights are tuned on one half of dev and used on the other.",)
+    text = (
+        "Weights are tuned on one half of dev and used on the other. p is of the difference between before and after, "
+        "over groups of questions, for each seed and without a correction.",
+    )
     return Section("Ranked again", text, tuple(tables)) if tables else None
 
 
@@ -300,4 +303,14 @@ def _reranked_rows(
                 "Right among the best": f"{mean(seed['right_among_n_best'] for seed in seeds):.1f}",
                 "Gained": f"{mean(seed['gained'] for seed in seeds):.1f}",
                 "Lost": f"{mean(seed['lost'] for seed in seeds):.1f}",
+                "p of the seeds": _range_of_p([seed["p"] for seed in seeds]),
             }
+
+
+def _range_of_p(values: Sequence[float | None]) -> str:
+    """Write the p values of the seeds: the least and the greatest, if these differ."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return NO_VALUE
+    least, greatest = (f"{bound(known):.3f}" for bound in (min, max))
+    return least if least == greatest else f"{least} to {greatest}"
