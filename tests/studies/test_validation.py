@@ -82,7 +82,9 @@ def test_a_variant_learns_from_another_one_that_is_trained_before_it(tmp_path):
     both = "change: { reader: duma, training: { start_from: poi_net, distillation: { teacher: duma } } }"
     error = error_of(tmp_path, duma, f"{DUMA}, {both}")
     assert where in error.where
-    error = error_of(tmp_path, duma, taught_by("poi_net"), "[dream, race]", "[squad_v1]")
+    assert read(tmp_path, duma, taught_by("poi_net"), "[dream, race]", "[squad_v1]"), "spans have a teacher, too"
+    softmaxed = f"{DUMA}, change: {{ score: softmax, training: {{ distillation: {{ teacher: poi_net }} }} }}"
+    error = error_of(tmp_path, duma, softmaxed, "[dream, race]", "[squad_v1]")
     assert error.where.endswith("training.distillation") and "has none on squad_v1" in error.problem
     # Other mistakes are told as those of any other value.
     for wrong, problem in [

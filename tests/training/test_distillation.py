@@ -12,10 +12,12 @@ from torch.nn.functional import cross_entropy
 
 from coattend.config import DistillationParameters
 from coattend.errors import CoattendError
-from coattend.inference.predict import answer_questions
+from coattend.inference.predict import answer_questions, read_questions
+from coattend.readers.batch import Batch
 from coattend.readers.reader import Reader
 from coattend.training.distillation import TEACHER, distilled_loss, with_teacher
 from coattend.trials import run_spec
+from coattend.trials.build import build_collator, build_reader
 from coattend.trials.store import FinishedTrial
 from coattend.trials.trial import read_content
 from experiments import lose_a_bit, train_reader
@@ -46,6 +48,21 @@ def test_the_loss_mixes_right_answers_and_the_teachers(counts, seed, weight):
     gold = torch.nn.functional.one_hot(torch.tensor(labels), max(counts))
     pulled = (scores.detach().softmax(-1) - (1 - weight) * gold - weight * teacher) / len(rows)
     torch.testing.assert_close(scores.grad, pulled)
+
+
+@given(st.lists(st.integers(2, 5), min_size=1, max_size=4), st.integers(0, 99), st.floats(0.01, 1.0))
+def test_the_loss_of_spans_adds_those_of_first_and_last_tokens(lengths, seed, weight):
+    generator = torch.Generator().manual_seed(seed)
+    scores = torch.full((len(lengths), 2, max(lengths)), -math.inf)
+    teacher, gold, soft = torch.zeros(scores.shape), 0.0, 0.0
+    for number, length in enumerate(lengths):
+        for bound in range(2):
+            row, target = torch.randn(2, length, generator=generator)
+            scores[number, bound, :length], teacher[number, bound, :length] = row, target.softmax(0)
+            gold += cross_entropy(row, torch.tensor(1)).item() / len(lengths)
+            soft += cross_entropy(row, target.softmax(0)).item() / len(lengths)
+    loss = distilled_loss(torch.tensor(gold), scores, teacher, weight)
+    assert loss.item() == pytest.approx((1 - weight) * gold + weight * soft, rel=1e-4)
 
 
 def taught_by(experiment, trial, **values):
@@ -82,6 +99,63 @@ def test_the_teacher_says_what_its_reader_answers_beside_cached_states(teacher, 
     # It is sure of what it knows by heart: a teacher that says nothing would teach nothing.
     assert added[TEACHER].max(1).mean() > 0.6
     assert with_teacher(experiment_for(), 3, questions, cached, store) is cached
+
+
+@pytest.fixture(scope="module")
+def span_teacher(experiment_for, tmp_path_factory):
+    """A joint reader's trial for spans, and the folder of trials."""
+    store = tmp_path_factory.mktemp("span trials")
+    experiment = experiment_for(task="span", epochs=60, learning_rate=1e-2)
+    return train_reader(experiment, store)[0], store
+
+
+def test_a_teacher_of_spans_says_how_probable_each_first_and_last_token_is(span_teacher, experiment_for):
+    outcome, store = span_teacher
+    learner = experiment_for("plain_apart", task="span")
+    questions = learner.training_questions().train
+    # A batch with sequences of several lengths, in another order than the teacher reads them in.
+    examples = sorted(questions.examples, key=lambda example: example.passage_tokens)[::3][:4]
+    collator = build_collator(learner, build_reader(learner, questions), questions)
+    add = with_teacher(taught_by(learner, outcome["trial_id"]), 3, questions, None, store)
+    batch = collator(examples)
+    taught = add(examples, {"passage_mask": batch["passage_mask"].numpy()})[TEACHER]
+
+    joint, reader = experiment_for(task="span"), Reader.load(store / outcome["trial_id"] / "model").eval()
+    alone = build_collator(joint, reader, questions)
+    row = 0
+    for example in examples:
+        with torch.no_grad():
+            output = reader(Batch(**alone([example])))
+        for start, end in zip(output.start, output.end, strict=True):
+            count = len(start)
+            np.testing.assert_allclose(taught[row, :, :count], torch.stack([start, end]).softmax(-1), atol=1e-5)
+            assert not taught[row, :, count:].any()
+            row += 1
+    assert row == len(taught) == len(batch["passage_mask"])
+    # A teacher that says nothing would teach nothing.
+    assert taught.max(-1).mean() > 0.3
+
+
+def test_a_reader_of_spans_learns_from_its_teacher(span_teacher, experiment_for):
+    outcome, store = span_teacher
+    alone = experiment_for("plain_apart", task="span", epochs=12, learning_rate=3e-3)
+    taught = taught_by(alone, outcome["trial_id"], weight=1.0)
+    questions = alone.training_questions().train
+    add, untaught = (
+        with_teacher(taught, 3, questions, None, store),
+        experiment_for("plain_apart", "span", learning_rate=1e-9),
+    )
+
+    def distance(trial):
+        reader = Reader.load(store / trial["trial_id"] / "model")
+        losses = []
+        for output, batch, examples, _ in read_questions(alone, reader, questions):
+            teacher = torch.tensor(add(examples, {"passage_mask": batch.passage_mask.numpy()})[TEACHER])
+            scores = torch.stack([output.start, output.end], 1)
+            losses.append(distilled_loss(torch.tensor(0.0), scores, teacher, 1.0).item())
+        return np.mean(losses)
+
+    assert distance(train_reader(taught, store)[0]) < 0.8 * distance(train_reader(untaught, store)[0])
 
 
 def test_a_teacher_is_asked_once_for_all_that_it_teaches_the_same_questions(teacher, experiment_for, monkeypatch):
@@ -147,8 +221,11 @@ def test_teachers_that_cannot_teach_are_refused(teacher, experiment_for):
     with pytest.raises(CoattendError, match=r"training.distillation.teacher: the trial 'unfinished' is not finished"):
         with_teacher(taught_by(experiment_for(), "unfinished"), 3, questions, None, store)
     span = taught_by(experiment_for(task="span"), outcome["trial_id"])
-    with pytest.raises(CoattendError, match="teaches the scores of options, and plain answers with a span"):
+    with pytest.raises(CoattendError, match="answers another task"):
         with_teacher(span, 3, questions, None, store)
+    softmaxed = replace(span, options={"score": "softmax"})
+    with pytest.raises(CoattendError, match="of options or of tokens, and plain answers by the head 'span'"):
+        with_teacher(softmaxed, 3, questions, None, store)
     experiment = taught_by(experiment_for(), outcome["trial_id"])
     other = replace(experiment.source, tokens=replace(experiment.source.tokens, tagger="another"))
     with pytest.raises(CoattendError, match="was not trained on texts with these tokens and tags"):

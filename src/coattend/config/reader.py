@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from pydantic import Field, ValidationError, model_validator
 
+from coattend import readers
 from coattend.config.base import Parameters
 from coattend.config.benchmark import BenchmarkParameters
 from coattend.config.source import WIRING_FIELDS
@@ -188,3 +189,11 @@ def check_fine_tuning(name: str, encoder: EncoderParameters, training: TrainingP
         f"training.learning_rate is {training.learning_rate:g}, and {encoder.source} is fine-tuned with {low:g} to "
         f"{high:g} ({published.source}): it may learn nothing, or collapse"
     )
+
+
+def can_be_taught(head: str, options: Mapping[str, Any]) -> bool:
+    """Return True if a head scores every option, or every token as the first and the last of a span: what a teacher
+    tells."""
+    if readers.task_of(head) == "options":
+        return True
+    return head in ("span", "pointer") and options.get("score") != "softmax"

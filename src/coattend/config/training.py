@@ -41,7 +41,8 @@ class LoraParameters(Parameters):
 
 
 class DistillationParameters(Parameters):
-    """Another reader's scores of options, from which a reader learns beside the right answers (Hinton et al., 2015)."""
+    """Another reader's scores of options, or of first and last tokens of spans, from which a reader learns beside the
+    right answers (Hinton et al., 2015)."""
 
     teacher: str = Field(
         description="Trial whose scores of the training questions are learned from; in a study a variant, whose trial "

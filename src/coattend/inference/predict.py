@@ -1,18 +1,19 @@
 """Predict the answers of trained trials to the questions of every split but train."""
 
 import logging
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
-from coattend.batches.collator import CachedFeatures
+from coattend.batches.collator import CachedFeatures, Collator
 from coattend.batches.dataset import QuestionSet
-from coattend.batches.examples import digest
+from coattend.batches.examples import Example, digest
 from coattend.batches.word_tokens import WordTokens
 from coattend.config import LOCAL, EngineParameters
 from coattend.errors import CoattendError
@@ -24,7 +25,7 @@ from coattend.masking import masked_text
 from coattend.parallel.engine import map_shards
 from coattend.parallel.progress import track_progress
 from coattend.readers.batch import Batch
-from coattend.readers.reader import Reader
+from coattend.readers.reader import Reader, ReaderOutput
 from coattend.readers.windows import read_batch
 from coattend.schemas import PREDICTIONS, REJECTED
 from coattend.text.hashing import json_digest
@@ -34,6 +35,9 @@ from coattend.trials.experiment import Experiment
 from coattend.trials.trial import PREDICTIONS_FILE, has_digest, still_has_digest
 
 logger = logging.getLogger(__name__)
+
+Compute = Callable[[Experiment, TrialRecord, QuestionSet, Path], pa.Table]
+"""Computes a table of what a trial's reader says of questions, given its folder."""
 
 PREDICTIONS_VERSION = 1
 """Raised whenever the same trial would predict other answers to the same questions."""
@@ -118,11 +122,19 @@ def _rejected(experiment: Experiment, trials: Sequence[TrialRecord], questions: 
 
 
 def predict(
-    experiment: Experiment, trial: TrialRecord, questions: QuestionSet, store: Path, cache_name: str | None = None
+    experiment: Experiment,
+    trial: TrialRecord,
+    questions: QuestionSet,
+    store: Path,
+    cache_name: str | None = None,
+    *,
+    compute: Compute | None = None,
+    schema: pa.Schema = PREDICTIONS,
 ) -> pa.Table:
     """Load a trial's predictions from its folder in the store, or compute and cache them.
 
-    The name of their file depends on the experiment and the questions, and is computed unless it is given.
+    The name of their file depends on the experiment and the questions, and is computed unless it is given. ``compute``
+    makes a table of another schema of what the reader says; None: `compute_predictions`.
     """
     folder = store / trial["folder"]
     weights, digest_of_weights = folder / "model", trial["model_digest"]
@@ -134,12 +146,12 @@ def predict(
     cache_file = folder / (cache_name or predictions_file(experiment, questions))
     try:
         if matches_checksum(cache_file):
-            return pq.read_table(cache_file, schema=PREDICTIONS)
+            return pq.read_table(cache_file, schema=schema)
     except (OSError, pa.ArrowInvalid):
         pass  # It is missing, or damaged and has no digest.
     if not still_has_digest(weights, digest_of_weights):
         raise damage
-    table = compute_predictions(experiment, trial, questions, folder)
+    table = (compute or compute_predictions)(experiment, trial, questions, folder)
     with write_with_checksum(cache_file) as temporary:
         pq.write_table(table, temporary)
     return table
@@ -147,21 +159,25 @@ def predict(
 
 def compute_predictions(experiment: Experiment, trial: TrialRecord, questions: QuestionSet, folder: Path) -> pa.Table:
     """Compute a trial's predictions without the cache; its folder lies inside the folder of all trials."""
+    experiment, reader, features = load_trained(experiment, trial, questions, folder)
+    title = f"{experiment.benchmark}.{experiment.name} seed {trial['seed']}, questions asked"
+    answers = answer_questions(experiment, reader, questions, features=features, title=title)
+    return score_answers(
+        answers, questions, trial_id=trial["trial_id"], seed=trial["seed"], threshold=trial["null_threshold"]
+    )
+
+
+def load_trained(
+    experiment: Experiment, trial: TrialRecord, questions: QuestionSet, folder: Path
+) -> tuple[Experiment, Reader, CachedFeatures | None]:
+    """Load a trial's reader onto the device that it answers on, with the experiment as it was trained in and the cached
+    features of the questions."""
     # The trial says whether its encoder is frozen: its entry may have changed, or another benchmark's readers may be.
     frozen = trial["training"]["frozen"]
     experiment = replace(experiment, training=experiment.training.model_copy(update={"frozen": frozen}))
     device, _ = device_and_precision(experiment.training)
     reader = Reader.load(folder / "model").to(device)
-    answers = answer_questions(
-        experiment,
-        reader,
-        questions,
-        features=cached_features(experiment, reader, questions, folder.parent),
-        title=f"{experiment.benchmark}.{experiment.name} seed {trial['seed']}, questions asked",
-    )
-    return score_answers(
-        answers, questions, trial_id=trial["trial_id"], seed=trial["seed"], threshold=trial["null_threshold"]
-    )
+    return experiment, reader, cached_features(experiment, reader, questions, folder.parent)
 
 
 def predictions_file(experiment: Experiment, questions: QuestionSet) -> str:
@@ -188,17 +204,38 @@ def answer_questions(
 
     ``batch_tokens`` is the budget of padded tokens in a batch; None: as suits the device.
     """
-    answers = _answer_batches(experiment, reader, questions, features, batch_tokens)
+    answers = (
+        answer
+        for output, batch, examples, collator in read_questions(experiment, reader, questions, features, batch_tokens)
+        for answer in decode(
+            output,
+            batch,
+            examples,
+            collator=collator,
+            max_answer_length=experiment.training.max_answer_length,
+            softmaxed=experiment.scores_are_softmaxed,
+        )
+    )
     return list(answers if title is None else track_progress(answers, len(questions.examples), title))
 
 
-def _answer_batches(
+class ReadBatch(NamedTuple):
+    """What a reader says of a batch of examples, and what made it."""
+
+    output: ReaderOutput
+    batch: Batch
+    examples: list[Example]
+    collator: Collator
+
+
+def read_questions(
     experiment: Experiment,
     reader: Reader,
     questions: QuestionSet,
-    features: CachedFeatures | None,
-    batch_tokens: int | None,
-) -> Generator[Answer, None, None]:
+    features: CachedFeatures | None = None,
+    batch_tokens: int | None = None,
+) -> Generator[ReadBatch, None, None]:
+    """Yield what a reader says of questions, as `answer_questions` asks them."""
     training, device, examples = experiment.training, next(reader.parameters()).device, questions.examples
     _, bf16 = device_and_precision(training)
     collator = build_collator(experiment, reader, questions, features=features)
@@ -211,12 +248,5 @@ def _answer_batches(
         batch = Batch(**collator(batch_examples)).to(device)
         with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bf16):
             output = read_batch(reader, batch, training.over_windows)
-        yield from decode(
-            output,
-            batch,
-            batch_examples,
-            collator=collator,
-            max_answer_length=training.max_answer_length,
-            softmaxed=experiment.scores_are_softmaxed,
-        )
+        yield ReadBatch(output, batch, batch_examples, collator)
     reader.train(was_training)

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 from coattend import readers
 from coattend.config import ReaderParameters, SearchParameters, TrainingParameters, entries
 from coattend.config.benchmark import METRICS
+from coattend.config.reader import can_be_taught
 from coattend.config.study import SEARCHED
 from coattend.errors import CoattendError, did_you_mean
 from coattend.studies.study import Study
@@ -221,8 +222,8 @@ def _check_reader(study: Study, variant: str) -> Iterator[Problem]:
             # The head that fits the scored benchmark must fit the one that is trained on, too.
             head = readers.head_for(entry.reader, entries.benchmark(benchmark).answerable, entry.head)
             readers.head_for(entry.reader, entries.benchmark(entry.trained_on(benchmark)).answerable, head)
-            if study.learns_from(variant) is not None and readers.task_of(head) != "options":
-                problem = f"teaches the scores of options, of which {variant!r} has none on {benchmark}"
+            if study.learns_from(variant) is not None and not can_be_taught(head, entry.options):
+                problem = f"teaches scores of options or of tokens, of which {variant!r} has none on {benchmark}"
                 yield Problem((*path, "training", "distillation"), problem, "Leave it out, or name other benchmarks")
     except CoattendError as error:
         yield Problem(path, error.problem, error.cure)

@@ -124,7 +124,9 @@ class ReaderTrainer(Trainer):
         output = read_batch(model, Batch(**inputs), self._over_windows)
         loss = require(output.loss, "output.loss")
         if teacher is not None and self._distillation is not None:
-            loss = distilled_loss(loss, require(output.scores, "output.scores"), teacher, self._distillation.weight)
+            bounds = [scores for scores in (output.start, output.end) if scores is not None]
+            scores = torch.stack(bounds, 1) if bounds else require(output.scores, "output.scores")
+            loss = distilled_loss(loss, scores, teacher, self._distillation.weight)
         # The trainer divides by the batches of this step, of which the last step of an epoch may have fewer.
         return loss * weight * self.current_gradient_accumulation_steps / self.args.gradient_accumulation_steps
 
