@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import TypedDict, cast
@@ -83,6 +84,11 @@ class PreparedQueries:
     experiment: Experiment
     questions: QuestionSet
 
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        """The row of each question's example by its id: to look for one among those of a file takes long."""
+        return {example.question_id: row for row, example in enumerate(self.questions.examples)}
+
     @classmethod
     def of(cls, queries: Mapping[str, Query], processing: Preprocessor) -> "PreparedQueries":
         """Tokenise queries by question id, with options where a reader chooses one, and build their examples."""
@@ -130,14 +136,13 @@ class PreparedQueries:
 
         A span is no answer where the score of none exceeds the best span's by more than the threshold; None: never.
         """
-        example = next(candidate for candidate in self.questions.examples if candidate.question_id == question_id)
+        example = self.questions.examples[self._rows[question_id]]
         trace = trace_forward(reader, self.experiment, self.questions, example)
         passage, options = self.questions.texts[question_id], self.questions.rows[question_id]["options"]
         if isinstance(trace.answer, SpanAnswer):
             answer = self._span(trace, trace.answer, threshold, passage)
         else:
-            words = list(distinct_words(passage).numbers)
-            answer = _choice_answer(words, trace, trace.answer, options or (), has_options=has_options)
+            answer = _choice_answer(passage, trace, trace.answer, options or (), has_options=has_options)
         evidence = most_attended_tokens(trace, trace.answer.decide(threshold).sequence)
         return {**answer, "evidence": evidence}
 
@@ -162,7 +167,7 @@ class PreparedQueries:
 
 
 def _choice_answer(
-    words: Sequence[str],
+    passage: str,
     trace: ForwardTrace,
     decoded: OptionAnswer | WordAnswer,
     options: Sequence[str],
@@ -170,9 +175,10 @@ def _choice_answer(
     has_options: bool,
 ) -> PredictedChoice:
     """Return the option, or the word of the passage, that the reader decided for."""
+    choices: Sequence[str]
     # The reader chose from all words of the passage; options, if given, only label the word.
     if isinstance(decoded, WordAnswer):
-        answer, choices = decoded.word, words
+        answer, choices = decoded.word, list(distinct_words(passage).numbers)
         probabilities = require(trace.output.word_mass, "output.word_mass")[0].tolist()
         label = list(options).index(answer) if answer in options else None
     else:
