@@ -59,7 +59,7 @@ def score_table(rows: Sequence[ScoredRow], *names: str) -> str:
     """
     scored = [(name, row) for name in names for row in rows if row.is_about(name)]
     if not scored:
-        return "Not run."
+        return "Not run as it stands; studies with other sizes are among [all results](../results/README.md)."
     lines = (
         (f"`{name}`", f"[{row.section}](../results/{row.page}#{anchor(row.section)})", row.format_scores())
         for name, row in scored

@@ -43,7 +43,7 @@ def test_scores_are_gathered_with_links_to_their_tables():
         "| `plain` | [Spans, 1.1](../results/mine.md#spans-11) | F1 34.9 |",
         "| `duma` | [Options: dev](../results/mine.md#options-dev) | dev accuracy 49.9 |",
     ]
-    assert results_tables.score_table(rows, "poi_net") == "Not run."
+    assert results_tables.score_table(rows, "poi_net").startswith("Not run as it stands")
 
 
 def test_parameters_are_counted_of_a_reader_that_is_built():
