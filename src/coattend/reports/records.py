@@ -155,6 +155,7 @@ class Variant(TypedDict):
     """A study's variant; ``series`` and ``at`` place it in figures of lines."""
 
     title: str
+    change: NotRequired[dict[str, Setting]]
     benchmarks: NotRequired[list[str] | None]
     against: NotRequired[str | None]
     series: NotRequired[list[str]]
@@ -197,6 +198,7 @@ class StudyFindings(TypedDict):
     seeds: list[int]  # Seeds that were run.
     search: NotRequired[Search | None]
     options: NotRequired[dict[str, Setting]]
+    base: NotRequired[dict[str, Setting]]
     baseline: str
     variants: dict[str, Variant]
     metric: NotRequired[str | None]

@@ -8,6 +8,7 @@ import re
 import pytest
 from example_study import SEEDS, STUDY, findings_of, question_rows, report, study
 
+from coattend import readers
 from coattend.reports.render import Section, html_page, markdown_page
 from coattend.reports.study import analyses
 from coattend.reports.study.page import latex_tables, overview_sections, study_sections
@@ -229,6 +230,23 @@ def test_options_of_all_variants_are_named(full_report):
     sentence = "Every variant has other options here than in its paper: hidden 16."
     assert sentence in study_sections(full_report.findings | {"options": {"hidden": 16}})[0].text
     assert not any("other options" in text for text in study_sections(full_report.findings)[0].text)
+
+
+def test_options_that_an_environment_has_changed_are_named():
+    findings = findings_of(STUDY)
+    findings["variants"]["poi_net"]["change"] = {"reader": "poi_net", "turns": 5}
+    for trials in findings["trials"].values():
+        for variant, records in trials.items():
+            for trial in records:
+                own = readers.completed(variant, "options", {"turns": 5} if variant == "poi_net" else {})
+                trial |= {"variant": variant, "head": "options", "options": own}
+                if variant == "poi_net":
+                    trial["options"] = own | {"beta": "learned"}
+    text = study_sections(findings)[0].text
+    assert "Set by the environment, of POI-Net: beta learned in place of confidence." in text
+    assert sum("Set by the environment" in sentence for sentence in text) == 1, "turns are the study's"
+    studied = study_sections(findings | {"options": {"beta": "learned"}})[0].text
+    assert not any("Set by the environment" in sentence for sentence in studied)
 
 
 def test_cited_systems_are_quiet(full_report):

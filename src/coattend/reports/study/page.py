@@ -8,9 +8,11 @@ from typing import Any
 
 from plotly.graph_objects import Figure
 
+from coattend import readers
 from coattend.config.source import run_command
 from coattend.evaluation.groups import EVERYTHING
 from coattend.evaluation.records import TrialRecord
+from coattend.evaluation.runs import finished
 from coattend.reports import provenance, tables
 from coattend.reports.records import StudyFindings, StudyRow
 from coattend.reports.render import Section, markdown_page
@@ -198,6 +200,7 @@ def _summary(findings: StudyFindings) -> Iterator[str]:
     shared = ", ".join(f"{name} {value}" for name, value in findings.get("options", {}).items())
     if shared:
         yield f"Every variant has other options here than in its paper: {shared}."
+    yield from _changed_options(findings)
     metric = findings.get("metric")
     if metric:
         yield f"Judged, where it is scored so, by: {METRIC_TITLES[metric]}."
@@ -208,6 +211,34 @@ def _summary(findings: StudyFindings) -> Iterator[str]:
         yield (
             f"Differences clear after a correction for their number (Holm, 5 %): {clear} of {tested}. {INTERVAL_TEXT}"
         )
+
+
+def _changed_options(findings: StudyFindings) -> Iterator[str]:
+    """Say which options of readers are neither their own nor the study's: an environment has changed them."""
+    search = findings.get("search")
+    studied = {*findings.get("options", {}), *(search["space"] if search else ())}
+    changed: dict[str, dict[str, None]] = {}
+    for by_variant in findings["trials"].values():
+        for variant, trials in by_variant.items():
+            for trial in (trial for trial in finished(trials) if trial.get("variant") in readers.names()):
+                named = dict(findings.get("base", {}))
+                if (described := findings["variants"].get(variant)) is not None:
+                    named |= described.get("change", {})
+                options = {
+                    option: named[option] for option in readers.option_names(trial["variant"]) if option in named
+                }
+                own = readers.completed(trial["variant"], trial["head"], options)
+                text = ", ".join(
+                    f"{option} {value} in place of {own.get(option)}"
+                    for option, value in trial.get("options", {}).items()
+                    if option not in studied and own.get(option) != value
+                )
+                changed.setdefault(text, {})[title_of(findings, variant)] = None
+    everyone = len({title for titles in changed.values() for title in titles})
+    for text, titles in changed.items():
+        if text:
+            whose = "every variant" if len(titles) == everyone else ", ".join(titles)
+            yield f"Set by the environment, of {whose}: {text}."
 
 
 def clear_differences(findings: StudyFindings) -> tuple[int, int]:
