@@ -59,7 +59,9 @@ def score_table(rows: Sequence[ScoredRow], *names: str) -> str:
     """
     scored = [(name, row) for name in names for row in rows if row.is_about(name)]
     if not scored:
-        return "Not run as it stands; studies with other sizes are among [all results](../results/README.md)."
+        return (
+            "Not run as it stands. [All results](../results/README.md) has the studies that ran it otherwise, if any."
+        )
     lines = (
         (f"`{name}`", f"[{row.section}](../results/{row.page}#{anchor(row.section)})", row.format_scores())
         for name, row in scored

@@ -312,5 +312,5 @@ def _range_of_p(values: Sequence[float | None]) -> str:
     known = [value for value in values if value is not None]
     if not known:
         return NO_VALUE
-    least, greatest = (f"{bound(known):.3f}" for bound in (min, max))
+    least, greatest = (f"{value:.3f}" if value >= 0.0005 else "< 0.001" for value in (min(known), max(known)))
     return least if least == greatest else f"{least} to {greatest}"
