@@ -12,7 +12,7 @@ from perf import page
 from perf.commands import ROOT
 from perf.gpu import times
 from perf.gpu.records import training_records
-from perf.gpu.results import Results
+from perf.gpu.results import TRAININGS, Results
 from perf.gpu.scores import score, scores_on
 from perf.prepared import Prepared
 
@@ -110,7 +110,7 @@ def collect(folder: Path, prepared: Prepared | None = None, pages: Pages | None 
     if pages is None and any(entry["machine"]["gpu"] is None for entry in measured.values()):
         raise SystemExit(f"{folder} is of a rehearsal on a processor, and pages show what a GPU has measured")
     # What was trained is told by its scores.
-    figures = {f"{PREFIX}{name}": _succeeded(name, entry) for name, entry in measured.items() if name != "trainings"}
+    figures = {f"{PREFIX}{name}": _succeeded(name, entry) for name, entry in measured.items() if name != TRAININGS}
     pages = pages or Pages()
     if (timed := figures.get(f"{PREFIX}times")) is not None:
         pages.rank(times.leaderboard_rows(timed))
@@ -119,13 +119,14 @@ def collect(folder: Path, prepared: Prepared | None = None, pages: Pages | None 
     if outcomes:
         names = list(dict.fromkeys(outcome["benchmark"] for outcome in outcomes))
         prepared = prepared or Prepared.of(names)
-        rows: list[dict[str, Any]] = []
+        predictions, rows, records = results.predictions(), [], {}
         for name in names:
-            answers = score(prepared, name, outcomes, results.predictions())
+            answers = score(prepared, name, outcomes, predictions)
             rows += scores_on(prepared, name, outcomes, answers)
             here = [outcome for outcome in outcomes if outcome["benchmark"] == name]
-            pages.keep(dict(training_records(measured["trainings"], here, answers)))
-        figures[SCORES] = measured["trainings"] | {"figures": {"rows": rows}}
+            records |= dict(training_records(measured[TRAININGS], here, answers))
+        pages.keep(records)
+        figures[SCORES] = measured[TRAININGS] | {"figures": {"rows": rows}}
     pages.add(figures)
 
 

@@ -1,7 +1,6 @@
 """Records of a machine's trainings that are small enough for version control: configuration, GPU, code, scores, and the
 marks of every answer, without a text of a benchmark."""
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -9,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from coattend.reports.study.trial_records import pack
+from coattend.reports.study.trial_records import digest_of_ids, pack
 
 OUTCOME = (
     "trial_id", "training", "options", "encoder", "questions", "seconds", "peak_memory_mib", "best_step", "held_out",
@@ -25,8 +24,8 @@ def training_records(
     Args:
         entry: The figures of trainings, with machine and day.
         outcomes: Those of trainings, as they came back.
-        answers: Scored answers of their trials, without texts. Marks stand in the order of the questions' ids; F1 is in
-            thousandths.
+        answers: Scored answers of their trials, without texts. Marks stand in the order of the questions' ids; F1, of
+            spans, is in thousandths.
     """
     of = {"gpu": entry["machine"]["gpu"], "code": entry["machine"]["code"], "measured": entry["measured"]}
     for each in outcomes:
@@ -34,9 +33,8 @@ def training_records(
         given = answers.filter(pc.equal(answers["trial_id"], outcome["trial_id"])).sort_by("question_id")
         if outcome["failure"] is not None or not given.num_rows:
             continue
-        ids = "\n".join(given["question_id"].to_pylist())
         marks = {"correct": pack(given["correct"].to_numpy())}
-        if given["f1"].null_count == 0:
+        if each["task"] == "span":
             marks["f1"] = pack(np.rint(1000 * given["f1"].to_numpy()).astype(np.int64))
         yield (
             each["key"],
@@ -44,6 +42,7 @@ def training_records(
                 **of,
                 **{name: each[name] for name in ("benchmark", "study", "row", "seed", "entry")},
                 "outcome": {name: outcome[name] for name in OUTCOME},
-                "scored": {"questions": given.num_rows, "digest": hashlib.sha256(ids.encode()).hexdigest()} | marks,
+                "scored": {"questions": given.num_rows, "digest": digest_of_ids(given["question_id"].to_pylist())}
+                | marks,
             },
         )

@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict, cast
@@ -123,6 +123,11 @@ def unpack(text: str, count: int) -> np.ndarray:
     return np.frombuffer(data, np.dtype(code), count=count)
 
 
+def digest_of_ids(ids: Iterable[str]) -> str:
+    """Return the digest that questions are known by: SHA-256 of their ids, one a line."""
+    return hashlib.sha256("".join(f"{name}\n" for name in ids).encode()).hexdigest()
+
+
 def study_records(
     study: StudyParameters,
     findings: StudyFindings,
@@ -215,7 +220,7 @@ _NAMED = ("split", "subset", "task")
 
 
 def _question_record(table: pa.Table) -> QuestionRecord:
-    digest = hashlib.sha256("".join(f"{name}\n" for name in table["question_id"].to_pylist()).encode()).hexdigest()
+    digest = digest_of_ids(table["question_id"].to_pylist())
     names, columns = {}, {}
     for column in (*_NUMBERED, *_NAMED):
         encoded = table[column].cast(pa.string()).combine_chunks().dictionary_encode()
