@@ -27,17 +27,21 @@ def test_a_process_takes_the_gpu_of_its_number(process, count, gpu):
 
 
 @pytest.mark.parametrize(
-    ("machine", "avx512_bf16", "amx", "emulated", "used"),
+    ("machine", "processor", "avx512_bf16", "amx", "emulated", "used"),
     [
-        ("x86_64", True, False, True, True),
-        ("x86_64", False, True, True, True),
-        ("x86_64", False, False, True, False),
-        ("aarch64", False, False, True, True),
-        ("aarch64", False, False, False, False),
+        ("x86_64", "AMD EPYC 9V74 80-Core Processor", True, False, True, True),
+        ("x86_64", "Intel(R) Xeon(R) Processor", True, True, True, True),
+        ("x86_64", "Intel(R) Xeon(R) Processor", True, False, True, False),
+        ("x86_64", "Intel(R) Xeon(R) Processor", False, False, True, False),
+        ("aarch64", "aarch64", False, False, True, True),
+        ("aarch64", "aarch64", False, False, False, False),
     ],
 )
-def test_bf16_is_used_where_the_processor_multiplies_in_it(monkeypatch, machine, avx512_bf16, amx, emulated, used):
+def test_bf16_is_used_where_the_processor_is_faster_in_it(
+    monkeypatch, machine, processor, avx512_bf16, amx, emulated, used
+):
     monkeypatch.setattr("platform.machine", lambda: machine)
+    monkeypatch.setattr("coattend.trials.device.processor_name", lambda: processor)
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: avx512_bf16)
     monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: amx)
     monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: emulated)

@@ -91,7 +91,7 @@ class TrainingParameters(Parameters):
         512, ge=16, description="Longest sequence in tokens; the passage is cut, never the question."
     )
     precision: Literal["auto", "bf16", "fp32"] = Field(
-        "auto", description="auto: bf16 where the processor or GPU has it."
+        "auto", description="auto: bf16 where the processor or GPU is faster in it."
     )
     device: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto: a GPU if there is one.")
     processes: int = Field(
