@@ -12,6 +12,7 @@ import yaml
 
 from coattend.config import BenchmarkParameters, StudyParameters, StudySettings
 from coattend.pipelines.study.nodes import analyse, tabulate
+from coattend.readers.source_code import code_digest
 from coattend.reports.study.table import study_findings
 from coattend.reports.study.trial_records import read_records, study_records
 from coattend.schemas import PASSAGES, PREDICTIONS, QUESTIONS, TAGS
@@ -125,10 +126,15 @@ def findings_of(parameters: StudyParameters = STUDY, **changes: Any) -> Any:
 
 
 def record_study(
-    parameters: StudyParameters, folder: Path, parts: Mapping[str, Any] | None = None, **changes: Any
+    parameters: StudyParameters,
+    folder: Path,
+    parts: Mapping[str, Any] | None = None,
+    *,
+    left_out: Sequence[str] = (),
+    **changes: Any,
 ) -> tuple[Any, dict[str, Any]]:
     """Record a study; return its findings, and the records as they are read from the disk. The other arguments are its
-    parts, or what `study_parts` makes them from."""
+    parts, or what `study_parts` makes them from, and what its budget has left out."""
     parts = study_parts(parameters, **changes) if parts is None else parts
     for variant in parameters.variants:
         for seed in SEEDS:
@@ -136,9 +142,11 @@ def record_study(
             trial.mkdir(parents=True, exist_ok=True)
             content = {"benchmark": "exams", "reader": variant, "seed": seed, "options": {"vectors_file": "/a/b/v.txt"}}
             content |= {"training": dict(changes.get("training") or {})}
+            content |= {"head": "options", "source": code_digest(variant, "options")}
             (trial / "trial.json").write_text(json.dumps(content))
             (trial / "outcome.json").write_text("{}")
     findings = study_findings(parameters, parts)
+    findings["left_out"] = list(left_out)
     records = folder / "records"
     records.mkdir(exist_ok=True)
     catalog = yaml.safe_load((ROOT / "conf/base/catalog_studies.yml").read_text())

@@ -1,13 +1,16 @@
 """Cost estimates of trials: from earlier trials, for readers that cannot be timed, and under a budget.
 
-No reader can be built with the length that these experiments ask for, so that nothing is timed here but in one test:
+No reader can be built with the length that these experiments ask for, so that nothing is timed here but in two tests:
 what is known comes from an earlier trial.
 """
 
 import logging
 import os
 from dataclasses import replace
+from functools import partial
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,6 +21,7 @@ from coattend.config import StudyParameters
 from coattend.evaluation.comparison import expected_resolution
 from coattend.training.run_trial import TrialRunner
 from coattend.training.study_cost import INFERENCE_SPEEDUP, cost_of, estimate
+from coattend.trials.build import build_collator, build_reader, training_batches
 from coattend.trials.device import device_and_precision, device_name
 
 TOO_LONG = 100_000
@@ -127,6 +131,21 @@ def test_without_an_earlier_trial_a_few_batches_are_timed(experiment_for, tmp_pa
     cost = cost_of(experiment_for(), tmp_path)
     assert (cost["trials"], cost["known_from"]) == (2, "3 batches")
     assert cost["seconds"] > 0
+
+
+def test_a_timed_batch_stands_for_as_many_questions_as_batches_have_on_average(experiment_for, tmp_path, monkeypatch):
+    experiment = experiment_for(tokens_per_batch=1024)
+    work = TrialRunner.of(experiment, tmp_path)
+    train, reader = work.questions.train, build_reader(experiment, work.questions.train)
+    batches, _ = training_batches(build_collator(experiment, reader, train), train.examples, experiment.training)
+    assert len({len(batch) for batch in batches}) > 1
+    clock = SimpleNamespace(perf_counter=partial(next, count()))  # The batches that are timed take a second.
+    monkeypatch.setattr("coattend.training.study_cost.time", clock)
+    cost = cost_of(experiment, tmp_path)
+    learned, marked = len(train.examples), len(work.questions.held_out.examples)
+    scored = len(experiment.source.evaluation(experiment.training).examples)
+    rate = min(3, len(batches) - 1) * len(train.examples) / len(batches)
+    assert cost["seconds"] == pytest.approx(2 * (learned + (marked + scored) / INFERENCE_SPEEDUP) / rate)
 
 
 STUDY = StudyParameters(

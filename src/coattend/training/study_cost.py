@@ -263,19 +263,20 @@ def _measured_rate(runner: TrialRunner) -> float:
     examples, reader = train.examples, build_reader(experiment, train).to(device).train()
     buckets, collator = training_batches(build_collator(experiment, reader, train), examples, experiment.training)
     optimiser = torch.optim.AdamW([weights for weights in reader.parameters() if weights.requires_grad], lr=1e-5)
-    # Evenly spaced batches stand for all lengths.
+    # Evenly spaced batches stand for all lengths. They have equal budgets of tokens, which short texts fill with many
+    # questions and long ones with few: a batch stands for as many as batches have on average.
     batches, limit = list(buckets), WARM_UP_BATCHES + TIMED_BATCHES
     sampled = [batches[index * len(batches) // limit] for index in range(min(limit, len(batches)))]
-    start, trained = time.perf_counter(), 0
+    warm_up = min(WARM_UP_BATCHES, len(sampled) - 1)
+    start = time.perf_counter()
     for number, indices in enumerate(sampled):
-        # Start the clock after the warm-up.
-        if number == min(WARM_UP_BATCHES, len(sampled) - 1):
-            start, trained = time.perf_counter(), 0
+        if number == warm_up:
+            start = time.perf_counter()
         with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=bf16):
             batch = Batch(**collator([examples[index] for index in indices])).to(device)
             output = read_batch(reader, batch, experiment.training.over_windows)
         require(output.loss, "output.loss").backward()
         optimiser.step()
         optimiser.zero_grad()
-        trained += len(indices)
-    return trained / max(time.perf_counter() - start, 1e-6)
+    batches_per_second = (len(sampled) - warm_up) / max(time.perf_counter() - start, 1e-6)
+    return batches_per_second * len(examples) / len(batches)

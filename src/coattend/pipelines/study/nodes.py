@@ -175,21 +175,29 @@ def tabulate(
 
 
 def record(
-    study: StudyParameters, settings: StudySettings, findings: StudyFindings | None, trials: Path, **parts: Any
+    study: StudyParameters,
+    settings: StudySettings,
+    findings: StudyFindings | None,
+    trials: Path,
+    earlier: Path,
+    **parts: Any,
 ) -> tuple[dict[str, Any], str]:
     """Record a study's trials for version control, and write the study's page from these records.
 
+    ``earlier`` is the folder of what all studies have recorded so far: variants that were not run here stay recorded.
     ``parts`` are ``<benchmark>.questions``, and ``<benchmark>.<variant>.outcome`` and ``.answers``, None where it was
     not run.
     """
+    from coattend.reports.study.earlier_records import with_earlier_records
     from coattend.reports.study.page import recorded_page
-    from coattend.reports.study.trial_records import study_records
+    from coattend.reports.study.trial_records import read_records, study_records
 
     if findings is None:
         raise CoattendError(
             "has no findings to record", where=f"study {study.name}", cure="Run its whole pipeline first"
         )
     records = study_records(study, findings, parts, trials, commit=settings.commit)
+    records = with_earlier_records(records, read_records(earlier / study.name))
     return records, recorded_page(records)
 
 

@@ -70,7 +70,10 @@ def create_nodes(study: str, variants: Variants, *, attention: bool = False) -> 
         ),
         study_node(
             record,
-            parameters | {"settings": "params:study", "findings": findings, "trials": "trials"} | questions | outcomes,
+            parameters
+            | {"settings": "params:study", "findings": findings, "trials": "trials", "earlier": "study_records"}
+            | questions
+            | outcomes,
             [f"{namespace}.records", f"{namespace}.record_page"],
         ),
         study_node(finish, {"findings": findings, "record": f"{namespace}.record_page"} | pages, None),

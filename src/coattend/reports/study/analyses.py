@@ -93,16 +93,18 @@ def _average_table(
         if not block["ensemble"]
     }
     columns = {title: column for title, column in printed.items() if set(column.values()) != {NO_VALUE}}
+    baselines = {findings["baseline"], *(variant.get("against") for variant in findings["variants"].values())}
     rows: list[TableRow] = []
     for name, row in by_variant.items():
         measured = splits == sorted(row["splits"])
         note = "" if measured else f"scored: {', '.join(row['splits'])}"
         gain = row["gain"] if measured else None
+        alone = "the baseline" if name in baselines else "not run beside its baseline"
         rows.append(
             {
                 "Variant": title_of(findings, name),
                 f"Mean of {' and '.join(splits)}": noted_cell(f"{row['mean']:.1f}" if measured else NO_VALUE, note),
-                "Gain": noted_cell(NO_VALUE, note or "the baseline") if gain is None else estimate_cell(gain, sign="+"),
+                "Gain": noted_cell(NO_VALUE, note or alone) if gain is None else estimate_cell(gain, sign="+"),
                 **{title: column[name] for title, column in columns.items()},
             }
         )

@@ -1,0 +1,102 @@
+"""What was recorded of a study before: it stays where it still holds, so that a study can be trained in parts, and on
+several machines."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, cast
+
+from coattend.errors import CoattendError
+from coattend.evaluation.records import Analyses
+from coattend.readers.source_code import code_digest
+from coattend.reports.study.trial_records import FORMAT, QUESTIONS_FILE, STUDY_FILE, FileOfStudy, FileOfTrial
+
+_OF_STUDY = ("protocol", "seeds", "search", "options", "base")
+"""What decides how all variants of a study are trained."""
+_OF_QUESTIONS = ("scored", "train_from_dev", "benchmark_version")
+"""Analyses that say which questions of a benchmark are asked."""
+
+
+def with_earlier_records(records: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    """Add what was recorded before of variants that these records lack.
+
+    A variant's records are kept if the study still trains it in the same way and asks it the same questions, and if the
+    code of its reader still does the same.
+
+    Args:
+        records: Those that `study_records` has written.
+        before: Those of the same study that `read_records` has read; empty if there are none.
+    """
+    old, new = cast("FileOfStudy | None", before.get(STUDY_FILE)), cast("FileOfStudy", dict(records[STUDY_FILE]))
+    if old is None or old["format"] != FORMAT or any(old["study"].get(key) != new["study"][key] for key in _OF_STUDY):
+        return dict(records)
+    merged, order, benchmarks = dict(records), list(new["study"]["variants"]), new["study"]["benchmarks"]
+    for benchmark in benchmarks:
+        kept = [variant for variant in order if _holds(benchmark, variant, records, before)]
+        if not kept:
+            continue
+        recorded = old["outcomes"][benchmark]
+        outcomes = new["outcomes"].get(benchmark, {}) | {variant: recorded[variant] for variant in kept}
+        analyses = _joined(new["analyses"].get(benchmark, {}), old["analyses"].get(benchmark, {}), kept, order)
+        new["outcomes"] = new["outcomes"] | {benchmark: _in_order(outcomes, order)}
+        new["analyses"] = new["analyses"] | {benchmark: cast("Analyses", analyses)}
+        rows = [row for row in old["breakdowns"] if row["benchmark"] == benchmark and row["variant"] in kept]
+        new["breakdowns"] = [*new["breakdowns"], *rows]
+        new["left_out"] = [variant for variant in new["left_out"] if variant not in kept]
+        for trial_id in (trial_id for variant in kept for trial_id in recorded[variant]["trials"]):
+            merged[trial_id] = _united(merged.get(trial_id), before[trial_id])
+    # As a run writes them: a benchmark after the other, and of each its variants.
+    new["breakdowns"] = sorted(
+        new["breakdowns"], key=lambda row: (benchmarks.index(row["benchmark"]), order.index(row["variant"]))
+    )
+    return merged | {STUDY_FILE: new}
+
+
+def _holds(benchmark: str, variant: str, records: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
+    """Tell whether earlier records of a variant are to be kept."""
+    old, new = cast("FileOfStudy", before[STUDY_FILE]), cast("FileOfStudy", records[STUDY_FILE])
+    recorded = old["outcomes"].get(benchmark, {}).get(variant)
+    if recorded is None or variant in new["outcomes"].get(benchmark, {}):
+        return False
+    trained = [study["study"]["variants"][variant]["change"] for study in (old, new)]
+    sizes = [study["study"]["training"].get(benchmark) for study in (old, new)]
+    questions = QUESTIONS_FILE.format(benchmark=benchmark)
+    asked, asked_before = new["analyses"].get(benchmark, {}), old["analyses"].get(benchmark, {})
+    trials = [cast("FileOfTrial | None", before.get(trial_id)) for trial_id in recorded["trials"]]
+    return (
+        trained[0] == trained[1]
+        and sizes[0] == sizes[1]
+        and before.get(questions) == records[questions]
+        and all(asked.get(name) in (None, asked_before.get(name)) for name in _OF_QUESTIONS)
+        and all(trial is not None and _reads_the_same(trial) for trial in trials)
+    )
+
+
+def _reads_the_same(trial: FileOfTrial) -> bool:
+    """Tell whether the code of a trial's reader does what it did when the trial was trained."""
+    configuration = trial["configuration"]
+    try:
+        return code_digest(configuration["reader"], configuration["head"]) == configuration["source"]
+    except CoattendError:  # There is no such reader any more.
+        return False
+
+
+def _joined(
+    new: Mapping[str, Any], old: Mapping[str, Any], kept: Collection[str], order: Sequence[str]
+) -> dict[str, Any]:
+    """Add kept variants to analyses by variant; of others those of now count, or else the earlier ones."""
+    joined = dict(old) | dict(new)
+    for name, by_variant in joined.items():
+        if isinstance(by_variant, Mapping):
+            earlier = {variant: value for variant, value in old.get(name, {}).items() if variant in kept}
+            joined[name] = _in_order(new.get(name, {}) | earlier, order)
+    return joined
+
+
+def _in_order(by_variant: Mapping[str, Any], order: Sequence[str]) -> dict[str, Any]:
+    return {variant: by_variant[variant] for variant in order if variant in by_variant}
+
+
+def _united(new: FileOfTrial | None, old: FileOfTrial) -> FileOfTrial:
+    """Add what a trial answered before, on other benchmarks, to what it has answered now."""
+    if new is None:
+        return old
+    return {**new, "scores": old["scores"] | new["scores"], "answers": old["answers"] | new["answers"]}

@@ -1,0 +1,114 @@
+"""A study that is recorded in parts: what stays of earlier records, and what does not."""
+
+import copy
+import json
+
+import pytest
+from example_study import SEEDS, STUDY, record_study, study, study_parts
+
+from coattend.reports.study.earlier_records import with_earlier_records
+from coattend.reports.study.page import recorded_page
+from coattend.reports.study.trial_records import STUDY_FILE, recorded_findings
+
+SHOWS = ("by_subset", "ensemble")
+
+
+def recorded(folder, variants, *, parameters=None, left_out=()):
+    """Records of a study of which only these variants were run."""
+    parameters = parameters or study(*SHOWS)
+    parts = study_parts(parameters, variants=variants)
+    return record_study(parameters, folder / "-".join(variants), parts, left_out=left_out)[1]
+
+
+def trials_of(records):
+    return {name for name in records if name[-1].isdigit()}
+
+
+@pytest.mark.parametrize("parts", [(["plain"], ["poi_net"]), (["poi_net"], ["plain"])])
+def test_recorded_in_parts_it_is_what_it_is_recorded_at_once(tmp_path, parts):
+    whole = recorded(tmp_path, ["plain", "poi_net"])
+    before: dict[str, object] = {}
+    for variants in parts:
+        before = with_earlier_records(recorded(tmp_path, variants), before)
+    assert before.keys() == whole.keys()
+    assert recorded_findings(before)["rows"] == recorded_findings(whole)["rows"]
+    assert any(row["difference"] for row in recorded_findings(before)["rows"])
+    assert recorded_page(before) == recorded_page(whole)
+    assert before[STUDY_FILE]["analyses"] == whole[STUDY_FILE]["analyses"]
+
+
+def test_a_gain_that_was_not_measured_at_once_is_none(tmp_path):
+    parameters = study("average")
+    plain, poi_net = (recorded(tmp_path, [name], parameters=parameters) for name in ("plain", "poi_net"))
+    page = recorded_page(with_earlier_records(plain, poi_net))
+    averages = page.partition("## Averages over splits")[2].partition("\n## ")[0]
+    assert averages.count("(the baseline)") == averages.count("(not run beside its baseline)") == 3
+
+
+def test_a_variant_that_was_run_again_is_recorded_anew(tmp_path):
+    before = recorded(tmp_path, ["plain", "poi_net"])
+    for seed in SEEDS:
+        before[f"poi_net{seed}"]["commit"] = before[f"plain{seed}"]["commit"] = "an earlier one"
+    merged = with_earlier_records(recorded(tmp_path, ["poi_net"]), before)
+    assert {merged[f"poi_net{seed}"]["commit"] for seed in SEEDS} == {"abcdef123"}
+    assert {merged[f"plain{seed}"]["commit"] for seed in SEEDS} == {"an earlier one"}
+
+
+def test_a_variant_stays_on_the_benchmarks_where_it_was_not_run_again(tmp_path):
+    before = recorded(tmp_path, ["plain", "poi_net"])
+    now = recorded(tmp_path, ["plain", "poi_net"])
+    del now[STUDY_FILE]["outcomes"]["articles"]["poi_net"], now["poi_net0"]["answers"]["articles"]
+    merged = with_earlier_records(now, before)
+    assert recorded_findings(merged)["rows"] == recorded_findings(before)["rows"]
+
+
+def test_what_its_budget_left_out_and_was_trained_before_is_not_left_out(tmp_path):
+    before, now = recorded(tmp_path, ["poi_net"]), recorded(tmp_path, ["plain"], left_out=["poi_net"])
+    assert now[STUDY_FILE]["left_out"] == ["poi_net"]
+    assert with_earlier_records(now, before)[STUDY_FILE]["left_out"] == []
+
+
+def other_version(records):
+    records[STUDY_FILE]["analyses"]["exams"]["benchmark_version"] = 0
+    records[STUDY_FILE]["analyses"]["articles"]["benchmark_version"] = 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda records: records.clear(),
+        lambda records: records[STUDY_FILE].update(format=0),
+        lambda records: records[STUDY_FILE]["study"].update(seeds=[7]),
+        lambda records: records[STUDY_FILE]["study"].update(base={"reader": "plain"}),
+        lambda records: records[STUDY_FILE]["study"]["variants"]["plain"].update(change={"pooling": "max"}),
+        lambda records: [records[f"{name}.questions"].update(digest="another") for name in ("exams", "articles")],
+        other_version,
+        lambda records: records["plain0"]["configuration"].update(source="other code"),
+        lambda records: records["plain0"]["configuration"].update(reader="a reader that was taken out"),
+        lambda records: records.pop("plain1"),
+    ],
+)
+def test_records_that_do_not_hold_any_more_go(tmp_path, change):
+    before, now = recorded(tmp_path, ["plain"]), recorded(tmp_path, ["poi_net"])
+    assert trials_of(with_earlier_records(now, before)) == {"plain0", "plain1", "poi_net0", "poi_net1"}
+    changed = copy.deepcopy(before)
+    change(changed)
+    assert with_earlier_records(now, changed) == now
+
+
+def test_records_of_other_sizes_go_on_their_benchmark_alone(tmp_path):
+    before, now = recorded(tmp_path, ["plain"]), recorded(tmp_path, ["poi_net"])
+    before[STUDY_FILE]["study"]["training"] = {"exams": {"max_questions": 7}}
+    outcomes = with_earlier_records(now, before)[STUDY_FILE]["outcomes"]
+    assert {benchmark: [*variants] for benchmark, variants in outcomes.items()} == {
+        "exams": ["poi_net"],
+        "articles": ["plain", "poi_net"],
+    }
+
+
+def test_variants_that_the_study_has_no_more_go(tmp_path):
+    before = recorded(tmp_path, ["plain", "poi_net"])
+    alone = study(*SHOWS, variants={"plain": STUDY.variants["plain"].model_dump()})
+    now = recorded(tmp_path, ["plain"], parameters=alone)
+    assert trials_of(with_earlier_records(now, before)) == {"plain0", "plain1"}
+    json.dumps(now)
