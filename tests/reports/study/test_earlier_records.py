@@ -1,7 +1,6 @@
 """A study that is recorded in parts: what stays of earlier records, and what does not."""
 
 import copy
-import json
 
 import pytest
 from example_study import SEEDS, STUDY, record_study, study, study_parts
@@ -85,6 +84,7 @@ def other_version(records):
         other_version,
         lambda records: records["plain0"]["configuration"].update(source="other code"),
         lambda records: records["plain0"]["configuration"].update(reader="a reader that was taken out"),
+        lambda records: records["plain1"]["configuration"]["training"].update(max_questions=7),
         lambda records: records.pop("plain1"),
     ],
 )
@@ -106,9 +106,21 @@ def test_records_of_other_sizes_go_on_their_benchmark_alone(tmp_path):
     }
 
 
+def test_what_a_variant_itself_changes_and_readers_over_other_encoders_may_learn_from_more(tmp_path):
+    less = STUDY.variants["plain"].model_copy(update={"change": {"training": {"max_questions": 7}}})
+    parameters = study(*SHOWS, variants=STUDY.variants | {"plain": less})
+    before = recorded(tmp_path, ["plain"], parameters=parameters)
+    for seed in SEEDS:
+        before[f"plain{seed}"]["configuration"]["training"]["max_questions"] = 7
+    now = recorded(tmp_path, ["poi_net"], parameters=parameters)
+    assert {"plain0", "plain1"} <= trials_of(with_earlier_records(now, before))
+    for seed in SEEDS:
+        before[f"plain{seed}"]["configuration"] |= {"training": {"epochs": 3}, "encoder": "another"}
+    assert {"plain0", "plain1"} <= trials_of(with_earlier_records(now, before))
+
+
 def test_variants_that_the_study_has_no_more_go(tmp_path):
     before = recorded(tmp_path, ["plain", "poi_net"])
     alone = study(*SHOWS, variants={"plain": STUDY.variants["plain"].model_dump()})
     now = recorded(tmp_path, ["plain"], parameters=alone)
     assert trials_of(with_earlier_records(now, before)) == {"plain0", "plain1"}
-    json.dumps(now)

@@ -13,6 +13,8 @@ _OF_STUDY = ("protocol", "seeds", "search", "options", "base")
 """What decides how all variants of a study are trained."""
 _OF_QUESTIONS = ("scored", "train_from_dev", "benchmark_version")
 """Analyses that say which questions of a benchmark are asked."""
+_OF_TRAINING = ("epochs", "max_questions", "held_out")
+"""How much is learned from, which an environment may set for a benchmark, not for a study."""
 
 
 def with_earlier_records(records: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,12 +63,14 @@ def _holds(benchmark: str, variant: str, records: Mapping[str, Any], before: Map
     questions = QUESTIONS_FILE.format(benchmark=benchmark)
     asked, asked_before = new["analyses"].get(benchmark, {}), old["analyses"].get(benchmark, {})
     trials = [cast("FileOfTrial | None", before.get(trial_id)) for trial_id in recorded["trials"]]
+    others = [records[trial_id] for run in new["outcomes"].get(benchmark, {}).values() for trial_id in run["trials"]]
+    changed = trained[1].get("training", {})
     return (
         trained[0] == trained[1]
         and sizes[0] == sizes[1]
         and before.get(questions) == records[questions]
         and all(asked.get(name) in (None, asked_before.get(name)) for name in _OF_QUESTIONS)
-        and all(trial is not None and _reads_the_same(trial) for trial in trials)
+        and all(trial and _reads_the_same(trial) and _learns_as_much(trial, changed, others) for trial in trials)
     )
 
 
@@ -77,6 +81,20 @@ def _reads_the_same(trial: FileOfTrial) -> bool:
         return code_digest(configuration["reader"], configuration["head"]) == configuration["source"]
     except CoattendError:  # There is no such reader any more.
         return False
+
+
+def _learns_as_much(trial: FileOfTrial, changed: Collection[str], others: Sequence[FileOfTrial]) -> bool:
+    """Tell whether a trial learned from as much as others over its encoder, apart from what its variant changes."""
+    configuration = trial["configuration"]
+    alike = [
+        other["configuration"]["training"]
+        for other in others
+        if other["configuration"].get("encoder") == configuration.get("encoder")
+    ]
+    own = configuration["training"]
+    return not alike or all(
+        name in changed or own.get(name) in [training.get(name) for training in alike] for name in _OF_TRAINING
+    )
 
 
 def _joined(
