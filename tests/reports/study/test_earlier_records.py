@@ -5,11 +5,26 @@ import copy
 import pytest
 from example_study import SEEDS, STUDY, record_study, study, study_parts
 
+from coattend.reports.study import earlier_records
 from coattend.reports.study.earlier_records import with_earlier_records
 from coattend.reports.study.page import recorded_page
 from coattend.reports.study.trial_records import STUDY_FILE, recorded_findings
 
 SHOWS = ("by_subset", "ensemble")
+
+
+@pytest.fixture(autouse=True)
+def _code(request, monkeypatch):
+    """The code of readers without their modules, which need PyTorch."""
+    if "code_digest" not in request.fixturenames:
+        monkeypatch.setattr(earlier_records, "code_digest", lambda reader, head: f"the code of {reader}")
+
+
+@pytest.fixture
+def code_digest():
+    """What the code of a reader is known by."""
+    pytest.importorskip("torch")
+    return earlier_records.code_digest
 
 
 def recorded(folder, variants, *, parameters=None, left_out=()):
@@ -83,7 +98,6 @@ def other_version(records):
         lambda records: [records[f"{name}.questions"].update(digest="another") for name in ("exams", "articles")],
         other_version,
         lambda records: records["plain0"]["configuration"].update(source="other code"),
-        lambda records: records["plain0"]["configuration"].update(reader="a reader that was taken out"),
         lambda records: records["plain1"]["configuration"]["training"].update(max_questions=7),
         lambda records: records.pop("plain1"),
     ],
@@ -94,6 +108,18 @@ def test_records_that_do_not_hold_any_more_go(tmp_path, change):
     changed = copy.deepcopy(before)
     change(changed)
     assert with_earlier_records(now, changed) == now
+
+
+@pytest.mark.parametrize(
+    ("reader", "head", "kept"),
+    [("plain", "options", True), ("plain", "span", False), ("a reader that was taken out", "options", False)],
+)
+def test_records_stay_while_the_code_of_their_reader_does(tmp_path, code_digest, reader, head, kept):
+    before, now = recorded(tmp_path, ["plain"]), recorded(tmp_path, ["poi_net"])
+    for seed in SEEDS:
+        before[f"plain{seed}"]["configuration"] |= {"reader": reader, "head": head}
+        before[f"plain{seed}"]["configuration"]["source"] = code_digest("plain", "options")
+    assert ("plain0" in with_earlier_records(now, before)) == kept
 
 
 def test_records_of_other_sizes_go_on_their_benchmark_alone(tmp_path):
