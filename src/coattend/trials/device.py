@@ -57,11 +57,11 @@ def uses_bf16(training: TrainingParameters, device: str) -> bool:
         return training.precision == "bf16"
     if device == "cuda":
         return bool(torch.cuda.is_bf16_supported())
-    return _processor_has_bf16()
+    return _processor_gains_by_bf16()
 
 
-def _processor_has_bf16() -> bool:
-    """Tell whether the processor itself multiplies in bf16, and gains by it.
+def _processor_gains_by_bf16() -> bool:
+    """Tell whether the processor itself multiplies in bf16, and is faster in it than in float32.
 
     PyTorch says so of all with AVX-512, too, on which it emulates bf16 at a quarter of float32's rate. Intel's own
     instructions for it multiply no faster than float32's unless there are matrix units: a step took 1.8 times as long.

@@ -59,6 +59,13 @@ def test_a_gain_that_was_not_measured_at_once_is_none(tmp_path):
     assert averages.count("(the baseline)") == averages.count("(not run beside its baseline)") == 3
 
 
+def test_a_baseline_that_is_itself_compared_was_not_run_beside_its_own(tmp_path):
+    third = STUDY.variants["poi_net"].model_copy(update={"title": "Third", "against": "poi_net"})
+    parameters = study("average", variants=STUDY.variants | {"third": third})
+    page = recorded_page(recorded(tmp_path, ["poi_net"], parameters=parameters))
+    assert page.count("(not run beside its baseline)") == 3 and "(the baseline)" not in page
+
+
 def test_a_variant_that_was_run_again_is_recorded_anew(tmp_path):
     before = recorded(tmp_path, ["plain", "poi_net"])
     for seed in SEEDS:
@@ -100,6 +107,7 @@ def other_version(records):
         lambda records: records["plain0"]["configuration"].update(source="other code"),
         lambda records: records["plain1"]["configuration"]["training"].update(max_questions=7),
         lambda records: records.pop("plain1"),
+        lambda records: [runs["plain"].update(trials=[]) for runs in records[STUDY_FILE]["outcomes"].values()],
     ],
 )
 def test_records_that_do_not_hold_any_more_go(tmp_path, change):

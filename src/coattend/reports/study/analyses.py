@@ -19,7 +19,7 @@ from coattend.reports.render import Section
 from coattend.reports.sections import CALIBRATION_TEXT, calibration_table, reliability_table
 from coattend.reports.study.figures import breakdown_figure, question_counts
 from coattend.reports.study.paper_numbers import SCORES, as_mapping, printed_numbers, printed_scores
-from coattend.reports.study.table import title_of
+from coattend.reports.study.table import baseline_of, title_of
 from coattend.reports.tables import (
     METRIC_TITLES,
     NO_VALUE,
@@ -93,13 +93,12 @@ def _average_table(
         if not block["ensemble"]
     }
     columns = {title: column for title, column in printed.items() if set(column.values()) != {NO_VALUE}}
-    baselines = {findings["baseline"], *(variant.get("against") for variant in findings["variants"].values())}
     rows: list[TableRow] = []
     for name, row in by_variant.items():
         measured = splits == sorted(row["splits"])
         note = "" if measured else f"scored: {', '.join(row['splits'])}"
         gain = row["gain"] if measured else None
-        alone = "the baseline" if name in baselines else "not run beside its baseline"
+        alone = "the baseline" if baseline_of(findings, name) == name else "not run beside its baseline"
         rows.append(
             {
                 "Variant": title_of(findings, name),

@@ -8,7 +8,7 @@ from coattend.reports.records import StudyFindings
 from coattend.reports.render import Section
 from coattend.reports.study.figures import TagCounts, boundary_figure
 from coattend.reports.study.paper_numbers import as_mapping, printed_numbers
-from coattend.reports.study.table import title_of
+from coattend.reports.study.table import baseline_of, title_of
 from coattend.reports.tables import NO_VALUE, Cell, Table, noted_cell
 
 _BOUNDARY_TITLES = {
@@ -97,7 +97,7 @@ def _correction_rows(
 ) -> Iterator[Mapping[str, Cell | str]]:
     """List how many mistakes of its baseline's each variant corrects, where both read the same tags."""
     for name, counts in by_variant.items():
-        baseline = by_variant.get(findings["variants"][name].get("against") or findings["baseline"])
+        baseline = by_variant.get(baseline_of(findings, name))
         if baseline is None or baseline is counts or baseline["gold"] != counts["gold"]:
             continue
         mistakes = (

@@ -58,18 +58,18 @@ def _holds(benchmark: str, variant: str, records: Mapping[str, Any], before: Map
     recorded = old["outcomes"].get(benchmark, {}).get(variant)
     if recorded is None or variant in new["outcomes"].get(benchmark, {}):
         return False
-    trained = [study["study"]["variants"][variant]["change"] for study in (old, new)]
-    sizes = [study["study"]["training"].get(benchmark) for study in (old, new)]
+    change = new["study"]["variants"][variant]["change"]
     questions = QUESTIONS_FILE.format(benchmark=benchmark)
     asked, asked_before = new["analyses"].get(benchmark, {}), old["analyses"].get(benchmark, {})
     trials = [cast("FileOfTrial | None", before.get(trial_id)) for trial_id in recorded["trials"]]
     others = [records[trial_id] for run in new["outcomes"].get(benchmark, {}).values() for trial_id in run["trials"]]
-    changed = trained[1].get("training", {})
+    changed = change.get("training", {})
     return (
-        trained[0] == trained[1]
-        and sizes[0] == sizes[1]
+        old["study"]["variants"][variant]["change"] == change
+        and old["study"]["training"].get(benchmark) == new["study"]["training"].get(benchmark)
         and before.get(questions) == records[questions]
         and all(asked.get(name) in (None, asked_before.get(name)) for name in _OF_QUESTIONS)
+        and bool(trials)
         and all(trial and _reads_the_same(trial) and _learns_as_much(trial, changed, others) for trial in trials)
     )
 

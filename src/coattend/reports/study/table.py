@@ -102,6 +102,11 @@ def title_of(findings: StudyFindings, variant: str) -> str:
     return findings["variants"][variant]["title"]
 
 
+def baseline_of(findings: StudyFindings, variant: str) -> str:
+    """Name the variant that one is compared with."""
+    return findings["variants"][variant].get("against") or findings["baseline"]
+
+
 def arrow_table(findings: StudyFindings) -> pa.Table:
     """Write the rows as a table of the schema `STUDY_ROWS`."""
     flat = [{**row, **printed_columns(row["printed"])} for row in findings["rows"]]
