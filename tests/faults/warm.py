@@ -84,6 +84,9 @@ class Warm:
 
 def serve(module: str, log: Path) -> None:
     """Call what is asked for on standard input, a line a call."""
+    # Answers have a pipe of their own: a library may print a warning while it is imported.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
     functions = importlib.import_module(module)
     for line in sys.stdin:
         function, arguments, kill_at, largest_file = json.loads(line)
@@ -100,7 +103,7 @@ def serve(module: str, log: Path) -> None:
                 os.kill(child, signal.SIGKILL)
         os.close(reading)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        print(json.dumps([code, files]), flush=True)
+        print(json.dumps([code, files]), file=answers, flush=True)
 
 
 def call(function: Callable[..., None], arguments: list[Any], log: Path, reports: int, largest_file: int) -> None:
