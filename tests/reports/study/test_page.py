@@ -9,7 +9,9 @@ import pytest
 from example_study import SEEDS, STUDY, findings_of, question_rows, report, study
 
 from coattend import readers
+from coattend.config.reader import UNTRAINED
 from coattend.reports.render import Section, html_page, markdown_page
+from coattend.reports.sections import ENCODER_NOTE, UNTRAINED_NOTE
 from coattend.reports.study import analyses
 from coattend.reports.study.page import latex_tables, overview_sections, study_sections
 from coattend.reports.study.sections import attention_section, cited_section, training_sections
@@ -276,7 +278,7 @@ def test_failures_left_out_variants_and_reranked_answers_have_sections(full_repo
 
 def test_trials_on_two_benchmarks_warn_once(full_report):
     truncated = {"final_loss": 0.5, "chance_loss": 1.0986, "truncated_passages": 0.25}
-    trials = {"plain": [{"seed": 0, "signs": truncated}]}
+    trials = {"plain": [{"seed": 0, "signs": truncated, "encoder": "albert_base"}]}
     findings = full_report.findings | {
         "trials": {"exams": trials, "articles": trials},
         "trained_on": {"exams": {}, "articles": {"plain": "exams"}},
@@ -284,6 +286,28 @@ def test_trials_on_two_benchmarks_warn_once(full_report):
     }
     (warning,) = study_sections(findings)[-1].text
     assert warning.startswith("Warning, Baseline on exams, seed 0: ")
+
+
+@pytest.mark.parametrize(
+    ("trained", "scored", "encoder", "note"),
+    [
+        (("exams", "articles"), ("exams", "articles"), "embedded", ENCODER_NOTE),
+        (("articles",), ("articles",), "embedded, 2 layers", ENCODER_NOTE),
+        (("articles",), ("articles",), "albert_base", None),
+        (("exams",), ("exams",), "embedded", None),
+        (("exams", "articles"), ("exams",), "embedded", None),
+        (("exams", "articles"), ("exams", "articles"), UNTRAINED, UNTRAINED_NOTE),
+    ],
+)
+def test_what_the_encoder_has_seen_is_said_once_where_spans_are_scored(full_report, trained, scored, encoder, note):
+    trials = {"plain": [{"seed": seed, "encoder": encoder} for seed in SEEDS]}
+    findings = full_report.findings | {
+        "trials": dict.fromkeys(trained, trials),
+        "rows": [row for row in full_report.findings["rows"] if row["benchmark"] in scored],
+        "shows": [],
+    }
+    said = [text for text in study_sections(findings)[-1].text if text in (ENCODER_NOTE, UNTRAINED_NOTE)]
+    assert said == ([note] if note else [])
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from typing import Any
 from plotly.graph_objects import Figure
 
 from coattend import readers
+from coattend.config.benchmark import METRICS
 from coattend.config.source import run_command
 from coattend.evaluation.groups import EVERYTHING
 from coattend.evaluation.records import TrialRecord
@@ -292,8 +293,18 @@ def _warnings(findings: StudyFindings) -> Iterator[str]:
     for benchmark, results in findings["analyses"].items():
         yield from partial_scoring(benchmark, results.get("scored", 1))
     yield from training_warnings(trials_by_name)
-    yield from encoder_notes(encoders_of(chain.from_iterable(trials_by_name.values())), spans=False)
+    yield from _encoder_notes(findings)
     yield from unmonitored_trials(trial for trials in trials_by_name.values() for trial in trials)
+
+
+def _encoder_notes(findings: StudyFindings) -> Iterator[str]:
+    """Say, each once, what to keep in mind about the encoders of a study."""
+    of_spans = {row["benchmark"] for row in findings["rows"] if row["metric"] in METRICS["span"]}
+    notes: dict[str, None] = {}
+    for benchmark, by_variant in findings["trials"].items():
+        encoders = encoders_of(chain.from_iterable(by_variant.values()))
+        notes |= dict.fromkeys(encoder_notes(encoders, spans=benchmark in of_spans))
+    yield from notes
 
 
 def latex_tables(findings: StudyFindings) -> str:
