@@ -5,6 +5,7 @@ import pytest
 from coattend.reports import benchmark
 from coattend.reports.comparison import scored_readers
 from coattend.reports.figures import dot_plot, risk_coverage_curves, training_curves
+from coattend.reports.sections import curve_text
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +40,28 @@ def test_curves_have_a_line_for_each_seed_and_panel_and_a_marker_for_each_reader
     assert len(lines) == 2 * 2 * 2
     assert len({trace.marker.symbol for trace in lines}) == 2
     assert {tuple(line.y) for line in lines} == {(1.0,), (40.0,)}
+
+
+@pytest.mark.parametrize(
+    ("selections", "named"),
+    [
+        (["held_out", "held_out"], "held-out questions"),
+        (["dev", "dev"], "dev"),
+        (["held_out", "dev"], "held-out questions or dev"),
+        ([None, None], "held-out questions"),  # As in records of early versions.
+    ],
+)
+def test_curves_name_the_questions_that_checkpoints_were_chosen_on(results, selections, named):
+    plain, poi_net = trials_of(results).values()
+    trials = {
+        name: [trial | {"selection": selection} for trial in trials]
+        for name, trials, selection in zip(("plain", "poi_net"), (plain, poi_net), selections, strict=True)
+    }
+    titles = [annotation.text for annotation in training_curves(trials, "options").layout.annotations]
+    assert titles == ["Training loss", f"Accuracy on {named}"]
+    text = curve_text([*trials["plain"], *trials["poi_net"]])
+    assert f"Scores are those of {named}, on which checkpoints were chosen." in text
+    assert ("training set" in text) == ("held-out" in named)
 
 
 def test_names_are_escaped(results):

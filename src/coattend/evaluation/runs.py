@@ -93,6 +93,12 @@ def selection_of(trials: Iterable[TrialRecord], benchmark: str, trained_on: str)
     return ", ".join(sorted(set(names)))
 
 
+def curve_questions(trials: Iterable[TrialRecord]) -> str:
+    """Name the questions that training curves have scores of, which are those that checkpoints are chosen on."""
+    on_dev = {trial.get("selection") == "dev" for trial in trials if trial.get("curve")}
+    return "held-out questions or dev" if len(on_dev) > 1 else "dev" if True in on_dev else "held-out questions"
+
+
 @dataclass(frozen=True)
 class Run:
     """A variant that was run: its finished trials, and what they answered to the questions of their task."""

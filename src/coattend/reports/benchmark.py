@@ -264,15 +264,11 @@ def calibrations(results: BenchmarkResults, task: str) -> dict[str, dict[str, Ca
 def _training(results: BenchmarkResults) -> Section | None:
     if not any(trial.get("curve") for trial in _trials(results)):
         return None
-    text = (
-        "One line for each seed. Held-out questions are a part of the training set that was not trained on: whole "
-        "groups, whose passages overlap with no other; checkpoints are chosen on them.",
-    )
     drawn = []
     for task in results["baselines"]:
         trials = {name: metrics["trials"] for name, metrics in scored_readers(results, task).items()}
         drawn.append((f"Training curves{_of_task(results, task)}.", figures.training_curves(trials, task)))
-    return Section("Training", text, figures=tuple(drawn))
+    return Section("Training", (sections.curve_text(_trials(results)),), figures=tuple(drawn))
 
 
 def _trials(results: BenchmarkResults) -> Iterator[TrialRecord]:

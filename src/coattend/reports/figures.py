@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from plotly.subplots import make_subplots
 
 from coattend.evaluation.groups import EVERYTHING
 from coattend.evaluation.records import Calibration, Estimate, Score, TrialRecord
+from coattend.evaluation.runs import curve_questions
 from coattend.evaluation.summary import METRICS
 from coattend.reports.comparison import scored_readers, scores_on
 from coattend.reports.records import BenchmarkResults
@@ -184,11 +186,13 @@ def chance_levels(results: BenchmarkResults, task: str) -> list[float]:
 
 
 def training_curves(trials_by_name: Mapping[str, Sequence[TrialRecord]], task: str) -> Figure:
-    """Draw training loss and held-out score by step, a line for each trial of a reader or variant."""
-    held_out_title = f"{METRIC_TITLES[METRICS[task][-1]]} on held-out questions"
-    figure = make_subplots(
-        rows=2, shared_xaxes=True, vertical_spacing=0.12, subplot_titles=["Training loss", held_out_title]
-    )
+    """Draw training loss and scores by step, a line for each trial of a reader or variant.
+
+    The scores are those of the questions that checkpoints are chosen on.
+    """
+    questions = curve_questions(chain.from_iterable(trials_by_name.values()))
+    titles = ["Training loss", f"{METRIC_TITLES[METRICS[task][-1]]} on {questions}"]
+    figure = make_subplots(rows=2, shared_xaxes=True, vertical_spacing=0.12, subplot_titles=titles)
     for index, (name, trials) in enumerate(trials_by_name.items()):
         for trial in trials:
             curve = trial.get("curve") or []

@@ -7,7 +7,7 @@ import numpy as np
 from coattend.config.reader import UNTRAINED
 from coattend.evaluation.calibration import BINS
 from coattend.evaluation.records import Calibration, ReliabilityBin, Score, TrialRecord
-from coattend.evaluation.runs import chosen_on_scored, finished
+from coattend.evaluation.runs import chosen_on_scored, curve_questions, finished
 from coattend.reports.tables import NO_VALUE, Cell, Table, cells, noted_cell
 from coattend.trials.warnings import alarms
 
@@ -121,6 +121,18 @@ def selection_notes(
     if described:
         chosen = "checkpoints, and null thresholds where readers have them, were chosen on dev itself"
         yield f"Scores on dev of {benchmark} are too good for {', '.join(described)}: {chosen}."
+
+
+def curve_text(trials: Iterable[TrialRecord]) -> str:
+    """Say what training curves show."""
+    questions = curve_questions(trials)
+    text = f"A line for each seed. Scores are those of {questions}, on which checkpoints were chosen."
+    if questions == "dev":
+        return text
+    return (
+        f"{text} Held-out questions are a part of the training set that was not trained on: whole groups, whose "
+        "passages overlap with no other."
+    )
 
 
 def training_warnings(trials_by_name: Mapping[str, Iterable[TrialRecord]]) -> Iterator[str]:

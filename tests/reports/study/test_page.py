@@ -228,6 +228,16 @@ def test_the_loss_by_step_is_the_held_out_one_where_there_is_one(held_out, capti
     assert rows["50 %"] == [("–",), ("–",), ("59.68", "step 200")]
 
 
+def test_scores_by_step_are_called_devs_where_checkpoints_were_chosen_on_it():
+    findings = findings_of(study("curve", benchmarks=["exams"]), curve=[{"step": 10, "loss": 0.5, "held_out": 0.4}])
+    for trials in findings["trials"]["exams"].values():
+        for trial in trials:
+            trial["selection"] = "dev"
+    (section,) = training_sections(findings)
+    assert section.folded[0].caption == "Score on dev and training loss by step"
+    assert not any("held-out" in text.lower() for text in section.text)
+
+
 def test_options_of_all_variants_are_named(full_report):
     sentence = "Every variant has other options here than in its paper: hidden 16."
     assert sentence in study_sections(full_report.findings | {"options": {"hidden": 16}})[0].text

@@ -6,11 +6,12 @@ from statistics import mean
 
 from coattend.config.source import run_command
 from coattend.evaluation.records import CurvePoint, SearchResult, TrialRecord, TriedConfiguration
-from coattend.evaluation.runs import finished, side_by_side
+from coattend.evaluation.runs import curve_questions, finished, side_by_side
 from coattend.reports import tables
 from coattend.reports.figures import training_curves
 from coattend.reports.records import Numbers, SearchSpace, StudyFindings, StudyRow
 from coattend.reports.render import Section
+from coattend.reports.sections import curve_text
 from coattend.reports.study import paper_numbers
 from coattend.reports.study.costs import COSTS
 from coattend.reports.study.figures import LinePoint, line_figure
@@ -115,14 +116,12 @@ def _line_points(row: StudyRow, findings: StudyFindings) -> Iterator[LinePoint]:
 
 def training_sections(findings: StudyFindings) -> Iterator[Section]:
     """Write a section with training curves for each benchmark, and a table of their points beside printed ones."""
-    text = (
-        "A line for each seed. Held-out questions are a part of the training set that was not trained on; the "
-        "losses of variants with different objectives are different quantities.",
-    )
     for benchmark, by_variant in trials_by_training_benchmark(findings).items():
         trials_by_title = {title_of(findings, name): finished(trials) for name, trials in by_variant.items()}
-        if not any(trial.get("curve") for trials in trials_by_title.values() for trial in trials):
+        drawn = [trial for trials in trials_by_title.values() for trial in trials if trial.get("curve")]
+        if not drawn:
             continue
+        text = (curve_text(drawn), "The losses of variants with different objectives are different quantities.")
         # Only scores of spans are F1; the curves of all other tasks are accuracies.
         spans = any(row["metric"] == "f1" for row in findings["rows"] if row["benchmark"] == benchmark)
         figure = (f"Training curves, {benchmark}.", training_curves(trials_by_title, "span" if spans else "options"))
@@ -131,7 +130,7 @@ def training_sections(findings: StudyFindings) -> Iterator[Section]:
 
 
 def _step_table(findings: StudyFindings, benchmark: str, by_variant: Mapping[str, Sequence[TrialRecord]]) -> Table:
-    """List held-out scores by step beside those that the paper prints.
+    """List scores by step beside those that the paper prints.
 
     Trainings here have fewer steps than the paper's: both stand at the percentage of the steps that was done.
     """
@@ -152,14 +151,16 @@ def _step_table(findings: StudyFindings, benchmark: str, by_variant: Mapping[str
     printed = [(f"{title_of(findings, name)}, printed", _printed_steps(findings, benchmark, name)) for name in curves]
     columns += [(title, column) for title, column in printed if column]
     percentages = sorted({percent for _, column in columns for percent in column})
-    caption = f"Held-out score and {'loss' if held_out_loss else 'training loss'} by step"
+    questions = curve_questions(trial for records in by_variant.values() for trial in finished(records))
+    score = "Score on dev" if questions == "dev" else "Held-out score"
+    caption = f"{score} and {'loss' if held_out_loss else 'training loss'} by step"
     return Table.of_columns(caption, "Part of the steps", columns, {p: f"{p} %" for p in percentages})
 
 
 def _measured_steps(
     curves: Sequence[Sequence[CurvePoint]], last_step: int, *, held_out_loss: bool
 ) -> dict[int, Cell | str]:
-    """Average the trials at the steps at which held-out questions were scored, by percentage of all steps."""
+    """Average the trials at the steps at which questions were scored, by percentage of all steps."""
     points = [point for curve in curves for point in curve]
     # All other points are in the figure alone.
     scored_steps = {point["step"] for point in points if point.get("held_out") is not None}
