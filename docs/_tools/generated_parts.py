@@ -5,7 +5,7 @@ Such a part stands between two comments, ``<!-- generated: options heads/span --
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from docs._tools import (
@@ -53,6 +53,7 @@ def renewed(text: str, project: Path) -> str:
     return PART.sub(lambda part: _write(part, generators), text)
 
 
+@cache
 def _generators(project: Path) -> Generators:
     results = project / "docs" / "results"
     scored = [*recorded_pages.scored_rows(results), *results_tables.read_results(results)]

@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from docs._tools.results_tables import ScoredRow
 
 from coattend.errors import CoattendError
+from coattend.reports.records import StudyFindings
 from coattend.reports.study.leaderboard import leaderboard_page
 from coattend.reports.study.page import recorded_page, score_tables
 from coattend.reports.study.table import rows_in_question
@@ -22,8 +24,8 @@ def pages(results: Path) -> Iterator[tuple[Path, str]]:
     Args:
         results: Folder of the pages of results, with that of the records.
     """
-    for file in sorted(results.joinpath(RECORDS).glob(f"*/{STUDY_FILE}.json")):
-        yield results / f"{file.parent.name}.md", recorded_page(read_records(file.parent))
+    for file in _study_files(results):
+        yield results / f"{file.parent.name}.md", recorded_page(_findings(file.parent))
     leaderboard = results / RECORDS / "leaderboard.json"
     rows = json.loads(leaderboard.read_text(encoding="utf-8")) if leaderboard.is_file() else []
     yield results / "leaderboard.md", leaderboard_page(rows)
@@ -43,9 +45,9 @@ def score_tables_of(results: Path, study: str, *benchmarks: str) -> str:
     folder = results / RECORDS / study
     if not folder.is_dir():
         raise CoattendError(f"there are no records of {study!r}", where="documentation", cure=f"Run study_{study}")
-    findings = recorded_findings(read_records(folder))
-    findings["rows"] = [row for row in rows_in_question(findings) if not benchmarks or row["benchmark"] in benchmarks]
-    tables = "\n\n".join(map(to_markdown, score_tables(findings)))
+    findings = _findings(folder)
+    rows = [row for row in rows_in_question(findings) if not benchmarks or row["benchmark"] in benchmarks]
+    tables = "\n\n".join(map(to_markdown, score_tables({**findings, "rows": rows})))
     if not tables:
         raise CoattendError(f"{study!r} has no scores of {', '.join(benchmarks)}", where="documentation")
     return tables
@@ -57,9 +59,8 @@ def scored_rows(results: Path) -> Iterator[ScoredRow]:
     Args:
         results: Folder of the pages of results, with that of the records.
     """
-    for file in sorted(results.joinpath(RECORDS).glob(f"*/{STUDY_FILE}.json")):
-        records = read_records(file.parent)
-        study, findings = records[STUDY_FILE]["study"], recorded_findings(records)
+    for file in _study_files(results):
+        study, findings = json.loads(file.read_text(encoding="utf-8"))["study"], _findings(file.parent)
         entries = {
             variant: study["base"] | entry["change"]
             for variant, entry in study["variants"].items()
@@ -77,3 +78,14 @@ def scored_rows(results: Path) -> Iterator[ScoredRow]:
             first, *others = by_metric.items()
             heads = {f"{where}: {first[0]}": first[1], **dict(others)}
             yield ScoredRow(f"{file.parent.name}.md", findings["source"], f"`{reader}`", heads)
+
+
+def _study_files(results: Path) -> list[Path]:
+    return sorted(results.joinpath(RECORDS).glob(f"*/{STUDY_FILE}.json"))
+
+
+@cache
+def _findings(folder: Path) -> StudyFindings:
+    """Compute the findings of a study from its records once, as their intervals and tests take seconds, and several
+    pages have parts of them."""
+    return recorded_findings(read_records(folder))

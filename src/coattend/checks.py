@@ -125,8 +125,10 @@ def check_waits(pipeline: Pipeline) -> None:
     written = pipeline.all_outputs()
     for node in pipeline.nodes:
         for lookup in node.inputs:
-            entry = LOOKED_UP.get(entry_of(lookup))
-            results = {name for name in written if entry_of(name) == entry and name.startswith(prefix_of(lookup))}
+            entry, prefix = LOOKED_UP.get(entry_of(lookup)), prefix_of(lookup)
+            # Without a prefix, all results are looked up.
+            within = f"{prefix}." if prefix else ""
+            results = {name for name in written if entry_of(name) == entry and name.startswith(within)}
             if results - set(node.inputs):
                 raise CoattendError(
                     f"would not wait for {min(results - set(node.inputs))}, which this run writes",

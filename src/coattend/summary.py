@@ -108,7 +108,8 @@ def _reader_lines(
     store = catalog.load("trials") if models else Path()
     counts = {name: _count_trials(models[name]["trials"], store, start) for name in models}
     if len(names) > MAX_READER_LINES:
-        yield f"{len(names)} readers: {TrialCounts(*map(sum, zip(*counts.values(), strict=True)))}"
+        total = TrialCounts(*map(sum, zip(*counts.values(), strict=True))) if counts else "scored"
+        yield f"{len(names)} readers: {total}"
         return
     width = max(map(len, names), default=0)
     for name in names:

@@ -127,7 +127,7 @@ def test_a_study_trains_what_is_missing_and_prints_measured_beside_printed(study
     rebuilt = recorded_findings(records)
     assert rebuilt["rows"] == results["rows"]
     page = (published / "mine_turns.md").read_text()
-    assert recorded_page(records) == page
+    assert recorded_page(recorded_findings(records)) == page
     assert "| POI-Net |" in page and "68.6" in page and "Time to a score on sample" in page
     (ranked, *_) = rows = json.loads((published / "records/leaderboard.json").read_text())
     assert {row["variant"] for row in rows} == {"plain", "poi_net"}

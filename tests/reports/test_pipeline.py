@@ -119,6 +119,11 @@ def test_a_comparison_that_would_not_wait_is_refused(registered):
         check_waits(registered["results"] + registered["study_duma_table7"])
 
 
+def test_benchmarks_whose_names_begin_alike_are_compared_in_one_run(registered):
+    check_waits(registered["race"] + registered["race_c"])
+    check_waits(registered["sample"] + registered["sample_news"])
+
+
 def test_no_node_has_dozens_of_inputs_that_its_pipeline_does_not_make(registered):
     for pipeline in registered.values():
         for node in pipeline.nodes:

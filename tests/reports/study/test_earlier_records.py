@@ -47,14 +47,14 @@ def test_recorded_in_parts_it_is_what_it_is_recorded_at_once(tmp_path, parts):
     assert before.keys() == whole.keys()
     assert recorded_findings(before)["rows"] == recorded_findings(whole)["rows"]
     assert any(row["difference"] for row in recorded_findings(before)["rows"])
-    assert recorded_page(before) == recorded_page(whole)
+    assert recorded_page(recorded_findings(before)) == recorded_page(recorded_findings(whole))
     assert before[STUDY_FILE]["analyses"] == whole[STUDY_FILE]["analyses"]
 
 
 def test_a_gain_that_was_not_measured_at_once_is_none(tmp_path):
     parameters = study("average")
     plain, poi_net = (recorded(tmp_path, [name], parameters=parameters) for name in ("plain", "poi_net"))
-    page = recorded_page(with_earlier_records(plain, poi_net))
+    page = recorded_page(recorded_findings(with_earlier_records(plain, poi_net)))
     averages = page.partition("## Averages over splits")[2].partition("\n## ")[0]
     assert averages.count("(the baseline)") == averages.count("(not run beside its baseline)") == 3
 
@@ -62,7 +62,7 @@ def test_a_gain_that_was_not_measured_at_once_is_none(tmp_path):
 def test_a_baseline_that_is_itself_compared_was_not_run_beside_its_own(tmp_path):
     third = STUDY.variants["poi_net"].model_copy(update={"title": "Third", "against": "poi_net"})
     parameters = study("average", variants=STUDY.variants | {"third": third})
-    page = recorded_page(recorded(tmp_path, ["poi_net"], parameters=parameters))
+    page = recorded_page(recorded_findings(recorded(tmp_path, ["poi_net"], parameters=parameters)))
     assert page.count("(not run beside its baseline)") == 3 and "(the baseline)" not in page
 
 

@@ -57,7 +57,7 @@ def test_variants_keep_the_order_of_the_study(tmp_path):
 
 def test_the_page_lacks_only_texts_attention_and_figures(recorded):
     findings, records, _ = recorded
-    page = recorded_page(records)
+    page = recorded_page(recorded_findings(records))
     without = findings | {"shows": [name for name in findings["shows"] if name not in ("predictions", "attention")]}
     for analyses in without["analyses"].values():
         analyses.pop("predictions")
@@ -75,7 +75,7 @@ def test_pages_and_tables_of_the_documentation_are_made_from_records(recorded, t
     shutil.copytree(folder, results / "records/mine_turns")
     pages = {page.relative_to(results).name: text for page, text in recorded_pages.pages(results)}
     assert pages.keys() == {"mine_turns.md", "leaderboard.md"}
-    assert pages["mine_turns.md"] == recorded_page(records)
+    assert pages["mine_turns.md"] == recorded_page(recorded_findings(records))
     # Only variants that change nothing of a reader's entry are the reader's scores.
     rows = list(recorded_pages.scored_rows(results))
     assert {(row.page, row.first) for row in rows} == {("mine_turns.md", "`poi_net`")}

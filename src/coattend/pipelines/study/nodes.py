@@ -190,7 +190,7 @@ def record(
     """
     from coattend.reports.study.earlier_records import with_earlier_records
     from coattend.reports.study.page import recorded_page
-    from coattend.reports.study.trial_records import read_records, study_records
+    from coattend.reports.study.trial_records import read_records, recorded_findings, study_records
 
     if findings is None:
         raise CoattendError(
@@ -198,7 +198,7 @@ def record(
         )
     records = study_records(study, findings, parts, trials, commit=settings.commit)
     records = with_earlier_records(records, read_records(earlier / study.name))
-    return records, recorded_page(records)
+    return records, recorded_page(recorded_findings(records))
 
 
 def finish(findings: StudyFindings, **pages: str) -> None:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, starmap
-from typing import Any
 
 from plotly.graph_objects import Figure
 
@@ -33,7 +32,6 @@ from coattend.reports.study.costs import cost_section
 from coattend.reports.study.paper_numbers import encoder_label, printed_cell
 from coattend.reports.study.table import ALPHA, rows_in_question, title_of
 from coattend.reports.study.time_to_score import time_sections
-from coattend.reports.study.trial_records import recorded_findings
 from coattend.reports.tables import METRIC_TITLES, NO_VALUE, Cell, Row, Table, TableRow, estimate_cell, noted_cell
 
 PROTOCOLS = {
@@ -71,9 +69,8 @@ def study_sections(findings: StudyFindings) -> list[Section]:
     return [section for section in requested if section is not None]
 
 
-def recorded_page(records: Mapping[str, Any]) -> str:
-    """Write a study's page as Markdown from its records, without what needs more than these hold."""
-    findings = recorded_findings(records)
+def recorded_page(findings: StudyFindings) -> str:
+    """Write a study's page as Markdown from the findings of its records, without what needs more than these hold."""
     origin = (
         f"It is written from the records of the study, docs/results/records/{findings['name']}, which hold marks and "
         "numbers. Texts, attention and figures are on the page that the study's pipeline writes where it trains."
