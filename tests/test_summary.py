@@ -5,8 +5,11 @@ import re
 import shutil
 
 import pytest
+from kedro.io import DataCatalog, MemoryDataset
+from kedro.pipeline import Pipeline, node
 
 from coattend.errors import CoattendError
+from coattend.summary import summary
 
 
 def test_a_run_ends_with_what_came_out(run_trained, trained_sample, caplog):
@@ -30,6 +33,14 @@ def test_pages_are_named_by_where_they_are(run_trained, caplog):
     caplog.set_level("INFO")
     run_trained("reporting", "sample")
     assert "Look at data/test/08_reporting/sample/index.html" in caplog.text
+
+
+def test_many_readers_that_are_scored_without_training_are_counted():
+    names = [f"sample.reader{number}.metrics" for number in range(21)]
+    scored = MemoryDataset({"splits": {}})
+    catalog = DataCatalog(dict.fromkeys(names, scored))
+    pipeline = Pipeline([node(lambda: {}, None, name, name=f"score{n}") for n, name in enumerate(names)])
+    assert next(summary(pipeline, catalog, 0.0)) == "21 readers: scored"
 
 
 def test_data_stages_say_how_many_questions_were_read(kedro_run, caplog):

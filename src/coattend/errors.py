@@ -1,8 +1,12 @@
 """The error a user sees: one message, no traceback."""
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 MAX_LISTED = 60
 """Known names that an error lists."""
@@ -27,6 +31,11 @@ class CoattendError(click.ClickException):
 
 class WorkerError(CoattendError):
     """A worker process died, and what it was at has no result."""
+
+
+def message_of(error: "ErrorDetails") -> str:
+    """What pydantic says of a value, without what it puts before the words of this project's own checks."""
+    return error["msg"].removeprefix("Value error, ")
 
 
 def did_you_mean(word: str, names: list[str] | tuple[str, ...]) -> str:

@@ -1,10 +1,14 @@
 """What is wrong with a file of configuration is said in one line, with the file and line that have it."""
 
+from pathlib import Path
+
 import pytest
+import yaml
 
 from coattend.config.loader import ConfigLoader
 from coattend.errors import CoattendError
 
+ROOT = Path(__file__).parents[2]
 BASE = "encoders: { minilm: {} }\ntaggings: { penn: {} }\nreaders: { plain: { tagging: penn } }\n"
 
 
@@ -128,3 +132,8 @@ def test_a_global_that_nothing_reads_is_refused_with_the_nearest(load, env, text
 def test_a_global_that_a_file_reads_is_ones_own(load):
     load("base/catalog.yml", MINE)
     assert load("local/globals.yml", "bucket: { name: elsewhere }\n_anchor: 1", key="globals")["bucket"]
+
+
+def test_globals_of_the_catalog_need_no_other_file_that_reads_them(load):
+    for name in yaml.safe_load((ROOT / "conf/base/globals.yml").read_text()):
+        assert load("local/globals.yml", f"{name}: elsewhere", key="globals")[name] == "elsewhere"

@@ -29,6 +29,11 @@ from coattend.errors import CoattendError
             r"--params benchmarks\.sampel: there is no .* Did you mean 'sample'",
         ),
         ({"studies": {"duma_table7": {"variants": {}}}}, r"studies\.duma_table7\.variants: cannot be changed here"),
+        ({"studies": {"duma_table7": {"budget_hours": -1}}}, r"^studies\.duma_table7\.budget_hours: .* greater than 0"),
+        (
+            {"studies": {"today": {"beside": ["option_likelihood:a/final", "option_likelihood:b/final"]}}},
+            r"^studies\.today: beside: two variants would be called option_likelihood_final\. Give the folder of b/",
+        ),
         (
             {"studies": {"aoa_results_cbt_ne": {"training": {"cbt": {"tokens_per_batch": 64}}}}},
             r"aoa_results_cbt_ne\.training\.cbt\.tokens_per_batch: is overruled for every variant. "
@@ -54,6 +59,10 @@ def test_a_change_of_a_study_s_training_that_nothing_overrules_is_taken(kedro_ru
             "ours_passage_apart": {"training": options},
         },
     )
+
+
+def test_an_empty_block_of_a_study_changes_nothing(kedro_run):
+    kedro_run("ingestion", "sample", studies={"duma_table7": dict.fromkeys(["base", "training", "options"])})
 
 
 def test_a_block_is_named_by_its_place_among_all_parameters():

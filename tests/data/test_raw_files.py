@@ -1,7 +1,7 @@
 import pytest
 from entries import benchmark, source, write
 
-from coattend.data.raw_files import raw_files, raw_folder
+from coattend.data.raw_files import paths_by_name, raw_files, raw_folder
 from coattend.errors import CoattendError
 
 
@@ -60,3 +60,12 @@ def test_all_sources_may_be_optional_but_not_all_missing(tmp_path):
 def test_a_pattern_that_is_none(tmp_path, pattern):
     with pytest.raises(CoattendError, match="is not a file pattern"):
         raw_files(benchmark(source(files={"train": [pattern]})), tmp_path)
+
+
+def test_a_name_that_several_files_have_tells_no_path(tmp_path, monkeypatch):
+    for name in ("high/train.json", "middle/train.json", "dev.json"):
+        write(tmp_path, name)
+    monkeypatch.chdir(tmp_path)
+    files = raw_files(benchmark(source(files={"train": ["*/train.json"], "dev": ["dev.json"]})), tmp_path)
+    assert len(files) == 3
+    assert paths_by_name(files) == {"dev.json": "lamps/dev.json"}

@@ -20,7 +20,7 @@ from coattend.errors import CoattendError
 from coattend.pipelines.prediction import nodes
 from coattend.schemas import ANSWERS
 from coattend.serving.batch_prediction import plan_answers
-from coattend.serving.model_lookup import example_model, resolve_model
+from coattend.serving.model_lookup import example_model, logged_models, resolve_model
 from coattend.serving.predictor import Predictor, Query
 from coattend.trials.trial import digest_of_files
 
@@ -137,6 +137,8 @@ def test_a_reader_goes_by_many_names(answered, predict, trials, runs, trained_sa
     experiment = client.get_experiment_by_name("sample").experiment_id
     run = runs["poi_net"]
     (logged,) = client.search_logged_models([experiment], f"source_run_id = '{run}'")
+    # One that was cut off before its files were there is none.
+    unfinished = client.create_logged_model(experiment, "model", run, tags={"trial_id": "0", "about": "unfinished"})
     client.create_registered_model("reader")
     version = client.create_model_version("reader", f"models:/{logged.model_id}", run, model_id=logged.model_id)
     client.set_registered_model_alias("reader", "best", version.version)
@@ -149,6 +151,8 @@ def test_a_reader_goes_by_many_names(answered, predict, trials, runs, trained_sa
         model = resolve_model(name, trials["poi_net"].parent, store)
         assert json.loads((model / "run_spec.json").read_text())["trial_id"] == trials["poi_net"].name
         assert digest_of_files(model / "model") == digest_of_files(trials["poi_net"] / "model")
+    offered = [model.model_id for model in logged_models(store)]
+    assert logged.model_id in offered and unfinished.model_id not in offered
 
 
 def test_what_is_not_there_is_refused_with_what_is(run_trained, trials, runs, trained_sample):

@@ -17,7 +17,7 @@ from served import free_port, post, running
 
 from coattend.config import DemoParameters
 from coattend.errors import CoattendError
-from coattend.serving.__main__ import serve
+from coattend.serving.__main__ import check_port, serve
 
 pytestmark = pytest.mark.slow
 
@@ -157,7 +157,7 @@ def test_a_person_is_told_what_is_wrong(span_demo, dumped):
     [
         ([], "--model: names no trained reader. Nothing is trained here yet"),
         (["--model", "zzz"], "--model: there is no trained reader 'zzz'. Nothing is trained here yet"),
-        (["--port", "99999"], "port"),
+        (["--port", "99999"], "demo.port: Input should be less than or equal to 65535"),
     ],
 )
 def test_what_cannot_be_shown_is_told_in_one_line(project, options, message):
@@ -174,3 +174,13 @@ def test_a_port_that_is_taken_is_refused_with_another_one_before_a_reader_is_loa
         message = rf"127.0.0.1:{port}: cannot be listened at .* make demo PORT={port + 1}"
         with pytest.raises(CoattendError, match=message):
             serve("no model", tmp_path, "", DemoParameters(port=port))
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="needs IPv6")
+def test_the_loopback_address_of_ipv6_can_be_listened_at():
+    check_port("::1", 0, "make demo")
+
+
+def test_a_host_that_is_none_of_this_machine_is_not_taken_for_a_port_in_use():
+    with pytest.raises(CoattendError, match=r"host.invalid:8000: cannot be listened at .* Take a host of this machine"):
+        check_port("host.invalid", 8000, "make demo")

@@ -36,6 +36,11 @@ def test_a_value_that_an_option_cannot_have_is_told_with_its_line(tmp_path):
         assert (error.cure is None) if cure is None else (cure in error.cure), mistake
 
 
+def test_what_this_project_says_of_a_value_has_no_prefix(tmp_path):
+    error = error_of(tmp_path, CHANGE, "{ training: { precision: fp16 } }")
+    assert error.problem.startswith("precision cannot be fp16: float16 ends at")
+
+
 def test_what_all_variants_are_given_is_told_where_it_stands(tmp_path):
     for right, wrong, line in [
         ("{ reader: poi_net }", "{ reader: poi_net, turns: -1 }", 7),

@@ -14,7 +14,7 @@ from coattend.config.benchmark import BenchmarkParameters
 from coattend.config.reader import EncoderParameters, ReaderParameters
 from coattend.config.source import BASE, MODEL, WIRING_FIELDS, current, parameter_files
 from coattend.config.yaml import Lines, TextFile, load_yaml
-from coattend.errors import CoattendError, did_you_mean
+from coattend.errors import CoattendError, did_you_mean, message_of
 from coattend.readers.registry import JOIN
 
 Entry = dict[str, Any]
@@ -68,7 +68,7 @@ def _benchmark(location: str, name: str) -> BenchmarkParameters:
     except ValidationError as error:
         first = error.errors()[0]
         where = f"{_blocks(location)['benchmarks'].files[name]}, {'.'.join(map(str, first['loc']))}"
-        raise CoattendError(first["msg"], where=where, cure="The fields are in coattend/config") from None
+        raise CoattendError(message_of(first), where=where, cure="The fields are in coattend/config") from None
 
 
 def reader_names() -> list[str]:

@@ -20,7 +20,7 @@ from coattend.config.commands import (
 )
 from coattend.config.reader import EncoderParameters, ReaderParameters
 from coattend.config.study import StudySettings
-from coattend.errors import CoattendError, did_you_mean
+from coattend.errors import CoattendError, did_you_mean, message_of
 
 UNKNOWN_FIELD = "extra_forbidden"
 """Pydantic's type of the error that a field has no such name."""
@@ -60,7 +60,7 @@ def check_parameters(content: Any, model: type[BaseModel] = ProjectParameters, *
         path = [str(key) for key in first["loc"]]
         where = ".".join([block, *path] if block else path)
         if first["type"] != UNKNOWN_FIELD:
-            raise CoattendError(first["msg"].removeprefix("Value error, "), where=where) from None
+            raise CoattendError(message_of(first), where=where) from None
         cure = did_you_mean(path[-1], field_names(model, path[:-1]))
         raise CoattendError("there is no such parameter", where=where, cure=cure) from None
 

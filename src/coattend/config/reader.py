@@ -10,7 +10,7 @@ from coattend.config.base import Parameters
 from coattend.config.benchmark import BenchmarkParameters
 from coattend.config.source import WIRING_FIELDS
 from coattend.config.training import TrainingParameters
-from coattend.errors import CoattendError, did_you_mean
+from coattend.errors import CoattendError, did_you_mean, message_of
 from coattend.readers.encoders.configs import CHARACTERS
 
 UNTRAINED = f"{CHARACTERS} (untrained)"
@@ -163,7 +163,7 @@ def training_of(benchmark: BenchmarkParameters, reader: ReaderParameters, *, rec
         block = next(layer.block for layer in reversed(layers) if field.partition(".")[0] in layer.values)
         names = list(TrainingParameters.model_fields)
         cure = did_you_mean(field, names) if field not in names else None
-        raise CoattendError(first["msg"].removeprefix("Value error, "), where=f"{block}.{field}", cure=cure) from None
+        raise CoattendError(message_of(first), where=f"{block}.{field}", cure=cure) from None
     all_subsets = training.train_on == {benchmark.name: ()}
     return training.model_copy(update={"train_on": {}}) if all_subsets else training
 

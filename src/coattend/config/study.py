@@ -224,16 +224,21 @@ class StudyParameters(Parameters):
         """Make a variant of each model of ``beside``, unless it is one already."""
         if not isinstance(values, Mapping) or not isinstance(values.get("variants"), Mapping):
             return values
-        rows: dict[str, object] = {}
+        variants: dict[str, Any] = dict(values["variants"])
         for row in listed(values.get("beside")):
             entry, colon, model = str(row).partition(":")
             if not (entry and colon and model):
                 raise ValueError(f"beside: {row!r} is not <entry>:<model>, such as option_likelihood:Qwen/Qwen3-0.6B")
             # A name of files cannot have the characters of a path; its end tells models apart.
             name = re.sub(r"[^A-Za-z0-9_+-]", "_", f"{entry}_{model.rstrip('/').rpartition('/')[2]}")
-            rows[name] = {"title": f"{model}, {entry}", "change": {"reader": entry, "model": model}}
-        added = {name: row for name, row in rows.items() if name not in values["variants"]}
-        return {**values, "variants": {**values["variants"], **added}}
+            new = {"title": f"{model}, {entry}", "change": {"reader": entry, "model": model}}
+            known = variants.setdefault(name, new)
+            change = known.get("change") if isinstance(known, Mapping) else None
+            if not isinstance(change, Mapping) or change.get("model") != model:
+                raise ValueError(
+                    f"beside: two variants would be called {name}. Give the folder of {model} another name"
+                )
+        return {**values, "variants": variants}
 
     @field_validator("base")
     @classmethod

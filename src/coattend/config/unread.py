@@ -16,7 +16,7 @@ from coattend.config import source
 from coattend.config.yaml import Lines, TextFile, load_yaml
 from coattend.errors import CoattendError, did_you_mean
 
-GLOBALS = ("results", "tables")
+GLOBALS = ("published", "results", "tables")
 """Keys of ``globals.yml`` that the catalog reads."""
 GLOBALS_FILE = PurePosixPath("globals.yml")
 STUDIES = "studies"

@@ -2,6 +2,7 @@
 
 import logging
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -104,10 +105,16 @@ def glob_files(folder: Path, patterns: Iterable[str]) -> list[Path]:
 
 
 def paths_by_name(files: Iterable[RawFile]) -> dict[str, str]:
-    """Map the names of raw files to their paths, relative to the working directory where they lie in it."""
+    """Map the names of raw files to their paths, relative to the working directory where they lie in it; without names
+    that several files have."""
     folder = Path.cwd()
-    paths = (file.path.absolute() for file in files)
-    return {path.name: str(path.relative_to(folder) if path.is_relative_to(folder) else path) for path in paths}
+    paths = [file.path.absolute() for file in files]
+    counts = Counter(path.name for path in paths)
+    return {
+        path.name: str(path.relative_to(folder) if path.is_relative_to(folder) else path)
+        for path in paths
+        if counts[path.name] == 1
+    }
 
 
 def raw_file_digest(path: Path) -> str:

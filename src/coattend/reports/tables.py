@@ -190,6 +190,12 @@ def markdown_text(text: str) -> str:
     return escaped.replace("](", "]\\(")
 
 
+_IN_LATEX = str.maketrans(
+    {sign: f"\\{sign}" for sign in "&%$#_{}"}
+    | {"\\": "\\textbackslash ", "~": "\\textasciitilde ", "^": "\\textasciicircum "}
+)
+
+
 def to_latex(table: Table) -> str:
     """Write a table as LaTeX for the package booktabs."""
     import pandas as pd
@@ -199,7 +205,8 @@ def to_latex(table: Table) -> str:
         columns=[cell.text for cell in table.columns],
     )
     text = io.StringIO()
-    frame.to_latex(text, index=False, escape=True, caption=table.caption)
+    # pandas escapes cells and heads alone.
+    frame.to_latex(text, index=False, escape=True, caption=table.caption.translate(_IN_LATEX))
     return text.getvalue()
 
 

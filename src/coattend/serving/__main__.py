@@ -1,12 +1,13 @@
 """``python -m coattend.serving``: the application that shows a trained reader, as ``make demo`` starts it."""
 
+import errno
 import socket
 from pathlib import Path
 
 import click
-from pydantic import ValidationError
 
 from coattend.config import DemoParameters
+from coattend.config.parameters import check_parameters
 from coattend.errors import CoattendError
 
 
@@ -26,12 +27,10 @@ def main(model: str | None, env: str | None, host: str | None, port: int | None)
     with session:
         context = session.load_context()
         address = {name: value for name, value in {"host": host, "port": port}.items() if value is not None}
-        try:
-            demo = DemoParameters.model_validate(context.params["demo"] | address)
-        except ValidationError as error:
-            raise CoattendError(str(error), where="demo", cure="See demo in conf/base/parameters.yml") from None
+        parameters = context.params["demo"] | address
+        check_parameters(parameters, DemoParameters, block="demo")
         trials, store = (context.catalog.load(name) for name in ("trials", "mlflow_store"))
-    serve(model, trials, store, demo)
+    serve(model, trials, store, DemoParameters.model_validate(parameters))
 
 
 def serve(model: str | None, trials: Path, store: str, demo: DemoParameters) -> None:
@@ -51,16 +50,18 @@ def serve(model: str | None, trials: Path, store: str, demo: DemoParameters) -> 
 
 
 def check_port(host: str, port: int, command: str) -> None:
-    """Refuse an address that is taken; ``command`` starts the application, and takes another PORT."""
-    with socket.socket() as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind((host, port))
-        except OSError as error:
+    """Refuse an address that is taken, or none of this machine; ``command`` starts the application, and takes another
+    PORT."""
+    try:
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family) as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+    except OSError as error:
+        cure = "Take a host of this machine, such as 127.0.0.1, and a port above 1023"
+        if error.errno == errno.EADDRINUSE:
             cure = f"Take another: {command} PORT={port % 65535 + 1}, or end what listens there"
-            raise CoattendError(
-                f"cannot be listened at ({error.strerror})", where=f"{host}:{port}", cure=cure
-            ) from None
+        raise CoattendError(f"cannot be listened at ({error.strerror})", where=f"{host}:{port}", cure=cure) from None
 
 
 if __name__ == "__main__":

@@ -7,8 +7,7 @@ import pyarrow as pa
 
 from coattend.evaluation.summary import METRICS, score_of_answers
 from coattend.readers import is_trained, names
-from coattend.serving.mlflow_model import logged_model
-from coattend.serving.model_lookup import NOT_FOUND, attached_predictions
+from coattend.serving.model_lookup import NOT_FOUND, attached_predictions, logged_model
 from coattend.serving.records import ChampionRecord, TrialModel
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 from coattend.evaluation.records import ScoredTrials, TrialRecord
 from coattend.io.mlflow_store import NOTE, client_of, local_folder, portable_uri
 from coattend.serving import model_card
-from coattend.serving.model_lookup import MODEL_NAME, READER_ARTIFACT
+from coattend.serving.model_lookup import MODEL_NAME, READER_ARTIFACT, logged_model
 from coattend.serving.preprocessor import pack
 from coattend.serving.queries import example_query
 from coattend.trials import run_spec
@@ -100,12 +100,6 @@ def _show_in_run(model: str, run: str) -> None:
         shutil.copytree(source, target, copy_function=link_or_copy)
     except (shutil.Error, OSError):
         shutil.rmtree(target, ignore_errors=True)
-
-
-def logged_model(client: "MlflowClient", run: "Run") -> "LoggedModel | None":
-    """Return the model of a run; None if its reader is not logged."""
-    models = client.search_logged_models([run.info.experiment_id], f"source_run_id = '{run.info.run_id}'")
-    return next((model for model in models if model.status == "READY"), None)
 
 
 def describe_commit(tags: Mapping[str, str]) -> str | None:

@@ -16,7 +16,8 @@ from coattend.trials import run_spec
 from coattend.trials.store import FinishedTrial, described, find_trial, finished_trials, first_training, matching
 
 if TYPE_CHECKING:
-    from mlflow.entities import LoggedModel
+    from mlflow import MlflowClient
+    from mlflow.entities import LoggedModel, Run
 
 RUN_ID = re.compile(r"[0-9a-f]{32}")
 """Id of an MLflow run."""
@@ -154,13 +155,18 @@ def _model_of_run(run: str, store: str) -> str | None:
     if client is None:
         return None
     try:
-        experiment = client.get_run(run).info.experiment_id
+        model = logged_model(client, client.get_run(run))
     except MlflowException as error:
         if error.error_code != NOT_FOUND:
             raise
         return None
-    models = client.search_logged_models([experiment], f"source_run_id = '{run}'")
-    return next((f"models:/{model.model_id}" for model in models), None)
+    return None if model is None else f"models:/{model.model_id}"
+
+
+def logged_model(client: "MlflowClient", run: "Run") -> "LoggedModel | None":
+    """Return the model of a run; None if its reader is not logged."""
+    models = client.search_logged_models([run.info.experiment_id], f"source_run_id = '{run.info.run_id}'")
+    return next(filter(_is_ready, models), None)
 
 
 def logged_models(store: str) -> "list[LoggedModel]":
@@ -170,7 +176,13 @@ def logged_models(store: str) -> "list[LoggedModel]":
         return []
     experiments = [model.experiment_id for model in client.search_experiments()]
     models = client.search_logged_models(experiments) if experiments else []
-    return sorted((model for model in models if "trial_id" in model.tags), key=lambda model: -model.creation_timestamp)
+    readers = (model for model in models if "trial_id" in model.tags and _is_ready(model))
+    return sorted(readers, key=lambda model: -model.creation_timestamp)
+
+
+def _is_ready(model: "LoggedModel") -> bool:
+    """Return False for a model that was left without its files."""
+    return bool(model.status == "READY")
 
 
 def _registered_models(store: str) -> list[str]:

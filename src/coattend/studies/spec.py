@@ -16,7 +16,7 @@ from coattend.config.parameters import UNKNOWN_FIELD, check_parameters, field_na
 from coattend.config.source import BASE, BESIDE, current, files
 from coattend.config.study import PaperParameters, StudyParameters
 from coattend.config.yaml import Lines, TextFile
-from coattend.errors import CoattendError, did_you_mean
+from coattend.errors import CoattendError, did_you_mean, message_of
 from coattend.readers.registry import encoder_of, is_trained
 from coattend.studies.study import Study
 from coattend.studies.validation import benchmarks_alike, check_frozen, check_variant, find_problems
@@ -125,7 +125,7 @@ def study_parameters(
                 check_parameters(entry, ReaderParameters, block=f"studies.{name}.variants.{variant}")
             for benchmark, entry in read.items():
                 check_parameters(entry, BenchmarkParameters, block=f"studies.{name}.benchmarks.{benchmark}")
-            _check_effect(study, changes[name].get("training", {}), variants, read)
+            _check_effect(study, changes[name].get("training") or {}, variants, read)
         blocks[name] = {"about": StudyBlock(study.dumped), "variants": variants, "benchmarks": read}
     return blocks
 
@@ -190,5 +190,4 @@ def _validate(model: type[Checked], content: Any, lines: Lines, path: tuple[Any,
         cure = nearest_choice(first)
         if first["type"] == UNKNOWN_FIELD:
             cure = did_you_mean(str(first["loc"][-1]), field_names(model, first["loc"][:-1]))
-        message = first["msg"].removeprefix("Value error, ")
-        raise CoattendError(message, where=lines.where((*path, *first["loc"])), cure=cure) from None
+        raise CoattendError(message_of(first), where=lines.where((*path, *first["loc"])), cure=cure) from None

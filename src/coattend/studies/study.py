@@ -12,7 +12,7 @@ from coattend.config.reader import Layer, ReaderParameters, merge
 from coattend.config.source import BESIDE, WIRING_FIELDS, listed
 from coattend.config.study import PaperParameters, StudyParameters
 from coattend.config.yaml import TextFile
-from coattend.errors import CoattendError
+from coattend.errors import CoattendError, message_of
 
 _VALUES = ("seeds", "protocol", "budget_hours", "training", "options", "thresholds", "base", BESIDE)
 """Fields of a study that an environment may change; of its base only the reader's wiring, and language models are added
@@ -50,21 +50,23 @@ class Study:
             if field not in _VALUES:
                 cure = f"Environments change values only: {', '.join(_VALUES)}"
                 raise CoattendError("cannot be changed here", where=f"studies.{self.name}.{field}", cure=cure)
-        for field in values.get("base", {}):
+        for field in values.get("base") or {}:
             if field not in WIRING_FIELDS:
                 cure = f"Environments change there: {', '.join(WIRING_FIELDS)}"
                 raise CoattendError("cannot be changed here", where=f"studies.{self.name}.base.{field}", cure=cure)
         values_now = dict(self.dumped)
         # These blocks are merged field by field; other values replace those of the file.
         blocks = {
-            field: values_now[field] | values.get(field, {}) for field in ("base", "training", "options", "thresholds")
+            field: values_now[field] | (values.get(field) or {})
+            for field in ("base", "training", "options", "thresholds")
         }
         values_now |= {**values, **blocks, BESIDE: [*values_now[BESIDE], *listed(values.get(BESIDE))]}
         try:
             return replace(self, parameters=StudyParameters.model_validate(values_now))
         except ValidationError as error:
-            where = f"studies.{self.name}"
-            raise CoattendError(error.errors()[0]["msg"].removeprefix("Value error, "), where=where) from None
+            first = error.errors()[0]
+            where = ".".join(("studies", self.name, *map(str, first["loc"])))
+            raise CoattendError(message_of(first), where=where) from None
 
     def starts_from(self, variant: str) -> str | None:
         """Return the variant whose trials those of another variant start from."""

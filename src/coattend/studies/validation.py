@@ -9,7 +9,7 @@ from coattend.config import ReaderParameters, SearchParameters, TrainingParamete
 from coattend.config.benchmark import METRICS
 from coattend.config.reader import can_be_taught
 from coattend.config.study import SEARCHED
-from coattend.errors import CoattendError, did_you_mean
+from coattend.errors import CoattendError, did_you_mean, message_of
 from coattend.studies.study import Study
 from coattend.studies.value_checks import (
     Path,
@@ -206,7 +206,7 @@ def _check_reader(study: Study, variant: str) -> Iterator[Problem]:
         entry = ReaderParameters.model_validate(study.entry(variant))
     except ValidationError as error:
         first = error.errors()[0]
-        yield Problem((*path, *first["loc"]), first["msg"].removeprefix("Value error, "), None)
+        yield Problem((*path, *first["loc"]), message_of(first), None)
         return
     yield from check_options(study, variant, entry)
     yield from check_name((*path, "tagging"), entry.tagging, entries.tagging_names(), "tagging profile")

@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 from coattend import readers
 from coattend.config import ReaderParameters, TrainingParameters, entries, training_of
 from coattend.config.study import Numbers
-from coattend.errors import CoattendError, did_you_mean
+from coattend.errors import CoattendError, did_you_mean, message_of
 from coattend.studies.study import Study
 
 Path = tuple[str | int, ...]
@@ -55,7 +55,7 @@ def _invalid_value(path: Path, field: str, value: Any, error: ValidationError) -
     written = f"{value:g}" if isinstance(value, float) else str(value)
     written = {"None": "null", "True": "true", "False": "false"}.get(repr(value), written)
     first = error.errors()[0]
-    return Problem(path, f"{field} cannot be {written}: {first['msg']}", nearest_choice(first))
+    return Problem(path, f"{field} cannot be {written}: {message_of(first)}", nearest_choice(first))
 
 
 def nearest_choice(error: ErrorDetails) -> str | None:

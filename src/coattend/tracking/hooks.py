@@ -315,7 +315,8 @@ class Tracking:
     ) -> None:
         """Write metrics to each trial's run and attach what people read; with the folder of trials, log each as a
         model, too, perhaps with merged adapters."""
-        from coattend.serving.mlflow_model import log_reader, logged_model
+        from coattend.serving.mlflow_model import log_reader
+        from coattend.serving.model_lookup import logged_model
         from coattend.tracking import artifacts
 
         benchmark, client = metrics["benchmark"], open_client(self._project)

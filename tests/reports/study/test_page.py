@@ -16,7 +16,7 @@ from coattend.reports.study import analyses
 from coattend.reports.study.page import latex_tables, overview_sections, study_sections
 from coattend.reports.study.sections import attention_section, cited_section, training_sections
 from coattend.reports.study.table import arrow_table
-from coattend.reports.tables import Table
+from coattend.reports.tables import Table, to_latex
 
 
 @pytest.fixture(scope="module")
@@ -226,6 +226,26 @@ def test_the_loss_by_step_is_the_held_out_one_where_there_is_one(held_out, capti
     measured = ("40.0", loss, "step 10")
     assert rows["100 %"] == [measured, measured, ("76.94", "loss 0.6223", "step 400")]
     assert rows["50 %"] == [("–",), ("–",), ("59.68", "step 200")]
+
+
+def test_steps_are_printed_by_the_metric_that_decides():
+    spans = {"dev": {100: {"exact_match": 60.5, "f1": 70.25}, 200: {"exact_match": 61.0, "f1": 71.0}}}
+    blocks = [
+        {"encoder": "ALBERT", "numbers": {"plain": {"exams": {"dev": {100: 59.5, 200: 60.0}}}}},
+        {"encoder": "ALBERT", "numbers": {"poi_net": {"exams": spans}}},
+    ]
+    curve = [{"step": 10, "loss": 0.5, "held_out": 0.4}]
+    findings = findings_of(study("curve", benchmarks=["exams"], printed=blocks), curve=curve)
+    (section,) = training_sections(findings)
+    half = next(row for row in section.folded[0].rows if row[0].text == "50 %")
+    assert [(cell.text, *cell.notes) for cell in half[-2:]] == [("59.5", "step 100"), ("70.25", "step 100")]
+
+
+def test_captions_of_latex_tables_have_their_signs_escaped():
+    table = Table.of("squad_v1, 5 % of R&D", [{"Exact match, %": "50_0"}])
+    latex = to_latex(table)
+    assert r"\caption{squad\_v1, 5 \% of R\&D}" in latex
+    assert r"Exact match, \%" in latex and r"50\_0" in latex
 
 
 def test_scores_by_step_are_called_devs_where_checkpoints_were_chosen_on_it():

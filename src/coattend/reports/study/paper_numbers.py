@@ -86,13 +86,13 @@ def _best_checkpoint(number: Numbers) -> tuple[dict[str, float], int | None]:
     """Read scores that are printed once, or step by step: then the best step's, and the number of steps."""
     by_step = numbers_by_step(number)
     if not by_step:
-        return _scores(number), None
+        return scores_by_metric(number), None
     # Papers keep the checkpoint that is best by the last metric.
-    best = max(map(_scores, by_step.values()), key=lambda scores: list(scores.values())[-1:])
+    best = max(map(scores_by_metric, by_step.values()), key=lambda scores: list(scores.values())[-1:])
     return best, len(by_step)
 
 
-def _scores(number: Numbers) -> dict[str, float]:
+def scores_by_metric(number: Numbers) -> dict[str, float]:
     """Read scores by metric; a bare number is an accuracy."""
     if not isinstance(number, Mapping):
         return {"accuracy": float(number)}

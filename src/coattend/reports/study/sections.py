@@ -184,18 +184,18 @@ def _point_cell(points: Sequence[CurvePoint], *, held_out_loss: bool) -> Cell:
 
 def _printed_steps(findings: StudyFindings, benchmark: str, variant: str) -> dict[int, Cell | str]:
     """Read what the paper prints step by step, by percentage of its steps."""
-    steps: dict[int, Mapping[str, Numbers]] = {}
+    steps: dict[int, Numbers] = {}
     for block in findings["printed"]:
         for number in paper_numbers.printed_numbers(block, variant, benchmark).values():
-            steps |= {
-                step: paper_numbers.as_mapping(scores) for step, scores in paper_numbers.numbers_by_step(number).items()
-            }
-    return {
-        round(100 * step / max(steps)): noted_cell(
-            f"{scores['accuracy']:g}", f"loss {scores['loss']:g}" if "loss" in scores else "", f"step {step}"
-        )
-        for step, scores in steps.items()
-    }
+            steps |= paper_numbers.numbers_by_step(number)
+    return {round(100 * step / max(steps)): _printed_cell(number, step) for step, number in steps.items()}
+
+
+def _printed_cell(number: Numbers, step: int) -> Cell:
+    # As in training, the last metric decides.
+    *_, score = paper_numbers.scores_by_metric(number).values()
+    loss = paper_numbers.as_mapping(number).get("loss")
+    return noted_cell(f"{score:g}", "" if loss is None else f"loss {loss:g}", f"step {step}")
 
 
 def attention_section(findings: StudyFindings) -> Section:
