@@ -206,8 +206,8 @@ def study_pipeline(spec: Study) -> Pipeline:
     variants = {
         (benchmark, variant): VariantTables(
             profiles=entries.text_profiles(spec.entry(variant), benchmark),
-            starts_from=spec.starts_from(variant),
-            learns_from=spec.learns_from(variant),
+            starts_from=spec.parameters.starts_from(variant),
+            learns_from=spec.parameters.learns_from(variant),
             also=tuple(spec.also(variant, benchmark)),
         )
         for variant in parameters.variants

@@ -1,13 +1,14 @@
 """Trials that were trained are asked, and one that cannot be does not keep the others from it."""
 
 import shutil
+from dataclasses import replace
 
 import pytest
 from torch.nn.modules.module import register_module_forward_hook
 
 from coattend.errors import CoattendError
 from coattend.inference import predict as prediction
-from coattend.inference.predict import answer_questions, predict_all, predict_each
+from coattend.inference.predict import answer_questions, predict_all, predict_each, predictions_file
 from coattend.readers.reader import Reader
 from coattend.training.launcher import train_seeds
 from coattend.training.run_trial import TrialRunner
@@ -64,6 +65,13 @@ def test_questions_are_hashed_once_for_all_trials(experiment_for, tmp_path, monk
     monkeypatch.setattr(prediction, "digest", lambda *arguments: calls.append(1) or digest(*arguments))
     assert predict_all(experiment, trials, tmp_path)[0].equals(expected)
     assert len(trials) == 2 and len(calls) == 1
+
+
+def test_predictions_of_spans_belong_to_the_rules_that_marked_them(experiment_for):
+    experiment = experiment_for("plain", task="span")
+    questions = experiment.source.evaluation(experiment.training)
+    assert predictions_file(experiment, replace(questions, scorer="squad")) == predictions_file(experiment, questions)
+    assert predictions_file(experiment, replace(questions, scorer="cmrc")) != predictions_file(experiment, questions)
 
 
 @pytest.mark.parametrize(("device", "by_transformer", "budget"), [("cpu", True, 2048), ("cpu", False, 6144)])

@@ -43,6 +43,20 @@ def test_a_trial_goes_by_the_beginning_of_its_id(run_trained, trained_sample):
     assert verified(trained_sample)["run"] is None
 
 
+def test_one_of_several_files_of_answers_is_chosen_by_its_key(run_trained, trained_sample):
+    trial = trial_of(trained_sample, "poi_net")
+    (file,) = trial.glob("predictions-*.parquet")
+    earlier = file.with_name("predictions-00aa.parquet")
+    pq.write_table(pq.read_table(file), earlier)
+    try:
+        with pytest.raises(CoattendError, match=rf"has answered these questions 2 times.*{trial.name}/00aa"):
+            run_trained("verify", run=trial.name)
+        run_trained("verify", run=f"{trial.name}/00aa")
+    finally:
+        earlier.unlink()
+    assert verified(trained_sample)["questions"] > 0
+
+
 def test_another_answer_is_told(run_trained, trained_sample, runs):
     (file,) = trial_of(trained_sample, "poi_net").glob("predictions-*.parquet")
     checksum_path(file).unlink()

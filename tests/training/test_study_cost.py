@@ -169,6 +169,29 @@ def test_a_budget_that_the_baselines_alone_exceed_is_told(experiment_for, tmp_pa
     assert ("mine: baselines alone take about" in caplog.text) == warned
 
 
+NEEDS = StudyParameters(
+    name="needs", title="Needs", source="Mine, table 2", benchmarks=("sample",), base={"reader": "poi_net"},
+    baseline="plain",
+    variants={
+        "plain": {"title": "Baseline"},
+        "fine": {"title": "Fine", "change": {"training": {"start_from": "coarse"}}},
+        "finest": {"title": "Finest", "change": {"training": {"start_from": "fine"}}},
+        "coarse": {"title": "Coarse"},
+    },
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("baseline", "left_out"), [("plain", ["coarse", "fine", "finest"]), ("fine", ["finest", "plain"])]
+)
+def test_a_budget_leaves_out_what_needs_what_it_leaves_out(experiment_for, tmp_path, baseline, left_out):
+    plain = experiment_for("plain", max_length=TOO_LONG)
+    finish(plain, tmp_path, rate=1.0)
+    pairs = {("sample", name): (plain, plain) for name in NEEDS.variants}
+    estimated = estimate(NEEDS.model_copy(update={"baseline": baseline}), pairs, tmp_path, hours=1e-6)
+    assert sorted(estimated["left_out"]) == left_out
+
+
 @pytest.fixture
 def experiments_on(experiment_for):
     """Make the experiments of variants that are trained on subsets of the sample, with questions of every split."""

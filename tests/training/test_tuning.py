@@ -28,14 +28,14 @@ def test_the_best_of_as_many_configurations_as_asked_is_taken_and_none_is_traine
     experiment, search = experiment_for(), search_of(3, **RATES)
     assert cost_of(experiment, tmp_path, search=search)["trials"] == 3 + 1
     with caplog.at_level(logging.INFO, "coattend"):
-        tuned, outcome = tune(experiment, tmp_path, search, processes=1)
+        tuned, outcome = tune(TrialRunner.of(experiment, tmp_path), search, processes=1)
     tried = outcome["tried"]
     assert tried[0]["values"] == {"learning_rate": experiment.training.learning_rate}
     assert len({trial["trial_id"] for trial in tried}) == 3
     assert trained(tmp_path).keys() == {trial["trial_id"] for trial in tried}
     best_index = tried[outcome["chosen"]]
     assert best_index["held_out"] == max(trial["held_out"] for trial in tried)
-    assert tuned.training == experiment.training.model_copy(update=best_index["values"])
+    assert tuned.experiment.training == experiment.training.model_copy(update=best_index["values"])
     for number, trial in enumerate(tried, 1):
         message = f"learning_rate {trial['values']['learning_rate']:g}: held-out {100 * trial['held_out']:.1f} %"
         assert f"sample.plain: configuration {number} of 3, {message}" in caplog.text
@@ -44,13 +44,14 @@ def test_the_best_of_as_many_configurations_as_asked_is_taken_and_none_is_traine
     lost = tried[-1]["trial_id"]
     (tmp_path / lost / "outcome.json").unlink()
     before = trained(tmp_path)
-    assert tune(experiment, tmp_path, search, processes=1) == (tuned, outcome)
+    again, found = tune(TrialRunner.of(experiment, tmp_path), search, processes=1)
+    assert (again.experiment, found) == (tuned.experiment, outcome)
     after = trained(tmp_path)
     assert before.items() <= after.items()
     assert after.keys() - before.keys() == {lost}
 
     assert cost_of(experiment, tmp_path, search=search)["trials"] == 1
-    first, _ = train_seeds(TrialRunner.of(tuned, tmp_path), processes=1)
+    first, _ = train_seeds(tuned, processes=1)
     assert first["trial_id"] == best_index["trial_id"]
     assert len(trained(tmp_path)) == 3 + 1
     assert cost_of(experiment, tmp_path, search=search)["trials"] == 0
@@ -59,7 +60,7 @@ def test_the_best_of_as_many_configurations_as_asked_is_taken_and_none_is_traine
 @pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_configuration_that_fails_does_not_end_the_search(experiment_for, tmp_path, processes):
     search = search_of(3, learning_rate={"choices": [1e30, 1e-5]})
-    _, outcome = tune(experiment_for(), tmp_path, search, processes=processes)
+    _, outcome = tune(TrialRunner.of(experiment_for(), tmp_path), search, processes=processes)
     failed = {
         trial["values"]["learning_rate"]: trial["failure"] for trial in outcome["tried"] if trial["held_out"] is None
     }
@@ -99,5 +100,5 @@ def test_a_small_space_is_tried_as_a_whole_and_nothing_twice(experiment_for):
 
 def test_a_search_never_chooses_on_dev(experiment_for, tmp_path):
     with pytest.raises(CoattendError, match=r"plain on sample, training\.selection: is 'dev'"):
-        tune(experiment_for(selection="dev"), tmp_path, search_of(2, **RATES))
+        tune(TrialRunner.of(experiment_for(selection="dev"), tmp_path), search_of(2, **RATES))
     assert not trained(tmp_path)

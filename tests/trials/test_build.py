@@ -39,8 +39,17 @@ def test_a_parent_that_a_disk_has_damaged_is_not_started_from(experiment_for, tm
     questions = experiment.training_questions().train
     assert initial_reader(later, questions, tmp_path, seed=3)
     lose_a_bit(tmp_path / parent["trial_id"])
-    with pytest.raises(CoattendError, match=r"model: is not what was trained\. Run the training pipeline again"):
+    with pytest.raises(CoattendError, match=r"model: is missing or is not what was trained\. Run the training"):
         initial_reader(later, questions, tmp_path, seed=3)
+
+
+def test_a_parent_that_is_not_finished_is_not_started_from(experiment_for, tmp_path):
+    experiment = experiment_for()
+    parent, _ = train_reader(experiment, tmp_path)
+    later = replace(experiment, training=experiment.training.model_copy(update={"start_from": parent["trial_id"]}))
+    (tmp_path / parent["trial_id"] / "outcome.json").unlink()
+    with pytest.raises(CoattendError, match=r"training\.start_from: the trial .* is not finished"):
+        initial_reader(later, experiment.training_questions().train, tmp_path, seed=3)
 
 
 LORA = {"rank": 2, "alpha": 4.0}

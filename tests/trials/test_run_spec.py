@@ -1,5 +1,7 @@
 """Training describes each trial's reader in a run specification, and mends one that is lost."""
 
+from dataclasses import replace
+
 import pytest
 
 from coattend.trials import run_spec
@@ -32,3 +34,10 @@ def test_a_lost_spec_is_written_again_without_training(trained):
     assert train_reader(experiment, store) == outcomes
     assert run_spec.read(folder) == spec
     assert (folder / "model" / "model.safetensors").stat().st_mtime_ns == weights
+
+
+def test_a_trial_keeps_the_name_that_it_was_trained_under(trained):
+    experiment, outcomes, store = trained
+    name = run_spec.read(store / outcomes[0]["folder"]).name
+    assert train_reader(replace(experiment, name="of_another_entry"), store) == outcomes
+    assert run_spec.read(store / outcomes[0]["folder"]).name == name

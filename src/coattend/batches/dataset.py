@@ -154,8 +154,8 @@ class QuestionSource:
         unreadable = questions.unreadable
         omitted = f"; {len(unreadable)} are left out, the first because {unreadable[0].reason}" if unreadable else ""
         raise CoattendError(
-            f"there are no questions of the task {self.task!r} {purpose}{omitted}",
-            where="questions table",
+            f"has no questions of the task {self.task!r} {purpose}{omitted}",
+            where=f"benchmark {self.benchmark}",
             cure="Add passages that do not overlap with the others to its files, or, if questions are too long, raise "
             "training.max_length",
         )

@@ -251,6 +251,21 @@ class StudyParameters(Parameters):
         """The benchmarks that a variant is run on."""
         return self.variants[variant].benchmarks or self.benchmarks
 
+    def starts_from(self, variant: str) -> str | None:
+        """The variant whose trials those of another variant start from."""
+        start: str | None = self.variants[variant].change.get("training", {}).get("start_from")
+        return start
+
+    def learns_from(self, variant: str) -> str | None:
+        """The variant whose trials teach those of another variant."""
+        distillation = self.variants[variant].change.get("training", {}).get("distillation")
+        teacher = distillation.get("teacher") if isinstance(distillation, Mapping) else None
+        return teacher if isinstance(teacher, str) else None  # Another value is reported as such.
+
+    def needed_by(self, variant: str) -> list[str]:
+        """The variants whose trials those of another variant start or learn from."""
+        return list(filter(None, (self.starts_from(variant), self.learns_from(variant))))
+
     def without_repeats(self) -> "StudyParameters":
         """The study without the variants that repeat others, beside which the numbers printed for them stand then."""
         repeated = {name: variant.repeats for name, variant in self.variants.items() if variant.repeats}

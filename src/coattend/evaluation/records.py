@@ -381,6 +381,6 @@ class Verification(Differences):
     trial: str
     about: str
     weights: bool  # True if they have not changed.
-    data: bool  # True if its training questions have not changed.
+    data: bool | None  # True if its training questions have not changed; None with those of several benchmarks.
     run: bool | None  # True if its MLflow run has the stored predictions; None without a run.
     other_metrics: list[str]  # Metrics of its run that differ now.

@@ -11,7 +11,7 @@ import pyarrow as pa
 from coattend.batches.dataset import QuestionSet
 from coattend.batches.examples import Example
 from coattend.config import AttentionParameters, BenchmarkParameters
-from coattend.errors import CoattendError, did_you_mean
+from coattend.errors import CoattendError
 from coattend.inference.attention_maps import (
     ForwardTrace,
     Token,
@@ -51,7 +51,8 @@ from coattend.schemas import QuestionRow
 from coattend.trials.device import device_and_precision
 from coattend.trials.experiment import Experiment
 from coattend.trials.run_spec import restore_experiment
-from coattend.trials.store import FinishedTrial, find_trial
+from coattend.trials.store import FinishedTrial, benchmark_of, find_trial
+from coattend.trials.trial import check_weights
 
 logger = logging.getLogger(__name__)
 
@@ -71,6 +72,7 @@ class TrialExplainer:
     @classmethod
     def load(cls, trial: FinishedTrial, experiment: Experiment) -> "TrialExplainer":
         """Load a trial's reader and read its questions."""
+        check_weights(trial.folder / "model", trial.outcome["model_digest"])
         reader = Reader.load(trial.folder / "model").to(device_and_precision(experiment.training)[0])
         return cls(trial, experiment, experiment.source.evaluation(experiment.training), reader)
 
@@ -175,9 +177,11 @@ def explain_trials(
     """
     trials = _find_trials(parameters, store)
     benchmark = _common_benchmark(trials, benchmarks)
-    explainers = [
-        TrialExplainer.load(trial, restore_experiment(trial, tables, benchmark, parameters.tagging)) for trial in trials
-    ]
+    restored = (
+        restore_experiment(trial, tables, benchmark, parameters.tagging, tagging_parameter="attention.tagging")
+        for trial in trials
+    )
+    explainers = list(map(TrialExplainer.load, trials, restored))
     task = _common_task(explainers)
     question_ids = _select_questions(parameters, explainers, store)
     occlusion = bool(parameters.occlusion)
@@ -232,10 +236,7 @@ def _common_benchmark(trials: Sequence[FinishedTrial], benchmarks: Mapping[str, 
             where="attention",
             cure="Choose two trials of the same one",
         )
-    if names[0] not in benchmarks:
-        cure = did_you_mean(names[0], list(benchmarks))
-        raise CoattendError(f"no benchmark is called {names[0]!r}", where=f"trial {trials[0].id}", cure=cure)
-    return BenchmarkParameters.model_validate(benchmarks[names[0]])
+    return benchmark_of(trials[0], benchmarks)
 
 
 def _common_task(explainers: Sequence[TrialExplainer]) -> str:

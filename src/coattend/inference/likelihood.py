@@ -120,7 +120,9 @@ class OptionLikelihood:
         self.options  # noqa: B018  # A reader without a model is refused before questions are read.
         rows = self._rows(~pc.field("split").cast(pa.string()).isin(["train"]))
         if not rows:
-            raise CoattendError(f"there are no questions of the task {self.task!r} to score", where="questions table")
+            problem = f"has no questions of the task {self.task!r} to score"
+            cure = "Add a split other than train to its files"
+            raise CoattendError(problem, where=f"benchmark {self.tables.benchmark.name}", cure=cure)
         texts = read_passage_texts(self.tables.passages, pa.chunked_array([[row["passage_id"] for row in rows]]))
         seeds = self.training.seeds if self.options["shots"] else self.training.seeds[:1]
         results = [self._attempt(seed, rows, texts, keep_failures=keep_failures) for seed in seeds]

@@ -16,7 +16,6 @@ from coattend.batches.dataset import QuestionSet
 from coattend.batches.examples import Example, digest
 from coattend.batches.word_tokens import WordTokens
 from coattend.config import LOCAL, EngineParameters
-from coattend.errors import CoattendError
 from coattend.evaluation.records import TrialRecord
 from coattend.inference.decoding import Answer, decode
 from coattend.inference.scoring import score_answers
@@ -32,7 +31,7 @@ from coattend.text.hashing import json_digest
 from coattend.trials.build import build_collator, cached_features
 from coattend.trials.device import concurrent_trials, device_and_precision, inference_batch_tokens
 from coattend.trials.experiment import Experiment
-from coattend.trials.trial import PREDICTIONS_FILE, has_digest, still_has_digest
+from coattend.trials.trial import PREDICTIONS_FILE, check_weights
 
 logger = logging.getLogger(__name__)
 
@@ -138,19 +137,14 @@ def predict(
     """
     folder = store / trial["folder"]
     weights, digest_of_weights = folder / "model", trial["model_digest"]
-    damage = CoattendError(
-        "is missing or is not what was trained", where=str(weights), cure="Run the training pipeline again"
-    )
-    if not weights.is_dir() or not has_digest(weights, digest_of_weights):
-        raise damage
+    check_weights(weights, digest_of_weights, in_use=False)
     cache_file = folder / (cache_name or predictions_file(experiment, questions))
     try:
         if matches_checksum(cache_file):
             return pq.read_table(cache_file, schema=schema)
     except (OSError, pa.ArrowInvalid):
         pass  # It is missing, or damaged and has no digest.
-    if not still_has_digest(weights, digest_of_weights):
-        raise damage
+    check_weights(weights, digest_of_weights)
     table = (compute or compute_predictions)(experiment, trial, questions, folder)
     with write_with_checksum(cache_file) as temporary:
         pq.write_table(table, temporary)
@@ -185,8 +179,9 @@ def predictions_file(experiment: Experiment, questions: QuestionSet) -> str:
     golds = questions.questions.select(["question_id", "label", "answers"]).to_pylist()
     examples, max_answer_length = digest(questions.examples, questions.tokens), experiment.training.max_answer_length
     content = [PREDICTIONS_VERSION, examples, golds, max_answer_length]
-    # Left out if null, so that the names of other files do not depend on it.
+    # Left out where they are as usual, so that the names of other files do not depend on them.
     content += [experiment.training.over_windows] if experiment.training.over_windows else []
+    content += [questions.scorer] if experiment.task == "span" and questions.scorer != "squad" else []
     key = json_digest(content)[:16]
     return PREDICTIONS_FILE.format(key=key)
 

@@ -59,7 +59,8 @@ def _pool(
             raise
         raise WorkerError(
             "a worker process died, most likely because memory ran out",
-            cure="What was finished is kept; run the same command again with fewer `workers` or more `shards`",
+            cure="What was finished is kept; run the same command again with fewer `workers` or more `shards`, and "
+            "trainings with fewer `processes`",
         ) from error
     finally:
         pool.shutdown(cancel_futures=True)

@@ -68,17 +68,6 @@ class Study:
             where = ".".join(("studies", self.name, *map(str, first["loc"])))
             raise CoattendError(message_of(first), where=where) from None
 
-    def starts_from(self, variant: str) -> str | None:
-        """Return the variant whose trials those of another variant start from."""
-        start: str | None = self.parameters.variants[variant].change.get("training", {}).get("start_from")
-        return start
-
-    def learns_from(self, variant: str) -> str | None:
-        """Return the variant whose trials teach those of another variant."""
-        distillation = self.parameters.variants[variant].change.get("training", {}).get("distillation")
-        teacher = distillation.get("teacher") if isinstance(distillation, Mapping) else None
-        return teacher if isinstance(teacher, str) else None  # Another value is reported as such.
-
     def also(self, variant: str, benchmark: str) -> list[str]:
         """Return the other benchmarks that a variant is trained on."""
         return [name for name in merge(self.training_layers(variant)).get("train_on", {}) if name != benchmark]

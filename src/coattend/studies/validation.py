@@ -70,7 +70,7 @@ def check_repeats(study: Study) -> Iterator[Problem]:
             if "encoder" not in variant.change:
                 yield Problem(path, f"{name!r} has no encoder of its own", "Name the encoder in 'change'")
             continue
-        for needed in (study.parameters.baseline_of(name), study.starts_from(name), study.learns_from(name)):
+        for needed in (study.parameters.baseline_of(name), *study.parameters.needed_by(name)):
             if needed in repeating:
                 problem = f"{name!r} needs {needed!r}, which is left out where the base names no encoder"
                 yield Problem(("variants", name), problem, f"Take {variants[needed].repeats!r}")
@@ -166,7 +166,10 @@ def check_variant(study: Study, name: str) -> Iterator[Problem]:
     variant = parameters.variants[name]
     if variant.against is not None:
         yield from check_name((*path, "against"), variant.against, parameters.variants, "variant")
-    needs = {("start_from",): study.starts_from(name), ("distillation", "teacher"): study.learns_from(name)}
+    needs = {
+        ("start_from",): parameters.starts_from(name),
+        ("distillation", "teacher"): parameters.learns_from(name),
+    }
     for field, needed in needs.items():
         if needed is not None:
             needed_path = (*path, "change", "training", *field)
@@ -189,7 +192,7 @@ def _leads_to(study: Study, first: str, name: str) -> bool:
         if variant == name:
             return True
         if variant in study.parameters.variants and variant not in visited:
-            waiting += filter(None, (study.starts_from(variant), study.learns_from(variant)))
+            waiting += study.parameters.needed_by(variant)
         visited.add(variant)
     return False
 
@@ -222,7 +225,7 @@ def _check_reader(study: Study, variant: str) -> Iterator[Problem]:
             # The head that fits the scored benchmark must fit the one that is trained on, too.
             head = readers.head_for(entry.reader, entries.benchmark(benchmark).answerable, entry.head)
             readers.head_for(entry.reader, entries.benchmark(entry.trained_on(benchmark)).answerable, head)
-            if study.learns_from(variant) is not None and not can_be_taught(head, entry.options):
+            if study.parameters.learns_from(variant) is not None and not can_be_taught(head, entry.options):
                 problem = f"teaches scores of options or of tokens, of which {variant!r} has none on {benchmark}"
                 yield Problem((*path, "training", "distillation"), problem, "Leave it out, or name other benchmarks")
     except CoattendError as error:

@@ -165,7 +165,7 @@ def have_same_trials(study: Study, variant: str, other: str) -> bool:
         reader, other_reader = (ReaderParameters.model_validate(study.entry(name)) for name in (variant, other))
         if not shared or reader.model_dump(exclude=_DERIVED_FIELDS) != other_reader.model_dump(exclude=_DERIVED_FIELDS):
             return False
-        if study.starts_from(variant) != study.starts_from(other):
+        if study.parameters.starts_from(variant) != study.parameters.starts_from(other):
             return False
         return all(
             _effective_settings(study, reader, name) == _effective_settings(study, other_reader, name)

@@ -21,7 +21,7 @@ from coattend.trials import run_spec
 from coattend.trials.device import device_name, processor_name, select_device
 from coattend.trials.experiment import Experiment
 from coattend.trials.store import FinishedTrial, find_trial, finished_trials
-from coattend.trials.trial import still_has_digest
+from coattend.trials.trial import check_weights
 
 PRECISIONS = ("fp32", "bf16")
 ONE_QUESTION = 1
@@ -67,9 +67,7 @@ def count_changed_answers(
         questions: Number of questions at most; they are drawn from all splits but train by a hash of their ids.
     """
     folder = trial.folder / "model"
-    if not still_has_digest(folder, trial.outcome["model_digest"]):
-        cure = "Run the training pipeline again"
-        raise CoattendError("is missing or is not what was trained", where=str(folder), cure=cure)
+    check_weights(folder, trial.outcome["model_digest"])
     experiment = run_spec.restore_experiment(trial, tables, benchmark)
     asked = experiment.source.evaluation(experiment.training).sample(questions)
     device = select_device(experiment.training)

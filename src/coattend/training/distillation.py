@@ -83,13 +83,10 @@ def _ask(experiment: Experiment, trial: str, questions: QuestionSet, store: Path
         )
         raise CoattendError(problem, where=WHERE, cure="Set it to null")
     outcome = check_trained(store, trial, where=f"{WHERE}.teacher")
-    if outcome is None:
-        problem = f"the trial {trial!r} is not finished"
-        raise CoattendError(problem, where=f"{WHERE}.teacher", cure="Run its training pipeline again")
     spec, tokens = run_spec.read(store / trial), experiment.source.tokens
     if spec.language_model is not None or (spec.task, spec.tokenizer, spec.tagger) != (
         experiment.task,
-        tokens.tokenizer,
+        experiment.tokenizer,
         tokens.tagger,
     ):
         problem = f"the trial {trial!r} answers another task, or was not trained on texts with these tokens and tags"

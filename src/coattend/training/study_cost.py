@@ -67,9 +67,7 @@ def estimate(
             store,
             evaluated=evaluated,
             search=study.search,
-            awaits_others=any(
-                study.variants[variant].change.get("training", {}).get(name) for name in ("start_from", "distillation")
-            ),
+            awaits_others=bool(study.needed_by(variant)),
             counted=(variant, trained.benchmark) in counted,
         )
         counted.add((variant, trained.benchmark))
@@ -120,15 +118,22 @@ def _check_tasks(study: StudyParameters, experiments: Mapping[tuple[str, str], E
 
 
 def _over_budget(study: StudyParameters, costs: Costs, hours: float | None) -> list[str]:
-    """Leave out variants from the last one back, never a baseline, until the rest fits the budget."""
+    """Leave out variants from the last one back until the rest fits the budget, but no baseline, nor what a baseline
+    starts or learns from; with a variant, those go that start or learn from it."""
     left_out: list[str] = []
     if hours is None:
         return left_out
-    baselines = {study.baseline_of(variant) for variant in study.variants}
-    for variant in reversed([variant for variant in study.variants if variant not in baselines]):
+    kept = {study.baseline_of(variant) for variant in study.variants}
+    while missing := {needed for variant in kept for needed in study.needed_by(variant)} - kept:
+        kept |= missing
+    for variant in reversed([variant for variant in study.variants if variant not in kept]):
         if _seconds(costs, left_out) <= 3600 * hours:
             break
-        left_out.append(variant)
+        left_out += [variant] if variant not in left_out else []
+        while followers := [
+            name for name in study.variants if name not in left_out and {*study.needed_by(name)} & {*left_out}
+        ]:
+            left_out += followers
     # Every comparison needs its baseline, so baselines are trained beyond the budget.
     remaining_hours = _seconds(costs, left_out) / 3600
     if remaining_hours > hours:

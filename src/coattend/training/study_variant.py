@@ -98,15 +98,15 @@ def train_variant(
     outcome["task"] = evaluated.source.task
     if variant.setup.encoder.is_untrained and outcome["encoder"] != "recurrent":
         outcome["encoder"] = evaluated.encoder_title
-    if search is not None:
-        trained, outcome["search"] = tune(trained, store, search, processes=processes, engine=engine)
     runner = TrialRunner.of(trained, store)
+    if search is not None:
+        runner, outcome["search"] = tune(runner, search, processes=processes, engine=engine)
     trials = train_seeds(runner, processes=processes, engine=engine)
     # A trial that cannot predict becomes a failure, and the others go on.
     predictions, predicted = predict_each(evaluated, trials, store, engine=engine)
     if training_sample is not None:
         sample = runner.questions.train.sample(training_sample)
-        predicted = [_with_training_score(trained, trial, sample, store) for trial in predicted]
+        predicted = [_with_training_score(runner.experiment, trial, sample, store) for trial in predicted]
     outcome["trials"] = predicted
     return outcome, predictions
 

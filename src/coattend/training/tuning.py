@@ -11,7 +11,6 @@ one, and a search that was killed, or in which a trial failed, reuses all finish
 import logging
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from coattend.config import LOCAL, EngineParameters, SearchParameters, TrainingParameters, ValuesParameters
@@ -30,18 +29,17 @@ logger = logging.getLogger(__name__)
 
 
 def tune(
-    experiment: Experiment,
-    store: Path,
+    runner: TrialRunner,
     search: SearchParameters,
     *,
     processes: int | None = None,
     engine: EngineParameters = LOCAL,
-) -> tuple[Experiment, SearchResult]:
-    """Train the first seed's trial of every configuration, or load its outcome, and choose one: return the experiment
+) -> tuple[TrialRunner, SearchResult]:
+    """Train the first seed's trial of every configuration, or load its outcome, and choose one: return what runs trials
     with that training, and the record of the search."""
+    experiment = runner.experiment
     seed = experiment.training.seeds[0]
     jobs = [Job(seed, values) for values in configurations(experiment, search)]
-    runner = TrialRunner.of(experiment, store)
     title = f"{experiment.benchmark}.{experiment.name}"
     outcomes: dict[int, TrialOutcome] = {}
     for index, outcome in train_jobs(runner, jobs, processes=processes, engine=engine):
@@ -60,8 +58,7 @@ def tune(
     best = best_index([configuration["held_out"] for configuration in tried])
     summary = _format_values(jobs[best].values), _format_score(outcomes[best])
     logger.info("%s: takes configuration %d, %s: %s", title, best + 1, *summary)
-    tuned = runner.with_training(jobs[best].values).experiment
-    return tuned, {"seed": seed, "tried": tried, "chosen": best}
+    return runner.with_training(jobs[best].values), {"seed": seed, "tried": tried, "chosen": best}
 
 
 def configurations(experiment: Experiment, search: SearchParameters) -> list[dict[str, float | None]]:

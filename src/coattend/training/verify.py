@@ -30,22 +30,25 @@ def verify(
     *,
     attached: pa.Table | None,
     logged: Mapping[str, float] | None = None,
+    name: str = "",
 ) -> Verification:
     """Predict the answers of a trial again and compare them with the stored ones, with those attached to its MLflow run
-    (None: it has no run), and with the metrics logged there. CoattendError if weights, tables or predictions are
-    gone."""
+    (None: it has no run), and with the metrics logged there. Behind the ``name`` that the user gave a key may follow,
+    which chooses among several files of answers. CoattendError if weights, tables or predictions are gone."""
     experiment = restore_experiment(trial, tables, benchmark)
     questions = experiment.source.evaluation(experiment.training)
-    stored = answers_of(trial, trial.id, questions.questions["question_id"], benchmark.name)
+    stored = answers_of(trial, name or trial.id, questions.questions["question_id"], benchmark.name)
     if not (trial.folder / "model").is_dir():
         raise CoattendError("are gone", where=f"weights of the trial {trial.id}", cure="Train it again")
     predictions = compute_predictions(experiment, trial.outcome, questions, trial.folder)
     task = experiment.source.task
+    # Those of other benchmarks are not restored.
+    alone = set(experiment.training.train_on) <= {benchmark.name}
     return {
         "trial": trial.id,
         "about": str(trial),
         "weights": still_has_digest(trial.folder / "model", trial.outcome["model_digest"]),
-        "data": experiment.training_questions().digest == trial.content["data"],
+        "data": experiment.training_questions().digest == trial.content["data"] if alone else None,
         "run": None if attached is None else _sorted(attached).equals(_sorted(stored)),
         "other_metrics": _changed_metrics(predictions, questions.questions, task, logged) if logged else [],
         **differences(predictions, stored),

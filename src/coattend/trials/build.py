@@ -30,7 +30,7 @@ from coattend.readers.reader import Reader
 from coattend.text.tokenizer import CHARACTER_IDS, load_tokenizer
 from coattend.trials.device import device_and_precision, inference_batch_tokens
 from coattend.trials.experiment import Experiment, reads_apart
-from coattend.trials.trial import TrialOutcome, encoder_digest, read_outcome, still_has_digest
+from coattend.trials.trial import TrialOutcome, check_weights, encoder_digest, read_outcome
 
 
 def build_reader(experiment: Experiment, train: QuestionSet) -> Reader:
@@ -123,9 +123,9 @@ def initial_reader(experiment: Experiment, train: QuestionSet, store: Path, seed
     return prepare_for_training(experiment, reader)
 
 
-def check_trained(store: Path, trial: str, *, where: str) -> TrialOutcome | None:
-    """Return the outcome of a trial that a training parameter names, None if it is not finished; raise a
-    `CoattendError` if it has no reader, or a damaged one."""
+def check_trained(store: Path, trial: str, *, where: str) -> TrialOutcome:
+    """Return the outcome of a trial that a training parameter names; raise a `CoattendError` if it has no reader, or a
+    damaged one, or is not finished."""
     folder = store / trial / "model"
     if not folder.is_dir():
         raise CoattendError(
@@ -134,8 +134,10 @@ def check_trained(store: Path, trial: str, *, where: str) -> TrialOutcome | None
             cure="Give the id of a finished trial: the name of its folder, and its tag trial_id in MLflow",
         )
     outcome = read_outcome(store / trial)
-    if outcome is not None and not still_has_digest(folder, outcome["model_digest"]):
-        raise CoattendError("is not what was trained", where=str(folder), cure="Run the training pipeline again")
+    if outcome is None:
+        cure = "Run its training pipeline again"
+        raise CoattendError(f"the trial {trial!r} is not finished", where=where, cure=cure)
+    check_weights(folder, outcome["model_digest"])
     return outcome
 
 

@@ -267,6 +267,12 @@ class Experiment:
         return {name: value for name, value in profile.items() if value is not None} | self.options
 
     @property
+    def tokenizer(self) -> str:
+        """The digest of the tokenizer of its encoder's pieces; readers of words have one only if they use contextual
+        vectors."""
+        return (self.source.tokens if self.alignment is None else self.alignment.tokens).tokenizer
+
+    @property
     def encoder_title(self) -> str:
         """Its encoder as pages show it."""
         return encoder_title(self.encoder.source, self.model_options.get("encoder_layers"))

@@ -1,6 +1,7 @@
 """Run specification of a trained reader: all that it takes to run it again, in one file beside its weights."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -159,9 +160,7 @@ class RunSpec(Parameters):
 
 def run_spec_of(experiment: Experiment, outcome: TrialOutcome, store: Path) -> RunSpec:
     """Describe the reader of a finished trial; the store has the trials that it started from."""
-    # Readers of words have a tokenizer only if they use contextual vectors.
     benchmark = experiment.benchmarks[experiment.benchmark]
-    subwords = experiment.source.tokens if experiment.alignment is None else experiment.alignment.tokens
     return RunSpec(
         trial_id=outcome["trial_id"],
         model_digest=outcome["model_digest"],
@@ -179,7 +178,7 @@ def run_spec_of(experiment: Experiment, outcome: TrialOutcome, store: Path) -> R
         options=experiment.options,
         encoder=experiment.encoder.source,
         encoder_layers=experiment.model_options.get("encoder_layers"),
-        tokenizer=subwords.tokenizer,
+        tokenizer=experiment.tokenizer,
         tokenizer_profile=experiment.preparation.tokenizer,
         reads_words=isinstance(experiment.source.tokens, WordTokens),
         tagging=experiment.preparation.tagging_parameters,
@@ -233,7 +232,11 @@ def _trained_on(experiment: Experiment, seed: int, store: Path) -> Iterator[Trai
 
 
 def write(spec: RunSpec, folder: Path) -> None:
-    """Write a spec into a folder, unless the same one is there already."""
+    """Write a spec into a folder, unless the same one is there already. A trial keeps the name that it was trained
+    under, whatever entry or variant of the same content describes it again."""
+    with suppress(CoattendError):
+        before = read(folder)
+        spec = spec.model_copy(update={"name": before.name}) if before.trial_id == spec.trial_id else spec
     # An unchanged file keeps its date: finished trials are described at every run.
     write_if_changed(folder / FILE, spec.model_dump_json(indent=1) + "\n")
 
@@ -271,16 +274,22 @@ def weights_of(folder: Path) -> Path:
 
 
 def restore_experiment(
-    trial: FinishedTrial, tables: StoredTables, benchmark: BenchmarkParameters, tagging: str | None = None
+    trial: FinishedTrial,
+    tables: StoredTables,
+    benchmark: BenchmarkParameters,
+    tagging: str | None = None,
+    *,
+    tagging_parameter: str = "",
 ) -> Experiment:
-    """Configure a trial's experiment again, over the tables as they are now, or those of another tagging profile."""
+    """Configure a trial's experiment again, over the tables as they are now, or those of another tagging profile, which
+    is chosen by a parameter, if there is one."""
     spec = read(trial.folder)
     if not readers.is_trained(spec.reader):
         problem = "is of a language model as it is, which has no attention to show and no weights to verify"
         raise CoattendError(problem, where=f"trial {trial}", cure="Name a trial of a reader that is trained")
     # Variants that are compared may be shown over the tags of one profile.
     tagging = tagging or spec.tagging_profile
-    _check_tables(spec, tables, tagging)
+    _check_tables(spec, tables, tagging, tagging_parameter)
     benchmark_tables = BenchmarkTables(
         tables.open("questions", spec.benchmark),
         tables.open("passages", spec.benchmark),
@@ -301,7 +310,7 @@ def restore_experiment(
     return Experiment.from_config(benchmark_tables, setup)
 
 
-def _check_tables(spec: RunSpec, tables: StoredTables, tagging: str) -> None:
+def _check_tables(spec: RunSpec, tables: StoredTables, tagging: str, tagging_parameter: str) -> None:
     """Raise unless there are tokens of a tagging profile that the reader's own tokenizer and tagger made."""
     # Tokens of another tokenizer or tagger would give the reader other inputs.
     tokenizer = load_tokenizer(TokenizerParameters(source=spec.encoder)).digest
@@ -318,5 +327,6 @@ def _check_tables(spec: RunSpec, tables: StoredTables, tagging: str) -> None:
         f"there are no tokens of {spec.benchmark} by its tokenizer ({spec.encoder}) and its tagger "
         f"({spec.tagger}); there are: {available}",
         where=f"trial {spec.trial_id}",
-        cure=f"Run, with the parameters of its training: {command}; or set attention.tagging to a profile of them",
+        cure=f"Run, with the parameters of its training: {command}"
+        + (f"; or set {tagging_parameter} to a profile of them" if tagging_parameter else ""),
     )

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from difflib import SequenceMatcher
@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from coattend.config import BenchmarkParameters
 from coattend.config.source import run_command
-from coattend.errors import CoattendError
+from coattend.errors import CoattendError, did_you_mean
 from coattend.evaluation.records import TrialDescription
 from coattend.io.atomic import verify_checksum
 from coattend.masking import masked
@@ -124,6 +125,15 @@ def find_trial(store: Path, name: str | None, where: str) -> FinishedTrial:
         CoattendError: If there is none, or several. It lists the nearest ones, or the several with what differs.
     """
     return _find(store, finished_trials(store), name, where)
+
+
+def benchmark_of(trial: FinishedTrial, benchmarks: Mapping[str, object]) -> BenchmarkParameters:
+    """Read the parameters of a trial's benchmark; raise a `CoattendError` if none is called so any more."""
+    name = trial.benchmark
+    if name not in benchmarks:
+        cure = did_you_mean(name, list(benchmarks))
+        raise CoattendError(f"no benchmark is called {name!r}", where=f"trial {trial.id}", cure=cure)
+    return BenchmarkParameters.model_validate(benchmarks[name])
 
 
 def matching(trials: Collection[FinishedTrial], name: str) -> list[FinishedTrial]:

@@ -182,7 +182,8 @@ def has_digest(folder: Path, digest: str) -> bool:
 
 
 def still_has_digest(folder: Path, digest: str) -> bool:
-    """Return True if a folder's files have a digest, by what is on the disk now: for weights that are about to be used.
+    """Return True if a folder's files have a digest, by what this process has read of them: for weights that are about
+    to be used.
 
     A disk may lose a bit without a change of the file's version. If it did, `has_digest` will no longer miss it.
     """
@@ -191,6 +192,15 @@ def still_has_digest(folder: Path, digest: str) -> bool:
     with suppress(OSError):
         _checked_file(folder).unlink(missing_ok=True)
     return False
+
+
+def check_weights(folder: Path, digest: str, *, in_use: bool = True) -> None:
+    """Raise a `CoattendError` unless a folder has the weights that were trained; if they are not about to be used, it
+    is enough that their files have not changed since they were read."""
+    is_intact = still_has_digest if in_use else has_digest
+    if not folder.is_dir() or not is_intact(folder, digest):
+        problem = "is missing or is not what was trained"
+        raise CoattendError(problem, where=str(folder), cure="Run the training pipeline again")
 
 
 def _digest_of_new_files(folder: Path) -> str:

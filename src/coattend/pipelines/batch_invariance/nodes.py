@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from coattend.config import BatchInvarianceParameters, BenchmarkParameters
+from coattend.config import BatchInvarianceParameters
 from coattend.evaluation.records import BatchInvariance
 from coattend.pipelines.annotations import StoredTables
 
@@ -13,12 +13,13 @@ def count_changes(
 ) -> list[BatchInvariance]:
     """Count, for each of some trials, the answers that differ between one question at a time and full batches."""
     from coattend.training.batch_invariance import count_changed_answers, select_trials
+    from coattend.trials.store import benchmark_of
 
     return [
         count_changed_answers(
             trial,
             stored_tables,
-            BenchmarkParameters.model_validate(benchmarks[trial.benchmark]),
+            benchmark_of(trial, benchmarks),
             questions=parameters.questions,
         )
         for trial in select_trials(trials, parameters)

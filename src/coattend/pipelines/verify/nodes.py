@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from coattend.config import BenchmarkParameters
 from coattend.errors import CoattendError
 from coattend.evaluation.records import Verification
 from coattend.pipelines.annotations import StoredTables
@@ -20,7 +19,7 @@ def verify(
     of its MLflow run or of the trial, or a prefix of that."""
     from coattend.serving.model_lookup import attached_predictions, resolve_run, run_metrics
     from coattend.training.verify import verify
-    from coattend.trials.store import find_trial
+    from coattend.trials.store import benchmark_of, find_trial
 
     if not run:
         raise CoattendError("names no run", where="run", cure="Say which: --params run=<id of a run or of a trial>")
@@ -29,10 +28,10 @@ def verify(
         raise CoattendError("was read as a number", where="run", cure=cure)
     mlflow_run, trial_id = resolve_run(mlflow_store, str(run))
     trial = find_trial(trials, trial_id, "run")
-    benchmark = BenchmarkParameters.model_validate(benchmarks[trial.benchmark])
+    benchmark = benchmark_of(trial, benchmarks)
     attached = None if mlflow_run is None else attached_predictions(mlflow_store, mlflow_run)
     logged = None if mlflow_run is None else run_metrics(mlflow_store, mlflow_run)
-    return verify(trial, stored_tables, benchmark, attached=attached, logged=logged)
+    return verify(trial, stored_tables, benchmark, attached=attached, logged=logged, name=trial_id)
 
 
 def judge(verified: Verification) -> None:
@@ -40,7 +39,7 @@ def judge(verified: Verification) -> None:
     problems = []
     if not verified["weights"]:
         problems.append("its weights are not those that were trained")
-    if not verified["data"]:
+    if verified["data"] is False:
         problems.append("its training questions are others now")
     if verified["run"] is False:
         problems.append("its MLflow run holds other answers than its folder")
