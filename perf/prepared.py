@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from coattend import readers
+from coattend.checks import DATA_STAGES
 from coattend.config import BenchmarkParameters, ReaderParameters
 from coattend.config.entries import benchmark_entry
 from coattend.trials.experiment import BenchmarkTables, Experiment, ReaderSetup
 from perf.commands import ROOT
 
 SAMPLE = "sample"
-DATA_STAGES = ("ingestion", "tagging", "tokenization")
 
 
 @dataclass(frozen=True)

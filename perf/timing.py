@@ -5,6 +5,7 @@ import statistics
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -78,7 +79,9 @@ def watch(command: Sequence[str | Path], *, folder: Path, environment: Mapping[s
         while process.poll() is None:
             sampling = time.perf_counter()
             peak = max(peak, memory_of(process))
-            time.sleep(max(INTERVAL, 20 * (time.perf_counter() - sampling)))
+            # It is not waited for longer than it runs.
+            with suppress(psutil.TimeoutExpired):
+                process.wait(max(INTERVAL, 20 * (time.perf_counter() - sampling)))
     if process.returncode:
         raise SystemExit(log.read_text()[-2000:])
     return Usage(round(time.perf_counter() - start, 2), round(peak / 2**20))

@@ -47,6 +47,9 @@ QUESTIONS = _schema(
 """Questions whose passages overlap share a ``group``, which is held out as a whole, and one unit of intervals."""
 
 REJECTED = _schema(file=TEXT, record=TEXT, reason=TEXT)
+"""Records of raw files that are left out, or questions that a reader could not be given: then the file is
+`TRAINED_QUESTIONS` or `SCORED_QUESTIONS`."""
+TRAINED_QUESTIONS, SCORED_QUESTIONS = "{benchmark}, training", "{benchmark}, scored"
 TEXTS = _schema(text_id=TEXT, kind=CATEGORY, text=TEXT)
 TAGS = _schema(text_id=TEXT, words=pa.list_(TEXT), tags=pa.list_(TINY_INT), starts=pa.list_(INT), ends=pa.list_(INT))
 TOKENS = _schema(

@@ -87,6 +87,21 @@ Shown = Literal[
     "training_score",
     "trivial_baselines",
 ]
+QUANTITIES = {
+    "parameters_millions": "Parameters, millions",
+    "minutes_per_epoch": "Minutes for an epoch",
+    "peak_memory_gb": "Peak memory, GB",
+    "training_score": "Score on training questions",
+    "average": "Mean of splits",
+    "average_gain": "Gain in the mean of splits",
+    "boundary_pos": "Boundary words",
+    "boundary_pos_wrong": "Boundary words with a wrong part of speech",
+    "corrected_pos_percent": "Corrected parts of speech, %",
+    "corrected_answers_percent": "Corrected answers, %",
+    "reranked": "Accuracy, ranked again",
+}
+"""What papers print besides scores, of a variant or of a variant on a benchmark: name in study files to title."""
+
 Numbers = dict[str, Any]
 """Benchmark to split, or split/subset, to a score or to scores by the metric's name; or a quantity of the variant."""
 

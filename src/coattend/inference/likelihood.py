@@ -38,7 +38,7 @@ from coattend.inference.scoring import score_choices
 from coattend.io.atomic import matches_checksum, write_with_checksum
 from coattend.readers.prompts import Inquiry
 from coattend.readers.registry import DESCRIPTION
-from coattend.schemas import PREDICTIONS, REJECTED, QuestionRow, read_passage_texts
+from coattend.schemas import PREDICTIONS, REJECTED, SCORED_QUESTIONS, QuestionRow, read_passage_texts
 from coattend.text.hashing import json_digest, text_id
 from coattend.trials import run_spec
 from coattend.trials.device import PeakMemory, device_and_precision, device_name, processor_name
@@ -128,7 +128,7 @@ class OptionLikelihood:
         results = [self._attempt(seed, rows, texts, keep_failures=keep_failures) for seed in seeds]
         outcomes, predictions, rejected = zip(*results, strict=True)
         reasons = sorted({reason for by_id in rejected for reason in by_id.items()})
-        scored = f"{self.tables.benchmark.name}, scored"
+        scored = SCORED_QUESTIONS.format(benchmark=self.tables.benchmark.name)
         columns = [[scored] * len(reasons), [name for name, _ in reasons], [reason for _, reason in reasons]]
         return list(outcomes), pa.concat_tables(predictions), pa.table(columns, schema=REJECTED)
 

@@ -26,7 +26,7 @@ from coattend.parallel.progress import track_progress
 from coattend.readers.batch import Batch
 from coattend.readers.reader import Reader, ReaderOutput
 from coattend.readers.windows import read_batch
-from coattend.schemas import PREDICTIONS, REJECTED
+from coattend.schemas import PREDICTIONS, REJECTED, SCORED_QUESTIONS, TRAINED_QUESTIONS
 from coattend.text.hashing import json_digest
 from coattend.trials.build import build_collator, cached_features
 from coattend.trials.device import concurrent_trials, device_and_precision, inference_batch_tokens
@@ -113,7 +113,7 @@ def _rejected(experiment: Experiment, trials: Sequence[TrialRecord], questions: 
     if questions.unreadable:
         count, first = len(questions.unreadable), questions.unreadable[0]
         logger.warning("%d questions count as wrong; %s: %s", count, first.question_id, first.reason)
-    training, scored = f"{experiment.benchmark}, training", f"{experiment.benchmark}, scored"
+    training, scored = (name.format(benchmark=experiment.benchmark) for name in (TRAINED_QUESTIONS, SCORED_QUESTIONS))
     rows = {(training, entry["question_id"], entry["reason"]) for trial in trials for entry in trial["unreadable"]}
     rows |= {(scored, entry.question_id, entry.reason) for entry in questions.unreadable}
     columns = [list(column) for column in zip(*sorted(rows), strict=True)] or [[], [], []]

@@ -29,6 +29,8 @@ INTERFACE = "http://127.0.0.1:5000"
 
 NOTE = "mlflow.note.content"
 """Tag with the description of an experiment, run or model, in Markdown."""
+LONGEST_TEXT = 5000
+"""Characters that the store takes as a tag or a parameter."""
 PARENT = "kedro run"
 """Kind of the run of a ``kedro run``, as its tag says; those of its trials are its children."""
 

@@ -123,6 +123,12 @@ def selection_notes(
         yield f"Scores on dev of {benchmark} are too good for {', '.join(described)}: {chosen}."
 
 
+def chosen_on_dev(trial: TrialRecord, benchmark: str) -> Iterator[str]:
+    """Say of a trial whether its checkpoint was chosen on the questions of a benchmark that it is scored on."""
+    if chosen_on_scored(trial, benchmark):
+        yield "Its checkpoint was chosen on dev: its dev scores are too good."
+
+
 def curve_text(trials: Iterable[TrialRecord]) -> str:
     """Say what training curves show."""
     questions = curve_questions(trials)

@@ -4,12 +4,11 @@ from collections.abc import Iterator, Mapping
 from typing import cast
 
 from coattend.evaluation.records import ReaderMetrics, Score, TrialRecord
-from coattend.evaluation.runs import chosen_on_scored
 from coattend.evaluation.summary import by_name, leading_metric
 from coattend.masking import masked
 from coattend.reports import provenance, tables
 from coattend.reports.render import Section, html_page
-from coattend.reports.sections import encoder_notes, encoders_of, training_warnings
+from coattend.reports.sections import chosen_on_dev, encoder_notes, encoders_of, training_warnings
 from coattend.reports.tables import METRIC_TITLES, Table, TableRow, noted_cell
 
 
@@ -88,7 +87,6 @@ def _costs(trial: TrialRecord) -> TableRow:
 
 
 def _cautions(metrics: ReaderMetrics, trial: TrialRecord) -> Iterator[str]:
-    if chosen_on_scored(trial, metrics["benchmark"]):
-        yield "Its checkpoint was chosen on dev: its dev scores are too good."
+    yield from chosen_on_dev(trial, metrics["benchmark"])
     yield from training_warnings({metrics["reader"]: [trial]})
     yield from encoder_notes(encoders_of([trial]), spans=metrics["task"] == "span")

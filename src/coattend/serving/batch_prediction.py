@@ -73,9 +73,6 @@ def _answer_rows(rows: Sequence[Row], answerer: Predictor) -> pa.Table:
 VERSION = 2
 """Version of the answers; to be raised when the same reader would answer the same question differently."""
 
-MAX_ID_CHARACTERS = 1_000
-"""Limit of a question's id."""
-
 _LOGGED_PROBLEMS = 3
 
 logger = logging.getLogger(__name__)
@@ -170,7 +167,7 @@ def _parse_row(place: str, values: Any) -> Row:
         query = parse_query(values)
         question_id = values.get("id")
         if isinstance(question_id, str):
-            require_text(question_id, "the id", max_characters=MAX_ID_CHARACTERS)
+            require_text(question_id, "the id", max_characters=custom.MAX_ID_CHARACTERS)
         elif question_id is not None:
             require(question_id, int, "the id")
         texts = "\n".join([query.passage, query.question, *(query.options or ())])

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from coattend.evaluation.records import ScoredTrials, TrialRecord
-from coattend.io.mlflow_store import NOTE, client_of, local_folder, portable_uri
+from coattend.io.mlflow_store import LONGEST_TEXT, NOTE, client_of, local_folder, portable_uri
 from coattend.serving import model_card
 from coattend.serving.model_lookup import MODEL_NAME, READER_ARTIFACT, logged_model
 from coattend.serving.preprocessor import pack
@@ -30,8 +30,6 @@ CARD_DIGEST_TAG = "card"
 """Tag of a logged model: a hash of its card and its spec."""
 MERGED_TAG = "merged"
 """Tag of a logged model whose adapters are merged: the digest of its weights."""
-LONGEST_NOTE = 5000
-"""Characters of a description that the store takes."""
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +70,7 @@ def log_reader(
             run_spec.write(spec, model_folder / "artifacts" / READER_ARTIFACT)
         (model_folder / model_card.FILE).write_text(text)
         client.log_model_artifacts(model.model_id, str(model_folder))
-    tags = {CARD_DIGEST_TAG: digest, NOTE: text[:LONGEST_NOTE]}
+    tags = {CARD_DIGEST_TAG: digest, NOTE: text[:LONGEST_TEXT]}
     if spec.merged:
         tags[MERGED_TAG] = cast(str, spec.model_digest)
     client.set_logged_model_tags(model.model_id, tags)

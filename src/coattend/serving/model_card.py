@@ -12,7 +12,7 @@ from coattend.evaluation.records import ScoredTrials, TrialRecord, score_of
 from coattend.evaluation.summary import METRICS
 from coattend.masking import masked, masked_text
 from coattend.readers.encoders.configs import CHARACTERS
-from coattend.reports.sections import encoder_notes
+from coattend.reports.sections import chosen_on_dev, encoder_notes
 from coattend.serving.queries import example_query
 from coattend.trials.run_spec import RunSpec, TrainedOn
 
@@ -96,8 +96,7 @@ def _score_rows(metrics: ScoredTrials, trial: TrialRecord) -> Iterator[tuple[str
 
 def _cautions(spec: RunSpec, trial: TrialRecord) -> Iterator[str]:
     yield from encoder_notes([spec.encoder_title], spans=spec.task == "span")
-    if trial.get("selection") == "dev":
-        yield "Its checkpoint was chosen on dev: its dev scores are too good."
+    yield from chosen_on_dev(trial, spec.benchmark)
 
 
 TASKS = {"options": "multiple-choice", "span": "question-answering", "word": "question-answering"}

@@ -9,7 +9,7 @@ from pydantic_core import ErrorDetails
 
 from coattend import readers
 from coattend.config import ReaderParameters, TrainingParameters, entries, training_of
-from coattend.config.study import Numbers
+from coattend.config.study import QUANTITIES, Numbers
 from coattend.errors import CoattendError, did_you_mean, message_of
 from coattend.studies.study import Study
 
@@ -71,21 +71,6 @@ SINGLE_METRIC, LOSS = "accuracy", "loss"
 
 PRINTED_METRICS = {"options": (SINGLE_METRIC,), "word": (SINGLE_METRIC,), "span": ("exact_match", "f1")}
 """Metrics of each task that papers print."""
-
-QUANTITIES = (
-    "parameters_millions",
-    "minutes_per_epoch",
-    "peak_memory_gb",
-    "training_score",
-    "average",
-    "average_gain",
-    "boundary_pos",
-    "boundary_pos_wrong",
-    "corrected_pos_percent",
-    "corrected_answers_percent",
-    "reranked",
-)
-"""Other quantities that papers print, for a variant or for a variant on a benchmark."""
 
 
 def check_subset(path: Path, benchmark: str, subset: str) -> Iterator[Problem]:

@@ -26,7 +26,7 @@ from coattend.config.source import BASE
 from coattend.errors import CoattendError
 from coattend.evaluation.records import ReaderMetrics, TrialRecord
 from coattend.evaluation.runs import finished
-from coattend.io.mlflow_store import PARENT, client_of, store_errors
+from coattend.io.mlflow_store import LONGEST_TEXT, PARENT, client_of, store_errors
 from coattend.masking import masked
 from coattend.pipelines.keys import NodeKey, entry_of, prefix_of
 from coattend.reports.trial import trial_scores
@@ -379,7 +379,7 @@ def _create_parent(client: "MlflowClient", run: TrackedRun, name: str, experimen
     tags |= {"kind": PARENT, "env": run.environment, RUN_TAG: run.id, store.PROCESS: run.process}
     parent: str = client.create_run(experiment_id, tags=tags, run_name=f"{name} {run.started}").info.run_id
     for key, value in run.parameters.items():
-        client.log_param(parent, key, json.dumps(value, default=str)[: runs.LONGEST_TEXT])
+        client.log_param(parent, key, json.dumps(value, default=str)[:LONGEST_TEXT])
     return parent
 
 

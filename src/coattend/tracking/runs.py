@@ -16,7 +16,7 @@ from kedro.pipeline.node import Node
 from coattend.evaluation.records import Estimate, TrialRecord
 from coattend.evaluation.runs import finished, selection_of
 from coattend.evaluation.summary import by_name, leading_metric, metric_name
-from coattend.io.mlflow_store import NOTE
+from coattend.io.mlflow_store import LONGEST_TEXT, NOTE
 from coattend.masking import masked, masked_text
 from coattend.reports.records import StudyFindings
 from coattend.tracking.store import common_tags, experiment_id, experiment_tag, log_changed, log_values
@@ -32,8 +32,6 @@ OUTCOME_METRICS = ("seconds", "questions_per_second", "peak_memory_mib", "parame
 OUTCOME_TAGS = ("device", "processor", "threads", "precision", "tagger", "selection", "benchmark_version")
 SCORE = "score"
 """Metric of a trial that repeats the one that counts for its task."""
-LONGEST_TEXT = 5000
-"""Characters that the store takes as a tag or a parameter."""
 
 
 class ParentRun(NamedTuple):

@@ -75,7 +75,7 @@ def score(
     import pyarrow.dataset as pads
 
     from coattend.evaluation import alignment, calibration, groups, no_answer, runs, summary
-    from coattend.schemas import read_passage_texts
+    from coattend.schemas import SCORED_QUESTIONS, read_passage_texts
 
     finished = {trial["trial_id"]: trial["seed"] for trial in runs.finished(model["trials"])}
     metrics = summary.summarise(
@@ -107,9 +107,8 @@ def score(
     # A trial's id is enough to find its folder, which is left out of the record.
     trials = [{key: value for key, value in trial.items() if key != "folder"} for trial in model["trials"]]
     # Training questions that could not be read are listed in the trials.
-    unreadable = rejected_questions.to_table(
-        columns=["reason"], filter=pads.field("file") == f"{benchmark.name}, scored"
-    )
+    scored = SCORED_QUESTIONS.format(benchmark=benchmark.name)
+    unreadable = rejected_questions.to_table(columns=["reason"], filter=pads.field("file") == scored)
     reasons = Counter(unreadable["reason"].to_pylist())
     return {
         "benchmark": benchmark.name,

@@ -27,6 +27,7 @@ from coattend.reports.tables import (
     Table,
     TableRow,
     estimate_cell,
+    format_p_value,
     format_questions,
     noted_cell,
 )
@@ -313,5 +314,5 @@ def _range_of_p(values: Sequence[float | None]) -> str:
     known = [value for value in values if value is not None]
     if not known:
         return NO_VALUE
-    least, greatest = (f"{value:.3f}" if value >= 0.0005 else "< 0.001" for value in (min(known), max(known)))
+    least, greatest = map(format_p_value, (min(known), max(known)))
     return least if least == greatest else f"{least} to {greatest}"

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
+from coattend.config.study import QUANTITIES
 from coattend.evaluation.records import BoundaryCounts
 from coattend.reports.records import StudyFindings
 from coattend.reports.render import Section
@@ -11,10 +12,7 @@ from coattend.reports.study.paper_numbers import as_mapping, printed_numbers
 from coattend.reports.study.table import baseline_of, title_of
 from coattend.reports.tables import NO_VALUE, Cell, Table, noted_cell
 
-_BOUNDARY_TITLES = {
-    "boundary_pos": "Boundary words",
-    "boundary_pos_wrong": "Boundary words with a wrong part of speech",
-}
+_BOUNDARY_TITLES = {name: QUANTITIES[name] for name in ("boundary_pos", "boundary_pos_wrong")}
 _BOUNDARY_TEXT = (
     "Counts of the first and the last word of each answer, a one-word answer's twice, as means over seeds; the "
     "gold answer is a question's first. Wrong: another word with another part of speech, by the gold word's. Shares "

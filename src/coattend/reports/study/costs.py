@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import mean
 
+from coattend.config.study import QUANTITIES
 from coattend.evaluation.records import TrialRecord
 from coattend.evaluation.runs import finished
 from coattend.reports.records import Numbers, StudyFindings
@@ -13,7 +14,6 @@ from coattend.reports.tables import NO_VALUE, Cell, Table, cells, noted_cell
 
 COSTS = {"parameters", "peak_memory", "seconds_per_epoch", "training_score"}
 """Names by which a study asks for the table of costs."""
-_TRAINING_SCORE = "Score on training questions"
 
 
 def cost_section(findings: StudyFindings) -> Section | None:
@@ -38,9 +38,12 @@ def _cost_tables(findings: StudyFindings) -> Iterator[Table]:
     """List parameters and time per epoch of the variants that were trained on each benchmark."""
     blocks = [block for block in findings["printed"] if not block["ensemble"]]
     printed = (f"Printed, {block['encoder']}" for block in blocks)
-    measures = {"peak_memory": ("Peak memory, GB", _peak_memory), "training_score": (_TRAINING_SCORE, _training_score)}
+    measures = {
+        "peak_memory": (QUANTITIES["peak_memory_gb"], _peak_memory),
+        "training_score": (QUANTITIES["training_score"], _training_score),
+    }
     optional = dict(measures[name] for name in measures if name in findings["shows"])
-    columns = cells("Variant", "Parameters, millions", "Minutes for an epoch", *optional, *printed)
+    columns = cells("Variant", QUANTITIES["parameters_millions"], QUANTITIES["minutes_per_epoch"], *optional, *printed)
     for benchmark, by_variant in trials_by_training_benchmark(findings).items():
         finished_trials = {name: trials for name, records in by_variant.items() if (trials := finished(records))}
         rows = []

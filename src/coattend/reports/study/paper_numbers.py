@@ -4,27 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple, TypedDict
 
+from coattend.config.study import QUANTITIES
 from coattend.evaluation.groups import EVERYTHING
 from coattend.reports.records import Numbers, PrintedBlock, PrintedScore
 from coattend.reports.tables import Cell, noted_cell
 
 SCORES = {"exact": "exact_match", "f1": "f1", "accuracy": "accuracy"}
 """Metric to its name in study files; the last one that a task has decides which checkpoint is best."""
-
-QUANTITIES = {
-    "parameters_millions": "Parameters, millions",
-    "minutes_per_epoch": "Minutes for an epoch",
-    "peak_memory_gb": "Peak memory, GB",
-    "training_score": "Score on training questions",
-    "average": "Mean of splits",
-    "average_gain": "Gain in the mean of splits",
-    "boundary_pos": "Boundary words",
-    "boundary_pos_wrong": "Boundary words with a wrong part of speech",
-    "corrected_pos_percent": "Corrected parts of speech, %",
-    "corrected_answers_percent": "Corrected answers, %",
-    "reranked": "Accuracy, ranked again",
-}
-"""Other printed quantities: name in study files to title."""
 
 
 class ScoreKey(NamedTuple):

@@ -5,6 +5,7 @@ from itertools import chain, product, starmap
 from statistics import mean
 
 from coattend.config.source import run_command
+from coattend.config.study import QUANTITIES
 from coattend.evaluation.records import CurvePoint, SearchResult, TrialRecord, TriedConfiguration
 from coattend.evaluation.runs import curve_questions, finished, side_by_side
 from coattend.reports import tables
@@ -250,7 +251,7 @@ def _unmeasured_quantities(findings: StudyFindings) -> Iterator[TableRow]:
         for variant in block["numbers"]:
             measured = _measured_quantities(findings, variant, ensemble=block["ensemble"])
             # Quantities without a benchmark stand beside the benchmarks' numbers.
-            for benchmark, (name, title) in product(("", *findings["benchmarks"]), paper_numbers.QUANTITIES.items()):
+            for benchmark, (name, title) in product(("", *findings["benchmarks"]), QUANTITIES.items()):
                 quantity = paper_numbers.printed_numbers(block, variant, benchmark).get(name)
                 if quantity is None or (benchmark, name) in measured:
                     continue
