@@ -236,4 +236,4 @@ class LeaderboardRow(TypedDict):
     processor_seconds: dict[str, float | None]
     peak_memory_mib: float | None
     score: float | None
-    """Mean on dev, in percent, by what the study judges by."""
+    """Mean on dev, in percent: accuracy, or F1 of spans."""

@@ -7,7 +7,7 @@ from coattend.trials.trial import TrialOutcome
 
 
 class StartedTrial(TypedDict):
-    """Content of a trial that is trained, with its id, the name of its reader's entry and the source of its encoder."""
+    """Content of a trial that is trained, with its id, the name of its reader's entry, and its encoder as on pages."""
 
     trial_id: str
     name: str

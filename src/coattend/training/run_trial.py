@@ -340,4 +340,5 @@ def _check_vectors(experiment: Experiment) -> None:
         if file is not None:
             Path(file).open("rb").close()
     except OSError as error:
-        raise CoattendError(f"cannot be read ({error.strerror})", where=f"vectors_file {file}") from None
+        cure = "Name a file of vectors, in the form of GloVe's"
+        raise CoattendError(f"cannot be read ({error.strerror})", where=f"vectors_file {file}", cure=cure) from None
