@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from coattend.reports.study.trial_records import digest_of_ids, pack
+from coattend.reports.study.trial_records import pack
+from coattend.text.hashing import digest_of_ids
 
 OUTCOME = (
     "trial_id", "training", "options", "encoder", "questions", "seconds", "peak_memory_mib", "best_step", "held_out",

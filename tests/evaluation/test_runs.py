@@ -3,7 +3,8 @@
 import pyarrow as pa
 import pytest
 
-from coattend.evaluation.runs import Run, head_of, home_of, selection_of, side_by_side
+from coattend.errors import CoattendError
+from coattend.evaluation.runs import Run, digest_of_scored, head_of, home_of, selection_of, side_by_side
 from coattend.schemas import PREDICTIONS, QUESTIONS
 
 
@@ -44,6 +45,14 @@ def test_questions_of_other_subsets_are_left_out():
     assert run.texts() == [["Bob", "Bob"]]
     assert run.group == "NE"
     assert Run.of(outcome({}), answers(3), questions("NE", "CN", "NE")).group == "all"
+
+
+def test_answers_to_other_questions_are_refused():
+    asked = questions("NE", "NE")
+    scored = outcome({}) | {"benchmark": "cbt", "scored": digest_of_scored(asked, "word")}
+    assert Run.of(scored, answers(2), asked).marks.correct.tolist() == [[1, 1]]
+    with pytest.raises(CoattendError, match=r"^variant \w+: was scored on other questions than cbt has now\. Run the"):
+        Run.of(scored, answers(2), questions("NE", "NE", "NE"))
 
 
 def test_there_is_no_run_without_a_trial_or_a_question():

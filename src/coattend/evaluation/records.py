@@ -329,6 +329,7 @@ class VariantOutcome(TypedDict):
     encoder: NotRequired[str]
     trained_on: NotRequired[str]
     search: NotRequired[SearchResult]
+    scored: NotRequired[str]  # Digest of the ids of the questions that its trials were scored on.
     trials: Sequence[TrialRecord]
 
 

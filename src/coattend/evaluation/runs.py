@@ -9,9 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from coattend.errors import CoattendError
 from coattend.evaluation import groups
 from coattend.evaluation.alignment import COLUMNS, Answers, Layout, align
 from coattend.evaluation.records import TrialRecord, VariantCost, VariantOutcome
+from coattend.text.hashing import digest_of_ids
 
 Trial = TypeVar("Trial", bound=TrialRecord)
 
@@ -99,6 +101,23 @@ def curve_questions(trials: Iterable[TrialRecord]) -> str:
     return "held-out questions or dev" if len(on_dev) > 1 else "dev" if True in on_dev else "held-out questions"
 
 
+def digest_of_scored(questions: pa.Table, task: str) -> str:
+    """Return the digest of the questions of a task that are scored."""
+    return digest_of_ids(groups.scored_questions(questions, task)[0]["question_id"].to_pylist())
+
+
+def check_scored(outcome: VariantOutcome, questions: pa.Table) -> None:
+    """Raise a `CoattendError` if a variant was scored on other questions than a benchmark has now."""
+    # Outcomes of early versions do not say it.
+    if "scored" in outcome and outcome["scored"] != digest_of_scored(questions, outcome["task"]):
+        benchmark = outcome.get("benchmark", "its benchmark")
+        raise CoattendError(
+            f"was scored on other questions than {benchmark} has now",
+            where=f"variant {outcome['variant']}",
+            cure="Run the study's pipeline again, or the variant's node: what is trained already is only scored",
+        )
+
+
 @dataclass(frozen=True)
 class Run:
     """A variant that was run: its finished trials, and what they answered to the questions of their task."""
@@ -118,10 +137,14 @@ class Run:
         """From the outcome of a variant and a benchmark's questions, all of them or those of some subsets.
 
         None where no trial was finished, or no question is scored.
+
+        Raises:
+            CoattendError: If its trials were scored on other questions: those without an answer would count as wrong.
         """
         trials, task = finished(outcome["trials"]), outcome["task"]
         if not trials or task is None:
             return None
+        check_scored(outcome, questions)
         scored, _ = groups.scored_questions(questions, task)
         if subsets:
             scored = scored.filter(pc.is_in(scored["subset"].cast(pa.string()), pa.array(subsets)))

@@ -18,6 +18,11 @@ def text_id(text: str) -> str:
     return text_digest(text).hex()
 
 
+def digest_of_ids(ids: Iterable[str]) -> str:
+    """Return the digest that questions are known by: SHA-256 of their ids, one a line."""
+    return hashlib.sha256("".join(f"{name}\n" for name in ids).encode()).hexdigest()
+
+
 def json_digest(content: object) -> str:
     """Return the SHA-256 of JSON values."""
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()

@@ -11,7 +11,9 @@ import pyarrow as pa
 from coattend.batches.dataset import QuestionSet
 from coattend.config import LOCAL, EngineParameters, ReaderParameters, SearchParameters
 from coattend.errors import CoattendError
+from coattend.evaluation.groups import COLUMNS
 from coattend.evaluation.records import TrialRecord, VariantOutcome
+from coattend.evaluation.runs import digest_of_scored
 from coattend.inference.likelihood import LikelihoodTables, OptionLikelihood
 from coattend.inference.predict import predict, predict_each
 from coattend.readers import encoder_of, is_trained
@@ -96,6 +98,7 @@ def train_variant(
     trained, evaluated = variant.experiments(parents or (), teachers or ())
     outcome = untrained_outcome(reader, benchmark)
     outcome["task"] = evaluated.source.task
+    outcome["scored"] = digest_of_scored(variant.tables.questions.to_table(columns=COLUMNS), outcome["task"])
     if variant.setup.encoder.is_untrained and outcome["encoder"] != "recurrent":
         outcome["encoder"] = evaluated.encoder_title
     runner = TrialRunner.of(trained, store)
@@ -119,6 +122,7 @@ def _answered_outcome(variant: Variant, store: Path) -> tuple[VariantOutcome, pa
     )
     trials, predictions, _ = asked.answer_all(keep_failures=True)
     outcome = untrained_outcome(setup.reader, tables.benchmark.name)
+    outcome["scored"] = digest_of_scored(tables.questions.to_table(columns=COLUMNS), asked.task)
     return {**outcome, "encoder": asked.options["model"], "task": asked.task, "trials": trials}, predictions
 
 

@@ -6,11 +6,10 @@ packed (`pack`), so that the answers of a trial to 2,000 questions take half a k
 """
 
 import base64
-import hashlib
 import json
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict, cast
@@ -25,10 +24,12 @@ from coattend.errors import CoattendError
 from coattend.evaluation import groups
 from coattend.evaluation.alignment import Layout
 from coattend.evaluation.records import Analyses, BreakdownRow, SearchResult, TrialRecord, VariantOutcome
+from coattend.evaluation.runs import check_scored
 from coattend.evaluation.summary import metric_name
 from coattend.reports.records import StudyFindings
 from coattend.reports.study.table import study_findings
 from coattend.schemas import BREAKDOWNS, PREDICTIONS, QUESTIONS
+from coattend.text.hashing import digest_of_ids
 from coattend.trials.trial import TrialContent, read_content
 
 STUDY_FILE = "study"
@@ -123,11 +124,6 @@ def unpack(text: str, count: int) -> np.ndarray:
     return np.frombuffer(data, np.dtype(code), count=count)
 
 
-def digest_of_ids(ids: Iterable[str]) -> str:
-    """Return the digest that questions are known by: SHA-256 of their ids, one a line."""
-    return hashlib.sha256("".join(f"{name}\n" for name in ids).encode()).hexdigest()
-
-
 def study_records(
     study: StudyParameters,
     findings: StudyFindings,
@@ -151,6 +147,7 @@ def study_records(
             if outcome is None or answers is None:
                 continue
             outcomes.setdefault(benchmark, {})[variant] = _variant_record(outcome)
+            check_scored(outcome, table)
             predictions = answers.to_table()
             for trial in (trial for trial in outcome["trials"] if not trial.get("failure")):
                 name = trial["trial_id"]
@@ -333,7 +330,7 @@ def _file_of_trial(trial: TrialRecord, folder: Path, commit: str | None) -> File
 
 
 def _variant_record(outcome: VariantOutcome) -> RecordedVariant:
-    shared = {name: value for name, value in outcome.items() if name not in ("benchmark", "trials")}
+    shared = {name: value for name, value in outcome.items() if name not in ("benchmark", "scored", "trials")}
     finished = [trial["trial_id"] for trial in outcome["trials"] if not trial.get("failure")]
     failed = [trial for trial in outcome["trials"] if trial.get("failure")]
     return cast("RecordedVariant", shared | {"trials": finished, "failed": failed})
