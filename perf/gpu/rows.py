@@ -225,7 +225,7 @@ def _tuned_rows(prepared: Prepared, *, tiny: bool) -> Iterator[dict[str, Any]]:
     for benchmark in prepared.benchmarks:
         task, here = _task(prepared, benchmark), study.parameters.benchmarks[0] if tiny else benchmark
         variants = [name for name in study.parameters.variants if here in study.parameters.benchmarks_of(name)]
-        teachers = {study.learns_from(variant): {} for variant in variants}
+        teachers = {study.parameters.learns_from(variant): {} for variant in variants}
         for variant, (rate, dropout) in product(variants, configurations):
             if tiny and variant not in TINY_TUNED:
                 continue
@@ -240,7 +240,7 @@ def _tuned_rows(prepared: Prepared, *, tiny: bool) -> Iterator[dict[str, Any]]:
             if teachers.get(variant) == {}:
                 teachers[variant] = entry
                 row["teaches"] = True
-            teacher = study.learns_from(variant)
+            teacher = study.parameters.learns_from(variant)
             yield row | ({"teacher": teachers[teacher]} if teacher is not None else {})
 
 
