@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from coattend import readers
-from coattend.checks import DATA_STAGES
 from coattend.config import BenchmarkParameters, ReaderParameters
 from coattend.config.entries import benchmark_entry
 from coattend.trials.experiment import BenchmarkTables, Experiment, ReaderSetup
@@ -35,6 +34,8 @@ class Prepared:
         """Run the data stages of benchmarks; that takes seconds where they are done."""
         from kedro.framework.project import settings
         from kedro.framework.startup import bootstrap_project
+
+        from coattend.checks import DATA_STAGES
 
         bootstrap_project(project)
         with settings.SESSION_CLASS.create(project_path=project, env=env) as session:
