@@ -39,7 +39,8 @@ def test_a_parent_that_a_disk_has_damaged_is_not_started_from(experiment_for, tm
     questions = experiment.training_questions().train
     assert initial_reader(later, questions, tmp_path, seed=3)
     lose_a_bit(tmp_path / parent["trial_id"])
-    with pytest.raises(CoattendError, match=r"model: is missing or is not what was trained\. Run the training"):
+    message = r"model: is missing or is not what was trained\. Run the training pipeline again"
+    with pytest.raises(CoattendError, match=message):
         initial_reader(later, questions, tmp_path, seed=3)
 
 
