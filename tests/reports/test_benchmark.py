@@ -3,10 +3,13 @@
 import copy
 
 import numpy as np
+import pyarrow.compute as pc
+import pyarrow.dataset as pads
 import pytest
 from compared import compare
 
 from coattend.config.reader import UNTRAINED
+from coattend.evaluation.runs import digest_of_scored
 from coattend.reports import benchmark
 from coattend.reports.render import html_page, markdown_page
 from coattend.reports.sections import CALIBRATION_TEXT, ENCODER_NOTE, UNTRAINED_NOTE
@@ -232,6 +235,22 @@ def test_a_page_without_scores(node_inputs, benchmark_parameters, parse_page):
     assert "No reader has been scored yet." in markdown
     assert parse_page(html).open_tags == []
     assert not chart.data
+
+
+def test_readers_of_other_questions_are_left_out_until_they_are_evaluated_again(
+    node_inputs, benchmark_parameters, caplog
+):
+    """Answers to a part of the questions would count as wrong on the others, and so lose a comparison."""
+    questions = node_inputs["questions"].to_table()
+    fewer = pads.dataset(questions.filter(pc.field("question_id") != questions["question_id"][0].as_py()))
+    of_fewer = {
+        "poi_net.metrics": node_inputs["poi_net.metrics"] | {"scored": digest_of_scored(fewer.to_table(), "options")}
+    }
+    results, markdown, *_ = compare(benchmark_parameters, **node_inputs | of_fewer)
+    assert results["readers"]["poi_net"] == {"status": "outdated", "metrics": None}
+    assert {difference["reader"] for difference in results["differences"]} == {"poi_net_span"}
+    assert "left out until they are evaluated again: poi_net." in markdown
+    assert "sample: poi_net were scored on other questions than there are now" in caplog.text
 
 
 def test_the_same_inputs_give_the_same_page(node_outputs, node_inputs, benchmark_parameters):

@@ -198,7 +198,8 @@ class ReaderMetrics(ScoredTrials):
     """Metrics of a reader on a benchmark, as the evaluation stage writes them."""
 
     task: str
-    benchmark_version: NotRequired[int]  # Of the questions that are scored; earlier metrics lack it.
+    scored: NotRequired[str]  # Digest of the ids of the questions that are scored; early metrics lack it.
+    benchmark_version: NotRequired[int]  # Of the same; they lack it, too.
     calibration: NotRequired[dict[str, Calibration]]
     not_read: NotRequired[dict[str, int]]
 

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from coattend.errors import CoattendError
 from coattend.evaluation import groups
 from coattend.evaluation.alignment import COLUMNS, Answers, Layout, align
-from coattend.evaluation.records import TrialRecord, VariantCost, VariantOutcome
+from coattend.evaluation.records import ReaderMetrics, TrialRecord, VariantCost, VariantOutcome
 from coattend.text.hashing import digest_of_ids
 
 Trial = TypeVar("Trial", bound=TrialRecord)
@@ -106,10 +106,15 @@ def digest_of_scored(questions: pa.Table, task: str) -> str:
     return digest_of_ids(groups.scored_questions(questions, task)[0]["question_id"].to_pylist())
 
 
+def is_outdated(scored: VariantOutcome | ReaderMetrics, questions: pa.Table) -> bool:
+    """Return True if a variant or a reader was scored on other questions than a benchmark has now."""
+    # Those of early versions do not say it.
+    return "scored" in scored and scored["scored"] != digest_of_scored(questions, scored["task"])
+
+
 def check_scored(outcome: VariantOutcome, questions: pa.Table) -> None:
-    """Raise a `CoattendError` if a variant was scored on other questions than a benchmark has now."""
-    # Outcomes of early versions do not say it.
-    if "scored" in outcome and outcome["scored"] != digest_of_scored(questions, outcome["task"]):
+    """Raise a `CoattendError` if a variant `is_outdated`."""
+    if is_outdated(outcome, questions):
         benchmark = outcome.get("benchmark", "its benchmark")
         raise CoattendError(
             f"was scored on other questions than {benchmark} has now",

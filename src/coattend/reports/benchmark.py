@@ -51,12 +51,17 @@ def _summary(results: BenchmarkResults) -> Section:
     if results.get("simulated") and leaders:
         leaders.append("The texts are generated: scores show that readers learn to read them, and rank none.")
     text = [*_selection(results), *(leaders or ["No reader has been scored yet."])]
-    # Failed readers and those that were not run are named, so that no score seems to be missing.
+    # Readers without scores are named, so that none seems to be missing.
     by_status: dict[str, list[str]] = {}
     for name, entry in results["readers"].items():
         by_status.setdefault(entry["status"], []).append(name)
     if failed := by_status.get("failed"):
         text.append(f"Failed in every trial: {', '.join(failed)}.")
+    if outdated := by_status.get("outdated"):
+        names = ", ".join(outdated)
+        text.append(
+            f"Scored on other questions than there are now, and left out until they are evaluated again: {names}."
+        )
     text += sections.divided_dev(results["title"], results.get("train_from_dev"))
     text += provenance.version_sentence({results["benchmark"]: results.get("benchmark_version")})
     if any(_warnings(results)):

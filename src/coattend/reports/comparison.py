@@ -1,5 +1,6 @@
 """Compare the readers of a benchmark: their metrics, paired tests against a baseline, and the chance level."""
 
+import logging
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Literal
@@ -11,10 +12,12 @@ import pyarrow.dataset as pads
 from coattend.evaluation import alignment, comparison, groups
 from coattend.evaluation.groups import EVERYTHING
 from coattend.evaluation.records import ReaderMetrics, Score, score_of
-from coattend.evaluation.runs import finished
+from coattend.evaluation.runs import finished, is_outdated
 from coattend.evaluation.significance import Difference, covers_seeds, mcnemar_where_independent, paired_test
 from coattend.evaluation.summary import METRICS, marks
 from coattend.reports.records import BenchmarkResults, ReaderDifference, TestedEstimate
+
+logger = logging.getLogger(__name__)
 
 BASELINE = "plain"
 """Readers of this name, or whose names begin with it and ``_``, are preferred as baselines."""
@@ -28,8 +31,16 @@ def compare_readers(
     metrics: Mapping[str, ReaderMetrics | None],
     predictions: Mapping[str, pads.Dataset | None],
 ) -> BenchmarkResults:
-    """Compare a benchmark's readers: one that was not run has no metrics, one without predictions no paired test."""
+    """Compare a benchmark's readers: one that was not run has no metrics, one without predictions no paired test.
+
+    Readers that were scored on other questions than there are now are left out.
+    """
     columns = questions.to_table(columns=groups.COLUMNS)
+    outdated = {name for name, scores in metrics.items() if scores is not None and is_outdated(scores, columns)}
+    if outdated:
+        message = "%s: %s were scored on other questions than there are now, and are left out: evaluate them again"
+        logger.warning(message, benchmark, ", ".join(sorted(outdated)))
+    metrics = {name: None if name in outdated else scores for name, scores in metrics.items()}
     scored = {name: scores for name, scores in metrics.items() if scores is not None and scores["splits"]}
     baselines = _baselines(scored)
     reasons = Counter(rejected.to_table(columns=["reason"])["reason"].to_pylist())
@@ -39,7 +50,10 @@ def compare_readers(
         "benchmark": benchmark,
         "title": title,
         "unit": "percent",
-        "readers": {name: {"status": _status(scores), "metrics": scores} for name, scores in metrics.items()},
+        "readers": {
+            name: {"status": "outdated" if name in outdated else _status(scores), "metrics": scores}
+            for name, scores in metrics.items()
+        },
         "baselines": baselines,
         "chance": _chance(columns.append_column("option_count", option_count), baselines),
         "differences": _corrected(list(_differences(columns, scored, predictions, baselines))),

@@ -25,9 +25,9 @@ class TestedEstimate(Estimate):
 
 
 class ReaderEntry(TypedDict):
-    """A reader in a comparison; without metrics if it was not run."""
+    """A reader in a comparison; without metrics if it was not run, or scored on other questions than there are now."""
 
-    status: Literal["scored", "failed", "not run"]
+    status: Literal["scored", "failed", "not run", "outdated"]
     metrics: ReaderMetrics | None
 
 

@@ -78,15 +78,13 @@ def score(
     from coattend.schemas import SCORED_QUESTIONS, read_passage_texts
 
     finished = {trial["trial_id"]: trial["seed"] for trial in runs.finished(model["trials"])}
+    asked = questions.to_table(columns=groups.COLUMNS)
     metrics = summary.summarise(
-        predictions.to_table(columns=alignment.COLUMNS),
-        questions.to_table(columns=groups.COLUMNS),
-        task=model["task"],
-        trials=finished,
+        predictions.to_table(columns=alignment.COLUMNS), asked, task=model["task"], trials=finished
     )
     calibration_by_split = calibration.calibrate(
         predictions.to_table(columns=calibration.COLUMNS),
-        questions.to_table(columns=groups.COLUMNS),
+        asked,
         task=model["task"],
         head=runs.head_of(model["trials"], model["task"]),
         trials=finished,
@@ -115,6 +113,7 @@ def score(
         "benchmark_version": benchmark.version,
         "reader": model["reader"],
         "task": model["task"],
+        "scored": runs.digest_of_scored(asked, model["task"]),
         **metrics,
         "calibration": calibration_by_split,
         "not_read": dict(reasons.most_common()),
