@@ -94,7 +94,7 @@ def register_pipelines() -> dict[str, Pipeline]:
     """The stages (all benchmarks), the benchmarks (all stages but those on request), the studies (with the data stages
     of their benchmarks) and those that belong together, ``results`` and ``leaderboard`` (pages of them all),
     ``compare`` and ``attention`` for two trials of any benchmark, ``prediction`` for one and a file of questions, and
-    ``__default__``: the sample with some readers of every task."""
+    ``__default__``: the sample with `DEFAULT_READERS`."""
     ignore_expected_warnings()
     nodes = {benchmark: nodes_of(benchmark) for benchmark in entries.benchmark_names()}
     study_pipelines = {name: study_pipeline(studies.wired_study(name)) for name in studies.study_names()}
