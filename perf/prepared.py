@@ -83,7 +83,12 @@ class Prepared:
 
     def load(self, name: str) -> Any:
         """Load an entry of the project's catalog."""
-        return self._context.catalog.load(name)
+        return self._catalog.load(name)
+
+    @cached_property
+    def _catalog(self) -> Any:
+        # A context makes a new one each time that it is asked.
+        return self._context.catalog
 
     @cached_property
     def _context(self) -> Any:

@@ -324,6 +324,7 @@ def enter_new_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def remember_configuration() -> None:
     """Load each configuration, and build its pipelines, once in this process: most projects of tests are copies of this
     one, and reading it takes longer than most runs."""
+    from kedro.config import OmegaConfigLoader
     from kedro.framework.project import pipelines
     from omegaconf import OmegaConf
 
@@ -332,6 +333,7 @@ def remember_configuration() -> None:
     from coattend.config.loader import ConfigLoader
 
     load, parse, find = ConfigLoader.__getitem__, OmegaConf.load, pipelines._get_pipelines_registry_callable
+    read = OmegaConfigLoader.__getitem__
     loaded: dict[str, Any] = {}
     parsed: dict[str, Any] = {}
     registered: dict[str, dict[str, Any]] = {}
@@ -343,6 +345,24 @@ def remember_configuration() -> None:
             digest.update(f"{path.relative_to(location)}\0".encode())
             digest.update(path.read_bytes() if path.is_file() else b"")
         return repr((digest.hexdigest(), sorted(readers.names()), *rest))
+
+    def merge_once(self: Any, key: str) -> Any:
+        """Merge `--params` into what the files say, block by block; nothing in the files refers to another block."""
+        changes = self.runtime_params
+        if key != "parameters" or not changes or not Path(self.conf_source).is_dir():
+            return read(self, key)
+        configuration = identity(self.conf_source, OmegaConfigLoader, key, self.env)
+        if configuration not in loaded:
+            self.runtime_params = {}
+            try:
+                loaded[configuration] = read(self, key)
+            finally:
+                self.runtime_params = changes
+        merged = copy.deepcopy(loaded[configuration])
+        for name, change in changes.items():
+            block = {name: merged[name]} if name in merged else {}
+            merged[name] = OmegaConf.to_container(OmegaConf.unsafe_merge(block, {name: change}))[name]
+        return merged
 
     def load_once(self: Any, key: str) -> Any:
         if key in self.data or not Path(self.conf_source).is_dir():
@@ -379,6 +399,7 @@ def remember_configuration() -> None:
         return register_once
 
     ConfigLoader.__getitem__ = load_once  # type: ignore[method-assign]
+    OmegaConfigLoader.__getitem__ = merge_once  # type: ignore[method-assign]
     OmegaConf.load = parse_once  # type: ignore[method-assign]
     pipelines._get_pipelines_registry_callable = find_once
 

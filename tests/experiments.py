@@ -24,7 +24,7 @@ from coattend.config import (
 from coattend.text.encode import tokenize_texts
 from coattend.text.hashing import file_version
 from coattend.text.tokenizer import SpecialLayout, load_tokenizer, special_layout
-from coattend.training.run_trial import train_all
+from coattend.training.run_trial import TrialRunner, train_all
 from coattend.trials.experiment import BenchmarkTables, Experiment, ReaderSetup
 from coattend.trials.trial import TrialOutcome
 
@@ -122,6 +122,12 @@ def train_reader(experiment: Experiment, store: Path) -> list[TrialOutcome]:
     return train_all(experiment.training_questions(), experiment, store)
 
 
+def train_seed(experiment: Experiment, store: Path) -> TrialOutcome:
+    """Train the trial of an experiment's first seed alone, as studies and searches do."""
+    outcome, _ = TrialRunner.of(experiment, store).attempt(experiment.training.seeds[0])
+    return outcome
+
+
 def lose_a_bit(trial: Path) -> None:
     """Change the last byte of a trial's weights, and let it look as if nothing had happened to the file."""
     weights, checked = trial / "model" / "model.safetensors", trial / ".model.checked"
@@ -179,9 +185,11 @@ def sample(sample_tables, tiny_encoder) -> Sample:
 def experiment_for(sample):
     """Make an experiment: a reader on a few questions of the sample."""
 
-    def make(reader="plain", task="options", encoder=sample.encoder, tokens=sample.stored_tokens, **training):
+    def make(
+        reader="plain", task="options", encoder=sample.encoder, tokens=sample.stored_tokens, seeds=(3, 4), **training
+    ):
         benchmark = BenchmarkParameters(**SAMPLE | {"tasks": [task]}, training=TRAINING | training)
-        entry = ReaderParameters(name=reader, reader=reader, training={"seeds": [3, 4]})
+        entry = ReaderParameters(name=reader, reader=reader, training={"seeds": list(seeds)})
         # The last table, of tagged words, is read by recurrent readers only.
         tables = BenchmarkTables(sample.questions, sample.passages, tokens, None, benchmark)
         # The tiny encoder reads MiniLM's subwords, any other its own.

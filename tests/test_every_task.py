@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,10 +24,10 @@ TRAINING = {
 
 
 @pytest.fixture
-def add(project, monkeypatch, kedro_run):
+def add(project, monkeypatch, sample_tables):
     """Adds a benchmark that reads the sample's raw files."""
-    monkeypatch.setenv("COATTEND_RAW", str(project / "data" / "01_raw"))
-    kedro_run("ingestion", "sample")
+    raw = shutil.copytree(sample_tables.parent / "01_raw", project / "data" / "01_raw")
+    monkeypatch.setenv("COATTEND_RAW", str(raw))
 
     def write(name, **fields):
         entry = {"title": name.title(), "shards": 1, "training": TRAINING} | fields

@@ -16,6 +16,7 @@ from coattend.readers.encoders.pretrained import encoder_folder
 DATA = "ingestion,tagging,tokenization"
 NAMES = list(enumerate(("Mary", "John", "Ann", "Tom", "Eve", "Sam", "Ida", "Leo")))
 ROAD = {"plain": "options", "poi_net_span": "span"}
+ONE = {"layers": 1}
 
 
 @pytest.fixture
@@ -44,8 +45,8 @@ def test_the_whole_road(run_minilm, project_of_minilm):
     """With the real encoder: options and spans."""
     project, results = project_of_minilm, project_of_minilm / "data" / "test"
     run_minilm(DATA, "sample")
-    once = {"poi_net_span": {"training": {"epochs": 1}}}
-    run_minilm("training,evaluation", ",".join(f"sample.{name}" for name in ROAD), readers=once)
+    quick = {"readers": {"poi_net_span": {"training": {"epochs": 1}}}, "encoders": {"minilm": ONE, "minilm_4": ONE}}
+    run_minilm("training,evaluation", ",".join(f"sample.{name}" for name in ROAD), **quick)
     run_minilm("reporting", "sample")
 
     questions = pq.read_table(results / "02_intermediate/sample/questions.parquet").to_pylist()
@@ -111,8 +112,9 @@ def test_a_failed_trial_says_why_and_leaves_nothing_running(kedro_run, sample_pr
     assert {run.info.status for run in runs(sample_project)} == {"FAILED"}
 
 
-def test_data_stages_leave_no_run(kedro_run, project):
-    kedro_run(DATA, "sample")
+def test_data_stages_leave_no_run(sample_tables):
+    project = sample_tables.parents[1]
+    assert (project / "conf").is_dir()
     assert not (project / "mlflow.db").exists()
 
 

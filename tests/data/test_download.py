@@ -88,7 +88,7 @@ class Answer(BaseHTTPRequestHandler):
 @pytest.fixture
 def publisher() -> Iterator[Publisher]:
     with Publisher() as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield server
         server.shutdown()

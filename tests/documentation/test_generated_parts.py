@@ -74,11 +74,15 @@ def test_only_the_text_between_the_comments_is_renewed():
 
 
 def test_the_command_renews_the_pages_of_the_working_folder(tmp_path, monkeypatch, capsys):
-    shutil.copytree(ROOT / "docs/results", tmp_path / "docs/results", ignore=shutil.ignore_patterns("README.md"))
+    # One study stands for all, whose pages are compared with their records elsewhere.
+    study = "dcn_plus_answer"
+    shutil.copytree(ROOT / f"docs/results/records/{study}", tmp_path / f"docs/results/records/{study}")
+    shutil.copy(ROOT / f"docs/results/{study}.md", tmp_path / "docs/results")
     (tmp_path / "docs/mine.md").write_text("<!-- generated: options heads/word -->\n<!-- end -->\n")
     monkeypatch.chdir(tmp_path)
     main([])
-    assert capsys.readouterr().out == "renewed docs/mine.md\nrenewed docs/readers.md\n"
+    renewed_pages = [f"renewed docs/{name}.md" for name in ("mine", "readers", "results/leaderboard")]
+    assert capsys.readouterr().out.splitlines() == renewed_pages
     assert "`normalise`" in (tmp_path / "docs/mine.md").read_text()
     main([])
     assert not capsys.readouterr().out

@@ -44,7 +44,7 @@ def publisher():
     with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
         server.daemon_threads = True
         server.requested_ranges, server.killed = [], threading.Event()
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield server
         server.shutdown()

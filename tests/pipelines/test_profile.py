@@ -3,8 +3,6 @@
 import pyarrow.parquet as pq
 import pytest
 
-DATA = "ingestion,tagging,tokenization,profile"
-
 
 def values(project, benchmark):
     folder = project / "data" / "test" / "08_reporting" / benchmark
@@ -12,9 +10,9 @@ def values(project, benchmark):
     return {(r["section"], r["split"], r["subset"], r["name"]): r["value"] for r in rows}, folder
 
 
-def test_the_sample(kedro_run, project):
-    kedro_run(DATA, "sample")
-    statistics, folder = values(project, "sample")
+def test_the_sample(kedro_run, sample_project):
+    kedro_run("profile", "sample")
+    statistics, folder = values(sample_project, "sample")
     assert (
         statistics["counts", "train", "all", "questions"] == 40 * 2 + 40 * 3 + 2 * 4 + 2 * 2 + 2 * 3 + 2 + 2 + 2 * 3 * 3
     )
@@ -27,7 +25,7 @@ def test_the_sample(kedro_run, project):
 
 @pytest.mark.slow
 def test_published_counts_of_dream(kedro_run, project, raw):
-    kedro_run(DATA, "dream")
+    kedro_run("ingestion,tagging,tokenization,profile", "dream")
     statistics, _ = values(project, "dream")
     for split, questions, passages in (("train", 6116, 3869), ("dev", 2040, 1288)):
         assert statistics["counts", split, "all", "questions"] == questions

@@ -115,7 +115,7 @@ class Endpoints(BaseHTTPRequestHandler):
 @contextmanager
 def listening() -> Iterator[Hub]:
     with Hub() as hub:
-        threading.Thread(target=hub.serve_forever, daemon=True).start()
+        threading.Thread(target=hub.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         try:
             yield hub
         finally:

@@ -14,7 +14,7 @@ from coattend.serving.mlflow_model import log_reader
 from coattend.serving.predictor import Predictor
 from coattend.trials import run_spec
 from coattend.trials.run_spec import TrainedOn
-from experiments import train_reader
+from experiments import train_seed
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ def test_adapters_of_a_logged_model_are_merged_on_request(
     trained_sample, evaluated, experiment_for, tmp_path, quick_store
 ):
     pytest.importorskip("peft", reason="peft is not installed: it is in the extra `lora`")
-    outcome, _ = train_reader(experiment_for(lora={"rank": 2}), tmp_path / "trials")
+    outcome = train_seed(experiment_for(lora={"rank": 2}), tmp_path / "trials")
     _, metrics, trial = evaluated
     client = MlflowClient(f"sqlite:///{tmp_path / 'mlflow.db'}")
     experiment = client.create_experiment("sample", artifact_location=(tmp_path / "artifacts").as_uri())

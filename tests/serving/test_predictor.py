@@ -25,7 +25,7 @@ from coattend.text import nltk as nltk_data
 from coattend.text.nltk import NltkTagger
 from coattend.text.textblob import TextblobTagger
 from coattend.trials.build import build_collator
-from experiments import tokenized, train_reader
+from experiments import tokenized, train_seed
 
 READERS = ("poi_net", "plain_span", "aoa_reader")
 PASSAGE = "The lamp is in the hall . Mary carried the sofa to the attic ."
@@ -216,7 +216,7 @@ def test_a_packed_reader_needs_nothing_else(answerers, trained_sample, tmp_path,
 def test_adapters_are_merged_where_a_reader_is_packed_so(experiment_for, tmp_path):
     pytest.importorskip("peft", reason="peft is not installed: it is in the extra `lora`")
     experiment = experiment_for(lora={"rank": 2}, learning_rate=1e-2)
-    outcome, _ = train_reader(experiment, tmp_path / "trials")
+    outcome = train_seed(experiment, tmp_path / "trials")
     trial = tmp_path / "trials" / outcome["trial_id"]
     questions = [QUESTIONS["poi_net"], QUESTIONS["aoa_reader"]]
     expected = list(Predictor.load(trial).answers(questions))
@@ -240,7 +240,7 @@ def test_a_reader_over_a_decoder_is_trained_packed_and_asked(experiment_for, sam
     experiment = experiment_for("duma", encoder=language_model, tokens=tokens, learning_rate=1e-2, precision="fp32")
     # <s> passage </s> question </s>: its tokenizer sets none of them.
     assert (experiment.layout.prefix, experiment.layout.middle, experiment.layout.suffix) == ((0,), (1,), (1,))
-    outcome, _ = train_reader(experiment, tmp_path / "trials")
+    outcome = train_seed(experiment, tmp_path / "trials")
     predictions, _ = predict_all(experiment, [outcome], tmp_path / "trials")
     pack(tmp_path / "trials" / outcome["trial_id"], tmp_path / "packed")
     reader = Predictor.load(tmp_path / "packed")
@@ -260,7 +260,7 @@ def test_a_long_passage_is_read_in_windows_as_in_training(experiment_for, sample
     experiment = experiment_for(
         "duma", over_windows=over_windows, max_length=40, stride=8, learning_rate=1e-2, precision="fp32"
     )
-    outcome, _ = train_reader(experiment, tmp_path / "trials")
+    outcome = train_seed(experiment, tmp_path / "trials")
     predictions, _ = predict_all(experiment, [outcome], tmp_path / "trials")
     pack(tmp_path / "trials" / outcome["trial_id"], tmp_path / "packed")
     reader = Predictor.load(tmp_path / "packed")

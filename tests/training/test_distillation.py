@@ -16,11 +16,12 @@ from coattend.inference.predict import answer_questions, read_questions
 from coattend.readers.batch import Batch
 from coattend.readers.reader import Reader
 from coattend.training.distillation import TEACHER, distilled_loss, with_teacher
+from coattend.training.run_trial import TrialRunner
 from coattend.trials import run_spec
 from coattend.trials.build import build_collator, build_reader
 from coattend.trials.store import FinishedTrial
 from coattend.trials.trial import read_content
-from experiments import lose_a_bit, train_reader
+from experiments import lose_a_bit, train_seed
 
 
 @given(st.lists(st.integers(2, 5), min_size=1, max_size=4), st.integers(0, 99), st.floats(0.01, 1.0))
@@ -75,7 +76,7 @@ def teacher(experiment_for, tmp_path_factory):
     """A joint reader's trial that knows its training questions by heart, and the folder of trials."""
     store = tmp_path_factory.mktemp("trials")
     experiment = experiment_for(epochs=12, learning_rate=3e-3)
-    return train_reader(experiment, store)[0], store
+    return train_seed(experiment, store), store
 
 
 def test_the_teacher_says_what_its_reader_answers_beside_cached_states(teacher, experiment_for):
@@ -106,7 +107,7 @@ def span_teacher(experiment_for, tmp_path_factory):
     """A joint reader's trial for spans, and the folder of trials."""
     store = tmp_path_factory.mktemp("span trials")
     experiment = experiment_for(task="span", epochs=60, learning_rate=1e-2)
-    return train_reader(experiment, store)[0], store
+    return train_seed(experiment, store), store
 
 
 def test_a_teacher_of_spans_says_how_probable_each_first_and_last_token_is(span_teacher, experiment_for):
@@ -155,7 +156,7 @@ def test_a_reader_of_spans_learns_from_its_teacher(span_teacher, experiment_for)
             losses.append(distilled_loss(torch.tensor(0.0), scores, teacher, 1.0).item())
         return np.mean(losses)
 
-    assert distance(train_reader(taught, store)[0]) < 0.8 * distance(train_reader(untaught, store)[0])
+    assert distance(train_seed(taught, store)) < 0.8 * distance(train_seed(untaught, store))
 
 
 def test_a_teacher_is_asked_once_for_all_that_it_teaches_the_same_questions(teacher, experiment_for, monkeypatch):
@@ -195,18 +196,18 @@ def test_a_reader_comes_close_to_its_teacher_and_its_trial_names_it(teacher, exp
             ]
         )
 
-    untrained = train_reader(experiment_for("plain_apart", learning_rate=1e-9), store)[0]
-    trained = train_reader(taught, store)[0]
+    untrained = train_seed(experiment_for("plain_apart", learning_rate=1e-9), store)
+    trained = train_seed(taught, store)
     assert distance(taught, trained) < 0.8 * distance(alone, untrained)
     # Another training is another trial, and both its files say who taught it.
-    assert trained["trial_id"] != train_reader(alone, store)[0]["trial_id"]
+    assert trained["trial_id"] != TrialRunner.of(alone, store).trial(3).id
     expected = {"teacher": outcome["trial_id"], "weight": 1.0}
     assert read_content(store / trained["trial_id"])["training"]["distillation"] == expected
     assert run_spec.read(store / trained["trial_id"]).training.distillation.model_dump() == expected
 
 
 def test_trials_without_a_teacher_are_those_from_before_there_were_any(experiment_for, tmp_path):
-    outcome = train_reader(experiment_for(), tmp_path)[0]
+    outcome = train_seed(experiment_for(), tmp_path)
     assert "distillation" not in read_content(tmp_path / outcome["trial_id"])["training"]
 
 
@@ -233,7 +234,7 @@ def test_teachers_that_cannot_teach_are_refused(teacher, experiment_for):
 
 
 def test_a_damaged_teacher_is_refused(experiment_for, tmp_path):
-    outcome = train_reader(experiment_for(), tmp_path)[0]
+    outcome = train_seed(experiment_for(), tmp_path)
     lose_a_bit(tmp_path / outcome["trial_id"])
     taught = taught_by(experiment_for(), outcome["trial_id"])
     with pytest.raises(CoattendError, match="is not what was trained"):

@@ -11,7 +11,7 @@ from coattend.config import EncoderParameters, LoraParameters, TrainingParameter
 from coattend.errors import CoattendError
 from coattend.inference.predict import predict_all
 from coattend.trials.build import build_collator, build_reader, initial_reader, training_batches
-from experiments import lose_a_bit, train_reader
+from experiments import lose_a_bit, train_reader, train_seed
 
 
 @pytest.mark.parametrize("dropout", [None, 0.0, 0.3])
@@ -27,14 +27,14 @@ def test_an_encoder_has_the_dropout_that_is_configured_or_else_its_own(dropout, 
 
 def test_a_trial_may_start_from_another_one_whose_encoder_has_its_own_dropout(experiment_for, tiny_encoder, tmp_path):
     experiment = replace(experiment_for(), encoder=EncoderParameters(source=str(tiny_encoder), dropout=None))
-    first, _ = train_reader(experiment, tmp_path / "trials")
+    first = train_seed(experiment, tmp_path / "trials")
     later = replace(experiment, training=experiment.training.model_copy(update={"start_from": first["trial_id"]}))
     assert initial_reader(later, experiment.training_questions().train, tmp_path / "trials", seed=3)
 
 
 def test_a_parent_that_a_disk_has_damaged_is_not_started_from(experiment_for, tmp_path):
     experiment = experiment_for()
-    parent, _ = train_reader(experiment, tmp_path)
+    parent = train_seed(experiment, tmp_path)
     later = replace(experiment, training=experiment.training.model_copy(update={"start_from": parent["trial_id"]}))
     questions = experiment.training_questions().train
     assert initial_reader(later, questions, tmp_path, seed=3)
@@ -46,7 +46,7 @@ def test_a_parent_that_a_disk_has_damaged_is_not_started_from(experiment_for, tm
 
 def test_a_parent_that_is_not_finished_is_not_started_from(experiment_for, tmp_path):
     experiment = experiment_for()
-    parent, _ = train_reader(experiment, tmp_path)
+    parent = train_seed(experiment, tmp_path)
     later = replace(experiment, training=experiment.training.model_copy(update={"start_from": parent["trial_id"]}))
     (tmp_path / parent["trial_id"] / "outcome.json").unlink()
     with pytest.raises(CoattendError, match=r"training\.start_from: the trial .* is not finished"):

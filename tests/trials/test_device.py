@@ -13,7 +13,7 @@ from coattend.parallel.engine import map_shards
 from coattend.readers.reader import Reader
 from coattend.training.run_trial import TrialRunner
 from coattend.trials.device import freeze_gc, gpu_index, uses_bf16
-from experiments import train_reader
+from experiments import train_reader, train_seed
 
 _barriers: list[Any] = []
 
@@ -84,13 +84,8 @@ def unfrozen_gc():
     gc.unfreeze()
 
 
-def attempt_seed(experiment, store):
-    """Train one trial as studies and searches do."""
-    TrialRunner.of(experiment, store).attempt(experiment.training.seeds[0])
-
-
 @pytest.mark.usefixtures("unfrozen_gc")
-@pytest.mark.parametrize("train", [pytest.param(train_reader, marks=pytest.mark.slow), attempt_seed])
+@pytest.mark.parametrize("train", [pytest.param(train_reader, marks=pytest.mark.slow), train_seed])
 def test_garbage_is_searched_for_in_what_is_new_alone(experiment_for, tmp_path, train):
     train(experiment_for(seeds=[3]), tmp_path)
     loaded = gc.get_freeze_count()
