@@ -259,7 +259,13 @@ def test_an_unknown_encoder_of_an_environment_is_refused(project, parameters):
 MEASURED = {
     "duma_table6.dream": {"frozen": True, "epochs": 3, "learning_rate": 5e-4, "max_questions": None, "evaluations": 3},
     "recam_steps.recam": {"frozen": True, "epochs": 6, "learning_rate": 5e-4, "max_questions": None},
-    "aoa_results_cbt_ne.cbt": {"epochs": 3, "max_questions": 2000, "evaluations": 2, "seeds": (0, 1, 2, 3)},
+    "aoa_results_cbt_ne.cbt": {
+        "epochs": 2,
+        "max_questions": 6000,
+        "evaluations": 4,
+        "held_out": 0.02,
+        "seeds": (0, 1, 2, 3),
+    },
     "dcn_plus_table2.squad_v1": {"epochs": 2, "max_questions": 2000, "learning_rate": 2e-3, "tokens_per_batch": 3072},
     "poi_net_table4.squad_v1": {
         "epochs": 1,
