@@ -130,7 +130,7 @@ def test_a_line_that_is_no_json_is_named(run_trained, trials, trained_sample):
         run_trained("prediction", prediction={"model": trials["poi_net"].name, "input": "broken.jsonl"})
 
 
-def test_a_reader_goes_by_many_names(answered, predict, trials, runs, trained_sample, caplog):
+def test_a_reader_goes_by_many_names(answered, predict, trials, runs, trained_sample, request, caplog):
     from mlflow import MlflowClient
 
     client = MlflowClient(f"sqlite:///{trained_sample / 'mlflow.db'}")
@@ -139,6 +139,7 @@ def test_a_reader_goes_by_many_names(answered, predict, trials, runs, trained_sa
     (logged,) = client.search_logged_models([experiment], f"source_run_id = '{run}'")
     # One that was cut off before its files were there is none.
     unfinished = client.create_logged_model(experiment, "model", run, tags={"trial_id": "0", "about": "unfinished"})
+    request.addfinalizer(lambda: client.delete_logged_model(unfinished.model_id))  # Other tests look at all models.
     client.create_registered_model("reader")
     version = client.create_model_version("reader", f"models:/{logged.model_id}", run, model_id=logged.model_id)
     client.set_registered_model_alias("reader", "best", version.version)
