@@ -1,4 +1,4 @@
-"""The commands of the quick start, one after the other, in a fresh project and on tiny texts."""
+"""The commands of the quick start and of the tutorial it leads to, in a fresh project and on tiny texts."""
 
 import json
 import shlex
@@ -30,7 +30,7 @@ def dialogues(project, split):
 def test_the_quick_start_leads_to_two_comparisons(kedro, project, monkeypatch):
     monkeypatch.delenv("COATTEND_RAW", raising=False)
     ran = []
-    for _, command in commands(DOCS / "quick_start.md", in_lines=False):
+    for _, command in commands(DOCS / "quick_start.md", DOCS / "tutorials/own_data.md", in_lines=False):
         if NEEDS_A_NETWORK in command or (command.startswith("make ") and command not in BY_KEDRO):
             continue
         if "dream" in command and not (project / "data/01_raw/dream").exists():
