@@ -100,7 +100,8 @@ def pipeline_rate(name: str, pairs: list[tuple[str, str]], questions: int, batch
     folder = str(encoder_folder(EMBEDDED))
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder, model_max_length=512)
     # A head has two labels by default.
-    pipeline = transformers.pipeline(name, model=folder, tokenizer=tokenizer, device=-1, batch_size=batch_size)
+    build: Any = transformers.pipeline  # Its overloads take a task's name as a literal.
+    pipeline = build(name, model=folder, tokenizer=tokenizer, device=-1, batch_size=batch_size)
     if name == "text-classification":
         inputs: list[Any] = [{"text": passage, "text_pair": question} for passage, question in pairs]
         options: dict[str, Any] = {"truncation": "only_first", "max_length": 512}

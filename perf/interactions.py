@@ -9,6 +9,7 @@ that ratios to the encoder's own step (forward and backward, without the optimiz
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -50,8 +51,14 @@ def measure(rounds: int, *, sequences: int = 8, passage: int = 400, question: in
 
 def minilm(batch: Batch) -> TransformerEncoder:
     """Build an encoder of MiniLM's shape, with as many positions as a batch needs."""
-    shape = {"hidden_size": 384, "num_hidden_layers": LAYERS, "num_attention_heads": 12, "intermediate_size": 1536}
-    config = BertConfig(**shape, max_position_embeddings=max(512, batch.input_ids.shape[1]))
+    config = BertConfig(
+        hidden_size=384,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=12,
+        intermediate_size=1536,
+        max_position_embeddings=max(512, batch.input_ids.shape[1]),
+    )
+
     return TransformerEncoder(TransformerEncoder.Config(dropout=0.0), config).eval()
 
 
@@ -61,7 +68,7 @@ def gru(batch: Batch) -> RecurrentEncoder:
     return RecurrentEncoder(config, Words(words=tuple(f"word{number}" for number in range(VOCABULARY)))).eval()
 
 
-ENCODERS: Mapping[str, tuple[Callable[[Batch], nn.Module], int]] = {
+ENCODERS: Mapping[str, tuple[Callable[[Batch], TransformerEncoder | RecurrentEncoder], int]] = {
     "transformer": (minilm, LAYERS),
     "recurrent": (gru, 1),
 }
@@ -75,7 +82,7 @@ def interactions_on(encoder: str, shape: EncoderShape) -> dict[str, nn.Module]:
     parts: dict[str, tuple[type, Any]] = {}
     for name in (*named, *joined):
         assembly = compose(name, None, {})
-        part = assembly.classes.interaction, assembly.configs.interaction
+        part: tuple[type, Any] = assembly.classes.interaction, assembly.configs.interaction
         if part[0] is not NoInteraction and part not in parts.values():
             parts[name.rpartition("+")[2]] = part
     return {reader: interaction(config, shape).eval() for reader, (interaction, config) in parts.items()}
@@ -110,9 +117,9 @@ def steps_of(encoder: nn.Module, parts: Mapping[str, nn.Module], batch: Batch, *
     vectors = [encoded.passage, encoded.question]
     for tensor in (*vectors, encoded.question_state):
         tensor.requires_grad_()
-    steps = {ENCODER: step_of(lambda: encoder(batch), list(encoder.parameters()), bf16=bf16)}
+    steps = {ENCODER: step_of(partial(encoder, batch), list(encoder.parameters()), bf16=bf16)}
     for name, part in parts.items():
-        steps[name] = step_of(lambda part=part: part(encoded), [*vectors, *part.parameters()], bf16=bf16)
+        steps[name] = step_of(partial(part, encoded), [*vectors, *part.parameters()], bf16=bf16)
     return steps
 
 

@@ -61,10 +61,15 @@ def write_model(folder: Path, texts: Iterable[str]) -> int:
     learned.train_from_iterator(texts, vocab_size=8000, special_tokens=[*special.values()], show_progress=False)
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=learned._tokenizer, **special)
     torch.manual_seed(0)
-    sizes = {"hidden_size": WIDTH, "intermediate_size": 4 * WIDTH, "num_hidden_layers": LAYERS}
     config = LlamaConfig(
-        vocab_size=len(tokenizer), num_attention_heads=WIDTH // 32, max_position_embeddings=4096, **sizes
+        vocab_size=len(tokenizer),
+        hidden_size=WIDTH,
+        intermediate_size=4 * WIDTH,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=WIDTH // 32,
+        max_position_embeddings=4096,
     )
+
     LlamaForCausalLM(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return max(len(encoding.ids) for encoding in learned.encode_batch(texts))

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from coattend.batches.feature_cache import CachedVectors
 from coattend.readers.batch import Batch
 from coattend.trials.build import build_reader, cached_features
 from perf.passages import PASSAGES, about_passages, recipes_of
@@ -16,7 +17,7 @@ from perf.recipes import Recipe, spread
 
 def measure(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
     """Measure passages that are read once beside the joint encoder and the stock recipe, on options."""
-    chosen = [benchmark for benchmark in ("dream", "race") if benchmark in prepared.benchmarks]
+    chosen: list[str] = [benchmark for benchmark in ("dream", "race") if benchmark in prepared.benchmarks]
     return {
         benchmark: {
             "mib_per_question": training(prepared, benchmark, batches),
@@ -59,11 +60,12 @@ def _kept(recipe: Recipe, rows: Sequence[int]) -> int:
 
 def frozen(prepared: Prepared, benchmark: str) -> dict[str, float]:
     """Return the KiB that the frozen protocol keeps of each question about some passages."""
-    sizes = {}
+    sizes: dict[str, float] = {}
     for name, reader in (("ours", "plain_apart"), ("joint", "plain")):
         experiment = prepared.experiment(benchmark, reader, training={"frozen": True})
         questions = about_passages(experiment.training_questions().train, PASSAGES)
         with tempfile.TemporaryDirectory() as folder:
             states = cached_features(experiment, build_reader(experiment, questions), questions, Path(folder, "trials"))
+            assert isinstance(states, CachedVectors)
             sizes[name] = round(states.vectors.nbytes / 1024 / len(questions.examples), 1)
     return sizes

@@ -11,7 +11,7 @@ from itertools import count
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 from transformers import (
@@ -78,9 +78,8 @@ def revisit_trials(prepared: Prepared, rounds: int) -> dict[str, dict[str, float
             trial = work.trial(seed)
             shutil.copytree(work.trial(0).model, trial.model)
             with trial.locked():
-                trial.finish(
-                    {key: value for key, value in outcome.items() if key not in trial.content} | {"seed": seed}
-                )
+                new = {key: value for key, value in outcome.items() if key not in trial.content}
+                trial.finish(cast(TrialRecord, new | {"seed": seed}))
         in_new_process(partial(go_through, work, TRIALS))  # Writes each trial's run specification.
 
         def done() -> Seconds:
@@ -123,7 +122,7 @@ def train_tiny_trials(prepared: Prepared, rounds: int) -> dict[str, dict[str, fl
     with tempfile.TemporaryDirectory() as folder, single_thread():
         work = TrialRunner.of(experiment, Path(folder, "trials"))
         seeds = count()
-        ways = {
+        ways: dict[str, Callable[[], object]] = {
             "new": lambda: attempt(work, next(seeds)),
             "least": lambda: train_plainly(work, Path(folder, "plain", str(next(seeds)))),
         }
@@ -134,13 +133,14 @@ def train_tiny_trials(prepared: Prepared, rounds: int) -> dict[str, dict[str, fl
                 train()
             return StepClock.seconds.until(start.until(Seconds.now()))
 
-        trainer.DEFAULT_CALLBACKS.append(StepClock)
+        callbacks = cast(list[type[TrainerCallback]], trainer.DEFAULT_CALLBACKS)
+        callbacks.append(StepClock)
         try:
             for train in ways.values():  # Warm up.
                 train()
             return take_turns({name: partial(without_steps, train) for name, train in ways.items()}, rounds)
         finally:
-            trainer.DEFAULT_CALLBACKS.remove(StepClock)
+            callbacks.remove(StepClock)
 
 
 class StepClock(TrainerCallback):

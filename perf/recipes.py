@@ -8,7 +8,8 @@ tensors, forward, backward, clipping and the optimizer's step.
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, cast
 
 import numpy as np
 import torch
@@ -64,6 +65,11 @@ class Recipe:
         trained = [parameter for parameter in self.reader.parameters() if parameter.requires_grad]
         self._optimizer = torch.optim.AdamW(trained, lr=1e-5, fused=True)
         self._round = 0
+
+    @property
+    def encoder(self) -> TransformerEncoder:
+        """The reader's encoder, a transformer."""
+        return cast(TransformerEncoder, self.reader.encoder)
 
     def rate(self, count: int) -> float:
         """Return an epoch's questions per second, estimated from batches of its equal parts; others at each call."""
@@ -163,4 +169,4 @@ def spread(batches: Sequence[Sequence[int]], count: int, turn: int) -> list[Sequ
 
 def rates_of(recipes: dict[str, Recipe], count: int) -> dict[str, Callable[[], float]]:
     """Return each recipe's rate as a step that can be timed."""
-    return {name: lambda recipe=recipe: recipe.rate(count) for name, recipe in recipes.items()}
+    return {name: partial(recipe.rate, count) for name, recipe in recipes.items()}

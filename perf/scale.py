@@ -48,7 +48,12 @@ def run_stages(project: Path, count: int) -> dict[str, Any]:
     local = project / "conf/local/parameters.yml"
     local.parent.mkdir(exist_ok=True)
     local.write_text("benchmarks: { sample: { shards: null } }\n")
-    command = [Path(sys.executable).parent / "kedro", "run", "--pipelines", "ingestion,tagging,tokenization"]
+    command: list[str | Path] = [
+        Path(sys.executable).parent / "kedro",
+        "run",
+        "--pipelines",
+        "ingestion,tagging,tokenization",
+    ]
     command += ["--namespaces", "sample", "--params", params]
     stages = watch(command, folder=project, environment=os.environ)
     size = sum(path.stat().st_size for path in (project / "data").rglob("*") if path.is_file())

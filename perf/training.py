@@ -12,18 +12,19 @@ from typing import Any
 import torch
 
 from coattend.batches.dataset import QuestionSet
+from coattend.batches.feature_cache import CachedVectors
 from coattend.training.run_trial import TrialRunner
 from coattend.trials.build import build_reader, cached_features
 from coattend.trials.experiment import Experiment
 from perf.overhead import attempt
 from perf.prepared import Prepared
 from perf.recipes import Recipe, one_by_one, product_recipe, random_batches, rates_of, spread
-from perf.timing import alternate, ratio
+from perf.timing import Step, alternate, ratio
 
 PRODUCT = (4096, 384, 1536)
 """Sizes of the matrix product whose rate is the limit: a batch of tokens through a layer of MiniLM."""
 LONGEST = 512
-STOCK_SPAN = {"max_length": 384, "stride": 128, "stride_counts": "overlap"}
+STOCK_SPAN: dict[str, Any] = {"max_length": 384, "stride": 128, "stride_counts": "overlap"}
 """Windows of the stock question-answering example, which pads each to the greatest length."""
 FROZEN: dict[str, Any] = {"max_questions": 400, "epochs": 1, "evaluations": 1}
 """Length of a trial over a frozen encoder: fine-tuned, one takes a minute and a half on two cores."""
@@ -83,6 +84,7 @@ def frozen(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
         states = cached_features(experiment, build_reader(experiment, train), train, Path(folder, "trials"))
         recipes = {"ours": product_recipe(experiment, train, kept=states), "tuned": product_recipe(tuned, train)}
         steps = compare(recipes, rounds, batches)
+        assert isinstance(states, CachedVectors)
         size = states.vectors.nbytes
         trials = {
             name: partial(train_one, TrialRunner.of(each, Path(folder, name)), count())
@@ -144,7 +146,8 @@ def rate(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
         return sum(operations(recipe, batch) for batch in drawn) / seconds / 1e9
 
     dtype = torch.bfloat16 if recipe.bf16 else torch.float32
-    values = alternate({"step": step, "product": partial(product_rate, dtype)}, rounds, warm_up=1)
+    ways: dict[str, Step] = {"step": step, "product": partial(product_rate, dtype)}
+    values = alternate(ways, rounds, warm_up=1)
     return {
         "gflops": {name: round(statistics.median(rates), 1) for name, rates in values.items()},
         "share": ratio(values["step"], values["product"]),
@@ -156,7 +159,8 @@ def rate(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
 def operations(recipe: Recipe, batch: Sequence[int]) -> float:
     """Count the floating-point operations of a step on a batch, without padding; weights that layers share count for
     each of them."""
-    encoder, shape = recipe.reader.encoder.model.encoder, recipe.reader.encoder.model.config
+    model: Any = recipe.encoder.model
+    encoder, shape = model.encoder, model.config
     shared = getattr(encoder, "albert_layer_groups", None)
     repeats = 1 if shared is None else shape.num_hidden_layers // len(shared)
     weights = repeats * sum(parameter.numel() for parameter in (encoder if shared is None else shared).parameters())
@@ -166,7 +170,7 @@ def operations(recipe: Recipe, batch: Sequence[int]) -> float:
         for size, window in zip(recipe.examples[row].lengths, recipe.examples[row].windows, strict=True)
     ]
     attention = 12 * shape.num_hidden_layers * shape.hidden_size * sum(length**2 for length in lengths)
-    return 6 * weights * sum(lengths) + attention
+    return float(6 * weights * sum(lengths) + attention)
 
 
 def product_rate(dtype: torch.dtype) -> float:

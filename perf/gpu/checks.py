@@ -105,7 +105,7 @@ def compiled(pack: Pack) -> Figures:
 
 def compare_compiled(plain: Recipe, other: Recipe, *, tiny: bool) -> Figures:
     """Time steps of two like recipes, of one of which the encoder's layers are compiled first."""
-    for layer in set(layers_of(other.reader.encoder.model)):
+    for layer in set(layers_of(other.encoder.model)):
         # Shapes differ from batch to batch: they are variables of what is compiled, once for all layers.
         layer.compile(dynamic=True, backend="eager" if tiny else "inductor")
     count = 1 if tiny else 20

@@ -119,7 +119,9 @@ def collect(folder: Path, prepared: Prepared | None = None, pages: Pages | None 
     if outcomes:
         names = list(dict.fromkeys(outcome["benchmark"] for outcome in outcomes))
         prepared = prepared or Prepared.of(names)
-        predictions, rows, records = results.predictions(), [], {}
+        predictions = results.predictions()
+        rows: list[dict[str, Any]] = []
+        records: dict[str, Any] = {}
         for name in names:
             answers = score(prepared, name, outcomes, predictions)
             rows += scores_on(prepared, name, outcomes, answers)

@@ -80,10 +80,10 @@ def kernels(pack: Pack) -> dict[str, Any]:
         if name == FLEXIBLE:
             ways["flex"] = _flexible(padding_mask(lengths, shape))
         figures[f"{name}, padding"] = _compare(streams, mask, ways)
-    for name, shape in (TINY_ROWS if pack.is_tiny else ROWS).items():
-        rows = rows_of(*shape[:1], *shape[2:5])
-        streams = Streams.of(shape[0], shape[1], rows.source.shape[1], shape[5])
-        ways: dict[str, Attention] = {"ours": rows.attend, "one call": partial(attend, mask=pairs_of(rows))}
+    for name, (passages, heads, passage, segments, tokens, width) in (TINY_ROWS if pack.is_tiny else ROWS).items():
+        rows = rows_of(passages, passage, segments, tokens)
+        streams = Streams.of(passages, heads, rows.source.shape[1], width)
+        ways = {"ours": rows.attend, "one call": partial(attend, mask=pairs_of(rows))}
         if name == FLEXIBLE_ROWS:
             ways["flex"] = _flexible(row_mask(rows))
         figures[name] = _compare(streams, pairs_of(rows), ways)
@@ -177,23 +177,31 @@ def packed(lengths: Tensor, streams: Streams) -> Attention:
 def _compare(streams: Streams, mask: Tensor | None, ways: dict[str, Attention]) -> dict[str, Any]:
     """Return the milliseconds of each way, none where it does not take the shape or gives another result."""
     with torch.no_grad():
-        exact = scaled_dot_product_attention(*(stream.float() for stream in streams), attn_mask=mask)
+        query, key, value = (stream.float() for stream in streams)
+        exact = scaled_dot_product_attention(query, key, value, attn_mask=mask)
         real = torch.ones_like(exact[:, :1, :, :1]) if mask is None else _queries(mask, exact)
-    seconds, differences = {}, {}
+    seconds: dict[str, float | None] = {}
+    differences: dict[str, float | str] = {}
+    possible: dict[str, float] = {}
     for way, attention in ways.items():
         try:
-            differences[way] = float(((attention(*streams) - exact) * real).abs().max().detach())
-            seconds[way] = milliseconds(lambda attention=attention: attention(*streams).sum().backward())
+            difference = float(((attention(*streams) - exact) * real).abs().max().detach())
+            seconds[way] = taken = milliseconds(partial(_pass, attention, streams))
+            differences[way] = difference
         except (RuntimeError, NotImplementedError, ValueError) as error:
             differences[way], seconds[way] = f"{type(error).__name__}: {str(error)[:120]}", None
-    possible = {
-        way: value for way, value in seconds.items() if value is not None and way != "ours" and differences[way] <= SAME
-    }
+            continue
+        if way != "ours" and difference <= SAME:
+            possible[way] = taken
     return {
         "milliseconds": seconds,
         "differences": differences,
         "fastest": min(possible, key=lambda way: possible[way]) if possible else None,
     }
+
+
+def _pass(attention: Attention, streams: Streams) -> None:
+    attention(*streams).sum().backward()
 
 
 def _queries(mask: Tensor, exact: Tensor) -> Tensor:

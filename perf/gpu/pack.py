@@ -66,7 +66,8 @@ def write_pack(prepared: Prepared, folder: Path, *, pythons: Sequence[str] = PYT
     for benchmark in prepared.benchmarks:
         entry = BenchmarkParameters.model_validate(parameters["benchmarks"][benchmark])
         tables = named_texts.Tables(
-            *(prepared.load(f"{benchmark}.{name}") for name in ("questions", "passages")),
+            prepared.load(f"{benchmark}.questions"),
+            prepared.load(f"{benchmark}.passages"),
             prepared.load(f"{benchmark}.{TAGGING}.{TOKENIZER}.tokens"),
         )
         arrays = named_texts.shrink(tables, entry)
@@ -74,7 +75,7 @@ def write_pack(prepared: Prepared, folder: Path, *, pythons: Sequence[str] = PYT
         named_texts.write(arrays, folder / f"{benchmark}.zip", metadata=metadata)
         sizes[benchmark] = sizes_of(arrays, entry.training.max_length)
     trainings = queue(prepared, sizes, tiny=tiny)
-    about = {
+    about: dict[str, Any] = {
         "code": commit(()),
         "packed": datetime.now(UTC).isoformat(),
         "parameters": {name: plain_values(parameters[name]) for name in BLOCKS}

@@ -35,7 +35,8 @@ class Results:
 
     def figures(self) -> dict[str, Any]:
         """Return what was measured, by command and step, with machine and date."""
-        return _read(self.folder / FIGURES, {})
+        figures: dict[str, Any] = _read(self.folder / FIGURES, {})
+        return figures
 
     def record(self, command: str, step: str, figures: Any, machine: Mapping[str, Any]) -> None:
         """Write the figures of a step of a command."""
@@ -69,7 +70,8 @@ class Results:
 
     def outcomes(self) -> list[dict[str, Any]]:
         """Return the trainings that ended, each with its outcome, or its failure."""
-        return _read(self.folder / OUTCOMES, [])
+        outcomes: list[dict[str, Any]] = _read(self.folder / OUTCOMES, [])
+        return outcomes
 
     def add(self, outcomes: Sequence[Mapping[str, Any]], predictions: Sequence[pa.Table]) -> None:
         """Add trainings that have ended, and their predictions; those that are there already are left out."""

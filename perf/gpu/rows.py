@@ -225,7 +225,7 @@ def _tuned_rows(prepared: Prepared, *, tiny: bool) -> Iterator[dict[str, Any]]:
     for benchmark in prepared.benchmarks:
         task, here = _task(prepared, benchmark), study.parameters.benchmarks[0] if tiny else benchmark
         variants = [name for name in study.parameters.variants if here in study.parameters.benchmarks_of(name)]
-        teachers = {study.parameters.learns_from(variant): {} for variant in variants}
+        teachers: dict[str | None, Any] = {study.parameters.learns_from(variant): {} for variant in variants}
         for variant, (rate, dropout) in product(variants, configurations):
             if tiny and variant not in TINY_TUNED:
                 continue
@@ -255,7 +255,7 @@ def plain_values(block: Any) -> Any:
 
 def _entry(name: str, entry: Any, changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return a reader's entry with all options beside its fields, over the packed texts."""
-    plain = plain_values(entry)
+    plain: dict[str, Any] = plain_values(entry)
     plain |= plain.pop("options", {})
     plain |= {"reader": plain.get("reader", name), **changes, "name": name, "benchmarks": None}
     return plain | {"encoder": ENCODER, "tagging": TAGGING, "training": dict(plain.get("training") or {})}

@@ -179,8 +179,9 @@ def _with_texts(
     predictions: pa.Table, asked: Mapping[str, QuestionRow], texts: Mapping[str, str], scorer_name: str
 ) -> pa.Table:
     """Return predictions with the texts of their answers; spans are scored by them."""
-    version = "v1.1" if all(row["answerable"] for row in asked.values() if row["task"] == "span") else "v2.0"
-    scorer = span_scorer(scorer_name, version=version)
+    answerable = all(row["answerable"] for row in asked.values() if row["task"] == "span")
+    scorer = span_scorer(scorer_name, version="v1.1" if answerable else "v2.0")
+
     rows = predictions.to_pylist()
     for row in rows:
         question = asked[row["question_id"]]

@@ -122,7 +122,7 @@ def _claimed(pack: Pack, results: Results, deadline: Deadline) -> Iterator[dict[
 
 
 def _claim(pack: Pack, training: dict[str, Any]) -> Path:
-    return pack.work / "claims" / training["key"]
+    return pack.work.joinpath("claims", training["key"])
 
 
 def train(pack: Pack, training: dict[str, Any]) -> tuple[dict[str, Any], pa.Table]:
@@ -143,7 +143,7 @@ def train(pack: Pack, training: dict[str, Any]) -> tuple[dict[str, Any], pa.Tabl
         outcome["curve"] = [point for point in outcome["curve"] if point["held_out"] is not None]
         if not teaches:
             shutil.rmtree(folder)
-    return training | {"outcome": {name: outcome[name] for name in outcome if name != "unreadable"}}, predictions
+    return training | {"outcome": {name: value for name, value in outcome.items() if name != "unreadable"}}, predictions
 
 
 def _taught(pack: Pack, training: dict[str, Any], experiment: Experiment, store: Path) -> Experiment:
