@@ -1,6 +1,13 @@
 """What pages say about the machines of trials and the versions of benchmarks."""
 
-from coattend.reports.provenance import machine, machine_sentences, size_sentence, version_sentence
+from coattend.reports.provenance import (
+    commits,
+    machine,
+    machine_sentences,
+    size_sentence,
+    training_sentence,
+    version_sentence,
+)
 
 ON_PROCESSOR = {"device": "AMD EPYC, 2 threads", "processor": "AMD EPYC", "threads": 2, "precision": "bf16"}
 ON_GPU = {"device": "NVIDIA H100", "processor": "AMD EPYC", "threads": 16, "precision": "bf16"}
@@ -36,6 +43,33 @@ def test_sizes_are_of_what_was_trained():
     assert [*size_sentence("dream", several)] == ["Trained on 500 to 5,809 questions of dream, 2 epochs."]
     assert [*size_sentence("dream", [trial(10), trial(10, 3.0)])] == ["Trained on 10 questions of dream."]
     assert [*size_sentence("dream", [failed, asked])] == []
+
+
+def test_a_variant_that_is_trained_otherwise_is_named():
+    def trained(steps, **training):
+        settings = {"learning_rate": 1e-3, "tokens_per_batch": 6144, "questions_per_batch": None} | training
+        curve = [{"step": step} for step in (steps // 2, steps)]
+        return trial(0, training=settings, curve=curve)
+
+    alike = {"Baseline": [trained(924), trained(924)], "DUMA": [trained(924)]}
+    assert [*training_sentence("cbt", alike)] == [
+        "Training on cbt: learning rate 0.001; batches of 6,144 tokens; 924 steps."
+    ]
+    others = {
+        "Stock": [trained(1300, learning_rate=5e-5, questions_per_batch=8)],
+        "Stopped": [trained(400), trained(500)],
+    }
+    assert [*training_sentence("cbt", alike | others)] == [
+        "Training on cbt: learning rate 0.001, but 5e-05 (“Stock”); batches of 6,144 tokens, but 8 questions "
+        "(“Stock”); 924 steps, but 1,300 (“Stock”), 400 or 500 (“Stopped”)."
+    ]
+    failed, asked = trial(0) | {"failure": "no memory"}, trained(5) | {"trained": False}
+    assert [*training_sentence("cbt", {"Failed": [failed], "As it is": [asked]})] == []
+
+
+def test_commits_are_short_and_stand_once():
+    trials = [trial(0, commit="746e231e220cac30"), trial(1, commit="746e231e220cac30"), trial(2)]
+    assert commits([*trials, trial(3, commit="96833bc9aaaa-dirty")]) == ["746e231e", "96833bc9 with changes"]
 
 
 def test_versions_are_told_where_they_are_known():

@@ -1,6 +1,8 @@
 """Sentences on what scores come from: the version of a benchmark, and the machines and the code that trained trials."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from coattend.evaluation.records import TrialRecord
 from coattend.evaluation.runs import finished
@@ -46,11 +48,55 @@ def size_sentence(benchmark: str, trials: Iterable[TrialRecord]) -> Iterator[str
     yield f"Trained on {questions} questions of {benchmark}{passes}."
 
 
+def training_sentence(benchmark: str, trials: Mapping[str, Sequence[TrialRecord]]) -> Iterator[str]:
+    """Say at which rates, in which batches and for how many steps variants were trained, by their titles.
+
+    A variant that differs from most is named.
+    """
+    by_setting: dict[str, dict[str, str]] = {}
+    for title, of_variant in trials.items():
+        trained = [trial for trial in finished(of_variant) if trial.get("trained", True) and trial.get("curve")]
+        for template, values in _training_settings(trained).items():
+            by_setting.setdefault(template, {})[title] = " or ".join(values)
+    if by_setting:
+        settings = (_most_and_others(template, by_title) for template, by_title in by_setting.items())
+        yield f"Training on {benchmark}: {'; '.join(settings)}."
+
+
+def _training_settings(trials: Iterable[TrialRecord]) -> dict[str, dict[str, None]]:
+    """Collect the rates, batches and steps of trials, each with the template of what is said of it."""
+    settings: dict[str, dict[str, None]] = {}
+    for trial in trials:
+        training: Mapping[str, Any] = trial["training"]
+        if "learning_rate" in training:
+            settings.setdefault("learning rate {}", {})[f"{training['learning_rate']:g}"] = None
+        if questions := training.get("questions_per_batch"):
+            settings.setdefault("batches of {}", {})[_count(questions, "question")] = None
+        elif tokens := training.get("tokens_per_batch"):
+            settings.setdefault("batches of {}", {})[f"{tokens:,} tokens"] = None
+        settings.setdefault("{} steps", {})[f"{max(point['step'] for point in trial['curve']):,}"] = None
+    return settings
+
+
+def _most_and_others(template: str, by_title: Mapping[str, str]) -> str:
+    """Say the value that most have, and behind it the others with their titles."""
+    (most, _), *others = Counter(by_title.values()).most_common()
+    told = [
+        f"{value} ({', '.join(f'“{title}”' for title in by_title if by_title[title] == value)})" for value, _ in others
+    ]
+    return template.format(most) + (f", but {', '.join(told)}" if told else "")
+
+
 def commit_sentence(trials: Iterable[TrialRecord]) -> Iterator[str]:
     """Name the commits of the code that trained trials, as far as they are known."""
-    commits = dict.fromkeys(short_commit(commit) for trial in finished(trials) if (commit := trial.get("commit")))
-    if commits:
-        yield f"Commit{'s' if len(commits) > 1 else ''} of the code: {', '.join(commits)}."
+    if names := commits(trials):
+        yield f"Commit{'s' if len(names) > 1 else ''} of the code: {', '.join(names)}."
+
+
+def commits(trials: Iterable[TrialRecord]) -> list[str]:
+    """List the commits of the code that trained trials, each once, as far as they are known."""
+    known = (short_commit(commit) for trial in finished(trials) if (commit := trial.get("commit")))
+    return list(dict.fromkeys(known))
 
 
 def short_commit(commit: str) -> str:

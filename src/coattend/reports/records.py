@@ -158,6 +158,7 @@ class Variant(TypedDict):
     change: NotRequired[dict[str, Setting]]
     benchmarks: NotRequired[list[str] | None]
     against: NotRequired[str | None]
+    repeats: NotRequired[str | None]
     series: NotRequired[list[str]]
     at: NotRequired[float | str | None]
 

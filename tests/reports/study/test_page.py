@@ -306,6 +306,30 @@ def test_failures_left_out_variants_and_reranked_answers_have_sections(full_repo
     assert sections["Left out"].text[0].endswith("did not train: POI-Net.")
 
 
+def test_what_was_not_run_is_named_by_benchmark(full_report):
+    trials = full_report.findings["trials"]
+    some = {"exams": {name: of_variant for name, of_variant in trials["exams"].items() if name != "poi_net"}}
+    sections = {section.title: section for section in study_sections(full_report.findings | {"trials": some})}
+    assert "Not run on exams: “POI-Net”." in sections["Left out"].text
+    none = {"exams": {}}
+    sections = {section.title: section for section in study_sections(full_report.findings | {"trials": none})}
+    assert sections["Left out"].text == ("Not run on exams: every variant.",)
+
+
+def test_variants_of_several_commits_are_listed_with_theirs(full_report):
+    def of_commits(first, second):
+        trials = dict(full_report.findings["trials"]["exams"])
+        for commit, name in ((first, "plain"), (second, "poi_net")):
+            trials[name] = [trial | {"commit": commit} for trial in trials[name]]
+        section, *_ = study_sections(full_report.findings | {"trials": {"exams": trials}})
+        return next((table for table in section.folded if table.caption == "Code that trained them"), None)
+
+    table = of_commits("1192bf4d00", "9b1dafa800")
+    rows = {row[0].text: row[2].text for row in table.rows}
+    assert {"Baseline": "1192bf4d", "POI-Net": "9b1dafa8"}.items() <= rows.items()
+    assert of_commits("1192bf4d00", "1192bf4d00") is None
+
+
 def test_trials_on_two_benchmarks_warn_once(full_report):
     truncated = {"final_loss": 0.5, "chance_loss": 1.0986, "truncated_passages": 0.25}
     trials = {"plain": [{"seed": 0, "signs": truncated, "encoder": "albert_base"}]}

@@ -30,7 +30,7 @@ from coattend.reports.study import analyses, sections
 from coattend.reports.study.boundary_words import boundary_section
 from coattend.reports.study.costs import cost_section
 from coattend.reports.study.paper_numbers import encoder_label, printed_cell
-from coattend.reports.study.table import ALPHA, rows_in_question, title_of
+from coattend.reports.study.table import ALPHA, rows_in_question, title_of, trials_by_training_benchmark
 from coattend.reports.study.time_to_score import time_sections
 from coattend.reports.tables import METRIC_TITLES, NO_VALUE, Cell, Row, Table, TableRow, estimate_cell, noted_cell
 
@@ -45,7 +45,12 @@ def study_sections(findings: StudyFindings) -> list[Section]:
     shows = findings["shows"]
     # Sections follow the order of a paper: scores, how they came about, analyses, then what is missing.
     requested: list[Section | None] = [
-        Section(findings["source"], tuple(_summary(findings)), tuple(score_tables(findings)), _seed_tables(findings)),
+        Section(
+            findings["source"],
+            tuple(_summary(findings)),
+            tuple(score_tables(findings)),
+            folded=(*_seed_tables(findings), *_code_tables(findings)),
+        ),
         analyses.average_section(findings),
         sections.search_section(findings),
         *(sections.line_sections(findings) if "lines" in shows else ()),
@@ -162,6 +167,18 @@ def _seed_tables(findings: StudyFindings) -> tuple[Table, ...]:
     return (Table.of("Seed by seed", rows),) if rows else ()
 
 
+def _code_tables(findings: StudyFindings) -> tuple[Table, ...]:
+    """List the commits of the code that trained each variant, if there are several."""
+    rows: list[TableRow] = [
+        {"Variant": title_of(findings, variant), "Trained on": benchmark, "Commit": ", ".join(names)}
+        for benchmark, by_variant in trials_by_training_benchmark(findings).items()
+        for variant, trials in by_variant.items()
+        if (names := provenance.commits(trials))
+    ]
+    several = len({row["Commit"] for row in rows}) > 1
+    return (Table.of("Code that trained them", rows, aligned=False),) if several else ()
+
+
 def _selection(findings: StudyFindings) -> Iterator[str]:
     """Say on which benchmarks variants chose on what they are scored on."""
     for benchmark, by_variant in findings["trials"].items():
@@ -172,14 +189,16 @@ def _selection(findings: StudyFindings) -> Iterator[str]:
 
 
 def _sizes(findings: StudyFindings) -> Iterator[str]:
-    """Say how many questions of each benchmark the variants were trained on."""
-    trained_on: dict[str, list[TrialRecord]] = {}
+    """Say how many questions of each benchmark the variants were trained on, and how."""
+    trained_on: dict[str, dict[str, list[TrialRecord]]] = {}
     for benchmark, by_variant in findings["trials"].items():
         homes = findings["trained_on"].get(benchmark, {})
         for variant, trials in by_variant.items():
-            trained_on.setdefault(homes.get(variant, benchmark), []).extend(trials)
-    for benchmark, trials in trained_on.items():
-        yield from provenance.size_sentence(benchmark, trials)
+            by_title = trained_on.setdefault(homes.get(variant, benchmark), {})
+            by_title.setdefault(title_of(findings, variant), []).extend(trials)
+    for benchmark, by_title in trained_on.items():
+        yield from provenance.size_sentence(benchmark, chain.from_iterable(by_title.values()))
+        yield from provenance.training_sentence(benchmark, by_title)
 
 
 def _summary(findings: StudyFindings) -> Iterator[str]:
@@ -259,9 +278,22 @@ def _encoders(findings: StudyFindings) -> str:
 
 
 def _left_out(findings: StudyFindings) -> Section | None:
-    titles = ", ".join(title_of(findings, name) for name in findings.get("left_out", ()))
-    text = f"To keep within its budget, the study did not train: {titles}."
-    return Section("Left out", (text,)) if titles else None
+    """Write a section of what the budget left no time for, and of the other variants that were not run."""
+    left_out = findings.get("left_out", [])
+    titles = ", ".join(title_of(findings, name) for name in left_out)
+    text = [f"To keep within its budget, the study did not train: {titles}."] if titles else []
+    for benchmark, by_variant in findings["trials"].items():
+        missing = [
+            variant["title"]
+            for name, variant in findings["variants"].items()
+            if benchmark in (variant.get("benchmarks") or findings["benchmarks"])
+            and not variant.get("repeats")
+            and name not in {*by_variant, *left_out}
+        ]
+        if missing:
+            whose = ", ".join(f"“{title}”" for title in missing) if by_variant else "every variant"
+            text.append(f"Not run on {benchmark}: {whose}.")
+    return Section("Left out", tuple(text)) if text else None
 
 
 def _failures(findings: StudyFindings) -> Section | None:
@@ -288,7 +320,8 @@ def _warnings(findings: StudyFindings) -> Iterator[str]:
         for variant, trials in by_variant.items()
     }
     for benchmark, results in findings["analyses"].items():
-        yield from partial_scoring(benchmark, results.get("scored", 1))
+        if findings["trials"].get(benchmark):
+            yield from partial_scoring(benchmark, results.get("scored", 1))
     yield from training_warnings(trials_by_name)
     yield from _encoder_notes(findings)
     yield from unmonitored_trials(trial for trials in trials_by_name.values() for trial in trials)
