@@ -1,4 +1,4 @@
-"""Sentences on what scores come from: the version of a benchmark, and the machines and the code that trained trials."""
+"""Sentences on what scores come from: versions of benchmarks, and how, where and by which code trials were trained."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
