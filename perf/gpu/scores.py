@@ -181,7 +181,6 @@ def _with_texts(
     """Return predictions with the texts of their answers; spans are scored by them."""
     answerable = all(row["answerable"] for row in asked.values() if row["task"] == "span")
     scorer = span_scorer(scorer_name, version="v1.1" if answerable else "v2.0")
-
     rows = predictions.to_pylist()
     for row in rows:
         question = asked[row["question_id"]]

@@ -67,7 +67,7 @@ def study_sections(findings: StudyFindings) -> list[Section]:
         _other_questions(findings),
         sections.unmeasured_section(findings),
         sections.cited_section(findings),
-        _left_out(findings),
+        sections.left_out_section(findings),
         _failures(findings),
         Section("What to keep in mind", (*_warnings(findings), *findings["notes"])),
     ]
@@ -275,25 +275,6 @@ def _encoders(findings: StudyFindings) -> str:
         return "".join(f"Encoder: {encoder}." for encoder in titles)
     described = "; ".join(f"{encoder} ({', '.join(variants)})" for encoder, variants in titles.items())
     return f"Encoders: {described}."
-
-
-def _left_out(findings: StudyFindings) -> Section | None:
-    """Write a section of what the budget left no time for, and of the other variants that were not run."""
-    left_out = findings.get("left_out", [])
-    titles = ", ".join(title_of(findings, name) for name in left_out)
-    text = [f"To keep within its budget, the study did not train: {titles}."] if titles else []
-    for benchmark, by_variant in findings["trials"].items():
-        missing = [
-            variant["title"]
-            for name, variant in findings["variants"].items()
-            if benchmark in (variant.get("benchmarks") or findings["benchmarks"])
-            and not variant.get("repeats")
-            and name not in {*by_variant, *left_out}
-        ]
-        if missing:
-            whose = ", ".join(f"“{title}”" for title in missing) if by_variant else "every variant"
-            text.append(f"Not run on {benchmark}: {whose}.")
-    return Section("Left out", tuple(text)) if text else None
 
 
 def _failures(findings: StudyFindings) -> Section | None:

@@ -314,3 +314,22 @@ def _flatten(numbers: Numbers, path: str = "") -> Iterator[str]:
             yield from _flatten(number, f"{path} {name}".strip())
     else:
         yield f"{path} {numbers:g}" if isinstance(numbers, int | float) else f"{path} {numbers}"
+
+
+def left_out_section(findings: StudyFindings) -> Section | None:
+    """Write a section of what the budget left no time for, and of the other variants that were not run."""
+    left_out = findings.get("left_out", [])
+    titles = ", ".join(title_of(findings, name) for name in left_out)
+    text = [f"To keep within its budget, the study did not train: {titles}."] if titles else []
+    for benchmark, by_variant in findings["trials"].items():
+        missing = [
+            variant["title"]
+            for name, variant in findings["variants"].items()
+            if benchmark in (variant.get("benchmarks") or findings["benchmarks"])
+            and not variant.get("repeats")
+            and name not in {*by_variant, *left_out}
+        ]
+        if missing:
+            whose = ", ".join(f"“{title}”" for title in missing) if by_variant else "every variant"
+            text.append(f"Not run on {benchmark}: {whose}.")
+    return Section("Left out", tuple(text)) if text else None
