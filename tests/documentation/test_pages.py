@@ -42,8 +42,13 @@ def test_every_link_leads_somewhere():
     assert broken == []
 
 
+def linked_from(page, text):
+    """Files that a part of a page links to."""
+    return {(page.parent / link).resolve() for link in re.findall(r"\]\(([^)#\s]+)", text)}
+
+
 def linked(page):
-    return {(page.parent / link).resolve() for link in re.findall(r"\]\(([^)#\s]+)", page.read_text())}
+    return linked_from(page, page.read_text())
 
 
 def test_the_indices_name_every_page():
@@ -122,6 +127,33 @@ def test_pages_of_results_are_those_of_their_records(subtests):
     for page, text in recorded_pages.pages(DOCS / "results"):
         with subtests.test(page=name_of(page)):
             assert page.read_text() == text, f"renew it with `{COMMAND}`"
+
+
+INTERVALS = re.compile(r"([-+]?\d+\.\d)(?: x)? \[([-+]?\d+\.\d), ([-+]?\d+\.\d)\]")
+
+
+def numbers(text):
+    """Of each number with an interval its value, least and greatest."""
+    return {tuple(map(float, found)) for found in INTERVALS.findall(text)}
+
+
+def test_each_interval_of_a_summary_stands_on_a_page_that_it_comes_from():
+    summary = DOCS / "results" / "README.md"
+    first = ROOT / "README.md"
+    rows = [
+        (summary, row, linked_from(summary, row))
+        for row in summary.read_text().partition("\n## Scores\n")[0].split("\n")
+    ]
+    rows += [(first, row, [summary]) for row in first.read_text().split("\n") if row.startswith("|")]
+    seen, strange = 0, []
+    for page, row, sources in rows:
+        there = set().union(*(numbers(source.read_text()) for source in sources))
+        # A difference may be told from its other side.
+        there |= {(-value, -greatest, -least) for value, least, greatest in there}
+        strange += [f"{name_of(page)}: {found}" for found in sorted(numbers(row) - there)]
+        seen += len(numbers(row))
+    assert seen > 40
+    assert strange == []
 
 
 def test_every_benchmark_has_its_part():
