@@ -117,6 +117,8 @@ def _order_of_writing(table: str) -> tuple[bool, int]:
 
 LOOKED_UP = {"answered_before": "metrics", "studied_before": "findings"}
 """Datasets of what is on disk, by entry, and the entries of what their nodes wait for where the same run writes it."""
+STORES = {"trials": ("model", "metrics", "outcome"), "mlflow_store": ("metrics",)}
+"""Stores of trials, and the entries of what a run writes when it has put trials there."""
 
 
 def check_waits(pipeline: Pipeline) -> None:
@@ -125,10 +127,14 @@ def check_waits(pipeline: Pipeline) -> None:
     written = pipeline.all_outputs()
     for node in pipeline.nodes:
         for lookup in node.inputs:
-            entry, prefix = LOOKED_UP.get(entry_of(lookup)), prefix_of(lookup)
+            entries, prefix = (LOOKED_UP.get(entry_of(lookup)),), prefix_of(lookup)
+            key = NodeKey.of(node)
+            # Nodes of a reader or of a study are told which trials to take, and wait for them.
+            if lookup in STORES and key.reader is None and key.study is None:
+                entries, prefix = STORES[lookup], key.benchmark if key.benchmark in benchmark_names() else ""
             # Without a prefix, all results are looked up.
             within = f"{prefix}." if prefix else ""
-            results = {name for name in written if entry_of(name) == entry and name.startswith(within)}
+            results = {name for name in written if entry_of(name) in entries and name.startswith(within)}
             if results - set(node.inputs):
                 raise CoattendError(
                     f"would not wait for {min(results - set(node.inputs))}, which this run writes",

@@ -119,6 +119,26 @@ def test_a_comparison_that_would_not_wait_is_refused(registered):
         check_waits(registered["results"] + registered["study_duma_table7"])
 
 
+@pytest.mark.parametrize(
+    ("looks", "writes", "awaited"),
+    [
+        ("champion", "evaluation", r"dream\.crown: would not wait for dream\.\w+\.metrics"),
+        ("trials", "training", r"list_trials: would not wait for \S+\.model"),
+        ("trials", "study_duma_table7", r"list_trials: would not wait for \S+\.outcome"),
+        ("prediction", "evaluation", r"prediction\.answer: would not wait for \S+\.metrics"),
+    ],
+)
+def test_a_store_that_the_same_run_fills_is_not_looked_at_before(registered, looks, writes, awaited):
+    looked_at = registered[looks].filter(node_namespaces=["dream"]) if looks == "champion" else registered[looks]
+    check_waits(registered["ingestion"] + looked_at)
+    with pytest.raises(CoattendError, match=awaited):
+        check_waits(registered[writes] + looked_at)
+
+
+def test_the_champion_of_one_benchmark_does_not_wait_for_another(registered):
+    check_waits(registered["champion"].filter(node_namespaces=["dream"]) + registered["race"])
+
+
 def test_benchmarks_whose_names_begin_alike_are_compared_in_one_run(registered):
     check_waits(registered["race"] + registered["race_c"])
     check_waits(registered["sample"] + registered["sample_news"])
