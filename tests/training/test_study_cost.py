@@ -169,6 +169,18 @@ def test_a_budget_that_the_baselines_alone_exceed_is_told(experiment_for, tmp_pa
     assert ("mine: baselines alone take about" in caplog.text) == warned
 
 
+def test_a_budget_keeps_variants_that_have_nothing_left_to_train(experiment_for, tmp_path):
+    plain, done = experiment_for("plain", max_length=TOO_LONG), experiment_for("poi_net", max_length=TOO_LONG)
+    other = replace(done, options=done.options | {"turns": 2})
+    for seed in done.training.seeds:
+        finish(done, tmp_path, seed=seed)
+    finish(plain, tmp_path)
+    finish(other, tmp_path)
+    variants = {"plain": plain, "poi_net": other, "broken": done}  # The last one back is the first to go.
+    pairs = {("sample", name): (experiment, experiment) for name, experiment in variants.items()}
+    assert estimate(STUDY, pairs, tmp_path, hours=1e-6)["left_out"] == ["poi_net"]
+
+
 NEEDS = StudyParameters(
     name="needs", title="Needs", source="Mine, table 2", benchmarks=("sample",), base={"reader": "poi_net"},
     baseline="plain",

@@ -119,13 +119,14 @@ def _check_tasks(study: StudyParameters, experiments: Mapping[tuple[str, str], E
 
 def _over_budget(study: StudyParameters, costs: Costs, hours: float | None) -> list[str]:
     """Leave out variants from the last one back until the rest fits the budget, but no baseline, nor what a baseline
-    starts or learns from; with a variant, those go that start or learn from it."""
+    starts or learns from, nor what has nothing left to train; with a variant, those go that start or learn from it."""
     left_out: list[str] = []
     if hours is None:
         return left_out
     kept = {study.baseline_of(variant) for variant in study.variants}
     while missing := {needed for variant in kept for needed in study.needed_by(variant)} - kept:
         kept |= missing
+    kept |= {name for name in study.variants if not any(costs[on][name]["trials"] for on in study.benchmarks_of(name))}
     for variant in reversed([variant for variant in study.variants if variant not in kept]):
         if _seconds(costs, left_out) <= 3600 * hours:
             break

@@ -2,6 +2,7 @@
 
 import copy
 
+import pyarrow.dataset as pads
 import pytest
 from example_study import SEEDS, STUDY, record_study, study, study_parts
 
@@ -9,6 +10,7 @@ from coattend.reports.study import earlier_records
 from coattend.reports.study.earlier_records import with_earlier_records
 from coattend.reports.study.page import recorded_page
 from coattend.reports.study.trial_records import STUDY_FILE, recorded_findings
+from coattend.schemas import PREDICTIONS
 
 SHOWS = ("by_subset", "ensemble")
 
@@ -87,6 +89,17 @@ def test_what_its_budget_left_out_and_was_trained_before_is_not_left_out(tmp_pat
     before, now = recorded(tmp_path, ["poi_net"]), recorded(tmp_path, ["plain"], left_out=["poi_net"])
     assert now[STUDY_FILE]["left_out"] == ["poi_net"]
     assert with_earlier_records(now, before)[STUDY_FILE]["left_out"] == []
+
+
+def test_an_outcome_without_trials_of_what_the_budget_left_out_records_nothing(tmp_path):
+    parts = study_parts(STUDY, variants=["plain"])
+    for benchmark in STUDY.benchmarks:
+        parts[f"{benchmark}.poi_net.outcome"] = {"variant": "poi_net", "task": None, "encoder": "minilm", "trials": []}
+        parts[f"{benchmark}.poi_net.answers"] = pads.dataset(PREDICTIONS.empty_table())
+    _, now = record_study(STUDY, tmp_path / "now", parts, left_out=["poi_net"])
+    before = recorded(tmp_path, ["plain", "poi_net"], parameters=STUDY)
+    assert set(now[STUDY_FILE]["outcomes"]["exams"]) == {"plain"}
+    assert trials_of(with_earlier_records(now, before)) == trials_of(before)
 
 
 def other_version(records):

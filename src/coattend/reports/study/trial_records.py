@@ -138,13 +138,15 @@ def study_records(
     variant was not run; ``trials`` is the folder of all trials. The commit is that of trials that do not say theirs.
     """
     records: dict[str, Any] = {}
+    left_out = findings.get("left_out", [])
     outcomes: dict[str, dict[str, RecordedVariant]] = {}
     for benchmark in study.benchmarks:
         table = _labelled(parts[f"{benchmark}.questions"].to_table(columns=groups.COLUMNS))
         questions = records[QUESTIONS_FILE.format(benchmark=benchmark)] = _question_record(table)
         for variant in study.variants:
             outcome, answers = (parts.get(f"{benchmark}.{variant}.{part}") for part in ("outcome", "answers"))
-            if outcome is None or answers is None:
+            # What the budget leaves out has an outcome without trials, which tells nothing about the variant.
+            if outcome is None or answers is None or variant in left_out:
                 continue
             outcomes.setdefault(benchmark, {})[variant] = _variant_record(outcome)
             check_scored(outcome, table)
@@ -161,7 +163,7 @@ def study_records(
         outcomes=outcomes,
         analyses={name: _without_texts(analyses) for name, analyses in findings["analyses"].items()},
         breakdowns=[row for row in findings["breakdowns"] if row["breakdown"] in study.shows],
-        left_out=list(findings.get("left_out", ())),
+        left_out=list(left_out),
     )
     return cast("dict[str, Any]", _without_folders(records))
 
