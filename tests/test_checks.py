@@ -75,3 +75,14 @@ def test_a_training_is_checked_by_what_is_published_about_its_encoder(kedro_run,
         kedro_run("training", "sample.plain", **changes)
     warned = "sample.plain: training.learning_rate is 0.01" in caplog.text and "1e-05 to 3e-05 (a paper)" in caplog.text
     assert warned is not refused
+
+
+def test_a_language_model_is_not_held_to_what_is_published_about_an_encoder(kedro_run):
+    encoders = {"minilm_4": {"fine_tuning": {"learning_rate": [1e-5, 3e-5], "max_length": 128, "source": "a paper"}}}
+    with pytest.raises(CoattendError, match=r"sample\.\w+: does not exist"):
+        kedro_run(
+            "evaluation",
+            "sample.option_likelihood",
+            encoders=encoders,
+            readers={"option_likelihood": {"model": "a/model"}},
+        )

@@ -89,7 +89,8 @@ def _check_reader(node: Node, catalog: Any) -> None:
     training = training_of(benchmark, reader, recurrent=recurrent)
     if entry_of(node.outputs[0]) in ("model", "outcome"):
         check_trained_on(node, training.train_on)
-        if not recurrent:
+        # A reader of words has no encoder to fine-tune, and a language model is not trained.
+        if not recurrent and readers.is_trained(reader.reader):
             check_encoder(key, training, catalog)
     head = readers.head_for(reader.reader, benchmark.answerable, reader.head)
     try:
