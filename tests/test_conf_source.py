@@ -78,7 +78,9 @@ def test_encoders_studies_and_environments_are_those_of_the_source(elsewhere, mo
     file.with_suffix(".yaml").write_text(yaml.safe_dump(encoders))
     (elsewhere / "mine").mkdir()
     (elsewhere / "mine/parameters.yaml").write_text("readers: { duma: { encoder: mine } }\n")
-    (elsewhere / "mine/parameters_more.yml").write_text("benchmarks: { sample: { encoder: mine } }\n")
+    (elsewhere / "mine/parameters_more.yml").write_text(
+        "benchmarks: { sample: { encoder: mine } }\nreaders: { duma: { layers: 2 } }\n"
+    )
     (elsewhere / "base/studies/grid.yml").unlink()
     loader = ProjectConfigLoader(str(elsewhere), env="mine", **CONFIG_LOADER_ARGS)
     assert entries.text_profiles(entries.reader_entry("duma"), "dream").tokenizer == "bert_base"

@@ -115,7 +115,7 @@ def _order_of_writing(table: str) -> tuple[bool, int]:
     return not of_data, -stage if of_data else stage
 
 
-LOOKED_UP = {"answered_before": "metrics", "studied_before": "findings"}
+LOOKED_UP = {"answered_before": ("metrics",), "studied_before": ("findings",)}
 """Datasets of what is on disk, by entry, and the entries of what their nodes wait for where the same run writes it."""
 STORES = {"trials": ("model", "metrics", "outcome"), "mlflow_store": ("metrics",)}
 """Stores of trials, and the entries of what a run writes when it has put trials there."""
@@ -127,11 +127,11 @@ def check_waits(pipeline: Pipeline) -> None:
     written = pipeline.all_outputs()
     for node in pipeline.nodes:
         for lookup in node.inputs:
-            entries, prefix = (LOOKED_UP.get(entry_of(lookup)),), prefix_of(lookup)
+            entries, prefix = LOOKED_UP.get(entry_of(lookup), ()), prefix_of(lookup)
             key = NodeKey.of(node)
             # Nodes of a reader or of a study are told which trials to take, and wait for them.
             if lookup in STORES and key.reader is None and key.study is None:
-                entries, prefix = STORES[lookup], key.benchmark if key.benchmark in benchmark_names() else ""
+                entries, prefix = STORES[lookup], str(key.benchmark) if key.benchmark in benchmark_names() else ""
             # Without a prefix, all results are looked up.
             within = f"{prefix}." if prefix else ""
             results = {name for name in written if entry_of(name) in entries and name.startswith(within)}

@@ -13,6 +13,7 @@ from coattend.evaluation.groups import EVERYTHING
 from coattend.evaluation.records import ReaderMetrics, TrainedReader, TrialRecord, VariantOutcome, score_of
 from coattend.evaluation.runs import finished
 from coattend.evaluation.summary import METRICS
+from coattend.masking import masked_text
 from coattend.pipelines.keys import NodeKey, entry_of, prefix_of
 
 MAX_READER_LINES = 20
@@ -59,7 +60,7 @@ def summary(pipeline: Pipeline, catalog: Any, start: float, indices: Iterable[Pa
     yield from (f"All pages: {_relative(str(index))}" for index in indices)
     if models or metrics:
         store = os.environ.get("MLFLOW_TRACKING_URI")
-        yield f"Runs, curves and models: {f'MLflow at {store}' if store else 'make mlflow'}"
+        yield f"Runs, curves and models: {f'MLflow at {masked_text(store)}' if store else 'make mlflow'}"
 
 
 def index_pages(pipeline: Pipeline, catalog: Any) -> list[Path]:

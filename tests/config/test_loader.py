@@ -64,6 +64,15 @@ def test_a_block_of_params_is_named_by_its_option(load):
         load(readers={"plain": "max"})
 
 
+def test_what_decides_on_nodes_is_refused_outside_of_the_base_environment(load):
+    refused = "decides which nodes there are, .* Write it in .*conf/base"
+    with pytest.raises(CoattendError, match=rf"local/parameters.yml, line 3, readers.plain.benchmarks: {refused}"):
+        load("local/parameters.yml", "readers:\n  plain:\n    benchmarks: [race]")
+    with pytest.raises(CoattendError, match=rf"^--params readers.plain.benchmarks: {refused}"):
+        load(readers={"plain": {"benchmarks": ["race"]}})
+    load(readers={"plain": {"benchmarks": None}})  # As it is.
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

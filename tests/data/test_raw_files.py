@@ -1,7 +1,8 @@
 import pytest
 from entries import benchmark, source, write
 
-from coattend.data.raw_files import paths_by_name, raw_files, raw_folder
+from coattend.config.project import project_folder, raw_folder
+from coattend.data.raw_files import paths_by_name, raw_files
 from coattend.errors import CoattendError
 
 
@@ -9,12 +10,13 @@ def files_and_splits(entry, folder):
     return [(str(file.path.relative_to(folder)), file.split) for file in raw_files(entry, folder)]
 
 
-def test_the_raw_folder(monkeypatch, tmp_path):
+def test_the_raw_folder(monkeypatch):
+    folder = project_folder() / "data" / "01_raw"
     monkeypatch.delenv("COATTEND_RAW", raising=False)
-    assert raw_folder(tmp_path) == tmp_path / "data" / "01_raw"
+    assert raw_folder() == folder
     monkeypatch.setenv("COATTEND_RAW", "/elsewhere")
-    assert str(raw_folder(tmp_path)) == "/elsewhere"
-    assert raw_folder(tmp_path, generated=True) == tmp_path / "data" / "01_raw"
+    assert str(raw_folder()) == "/elsewhere"
+    assert raw_folder(generated=True) == folder
 
 
 def test_files_come_by_source_split_and_name(tmp_path):

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from mlflow import MlflowClient
 
-from coattend.io.mlflow_store import client_of
+from coattend.errors import CoattendError
+from coattend.io.mlflow_store import INTERFACE, client_of, interface_of, store_errors
 
 COLUMNS = {
     "experiments": "artifact_location",
@@ -74,3 +75,22 @@ def test_a_store_without_its_artifacts_beside_it_is_left_alone(tracked, tmp_path
     store = shutil.copy(project / "mlflow.db", tmp_path / "mlflow.db")
     client_of(f"sqlite:///{store}")
     assert addresses(store) == addresses(project / "mlflow.db")
+
+
+@pytest.mark.parametrize(
+    ("store", "interface"),
+    [
+        ("https://me:s3cret@tracking.example:8443/mlflow/", "https://tracking.example:8443/mlflow"),
+        ("http://127.0.0.1:5001", "http://127.0.0.1:5001"),
+        ("sqlite:///mlflow.db", INTERFACE),
+    ],
+)
+def test_links_to_a_server_have_no_password(store, interface):
+    assert interface_of(store) == interface
+
+
+def test_an_error_of_a_store_has_no_password():
+    store = "postgresql://me:s3cret@tracking.example/mlflow"
+    with pytest.raises(CoattendError) as error, store_errors(store):
+        raise OSError(f"cannot connect to {store}")
+    assert "s3cret" not in str(error.value) and "tracking.example" in str(error.value)

@@ -8,6 +8,8 @@ import pytest
 
 from coattend.text import nltk as nltk_data
 
+ROOT = Path(__file__).parents[2]
+
 
 @pytest.mark.slow
 def test_it_looks_where_nltk_looks(monkeypatch):
@@ -38,6 +40,9 @@ def test_packages_may_lie_in_different_folders_and_be_zipped(nltk_folder):
     } == unpacked
 
 
-def test_without_the_variable_the_raw_folder_is_the_projects(monkeypatch):
+def test_the_raw_folder_is_that_of_the_benchmarks_wherever_a_command_is_given(monkeypatch):
     monkeypatch.delenv("COATTEND_RAW", raising=False)
-    assert nltk_data.raw_data_folder() == Path("data/01_raw/nltk_data")
+    monkeypatch.chdir(ROOT / "docs")
+    assert nltk_data.raw_data_folder() == ROOT / "data/01_raw/nltk_data"
+    monkeypatch.setenv("COATTEND_RAW", "~/corpora")
+    assert nltk_data.raw_data_folder() == Path.home() / "corpora/nltk_data"

@@ -150,7 +150,8 @@ def encoder_entry(name: str, *, where: str | None = None) -> Entry:
     encoders = _entries("encoders")
     if name not in encoders:
         where = where or f"encoders in {current().location}/{BASE}"
-        raise CoattendError(f"no encoder is called {name!r}", where=where, cure=did_you_mean(name, list(encoders)))
+        cure = f"A new one belongs into {current().location}/{BASE}. {did_you_mean(name, list(encoders))}"
+        raise CoattendError(f"no encoder is called {name!r}", where=where, cure=cure)
     return encoders[name]
 
 
@@ -173,6 +174,11 @@ def forget() -> None:
     """Read the files anew at their next use: they have changed."""
     for cached in (_benchmark, _blocks):
         cached.cache_clear()
+
+
+def declared_entry(block: str, name: str) -> Entry:
+    """The entry of a block as the base environment has it, empty where it has none."""
+    return _entries(block).get(name) or {}
 
 
 def _entries(block: str) -> dict[str, Entry]:

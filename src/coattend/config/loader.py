@@ -1,6 +1,6 @@
 """Kedro's configuration with every benchmark and reader in it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import yaml
@@ -24,6 +24,11 @@ BLOCKS = (*ProjectParameters.model_fields, "run", "studies")
 """Blocks that parameter files may have."""
 NAMED = ("benchmarks", "encoders", "readers", "studies", "taggings", "tokenizers")
 """Blocks of entries by name."""
+SHAPING = {
+    "benchmarks": ("tasks", "readers", "trained_on", "submission", "published_at"),
+    "readers": ("benchmarks",),
+}
+"""Fields that decide which pipelines and nodes there are, which only files of the base environment can."""
 
 
 class ConfigLoader(OmegaConfigLoader):
@@ -58,6 +63,7 @@ class ConfigLoader(OmegaConfigLoader):
         benchmarks = parameters.get("benchmarks") or {}
         _check_readers(changes)
         check_names("benchmark", "benchmarks", benchmarks, entries.benchmark_names())
+        self._check_shapes({"benchmarks": benchmarks, "readers": changes})
         names = sorted({*readers.names(), *changes})
         parameters["readers"] = {name: entries.complete_reader(name, changes.get(name)) for name in names}
         for name, entry in benchmarks.items():
@@ -97,16 +103,32 @@ class ConfigLoader(OmegaConfigLoader):
                 self._check_files()
                 raise CoattendError("must be a block of entries with fields", where=f"--params {name}")
 
-    def _location(self, block: str) -> str:
-        """File and line of a block of parameters, or the option that names it."""
-        for environment in self._environments():
+    def _check_shapes(self, blocks: dict[str, dict[str, Any]]) -> None:
+        """Refuse changes that would do nothing: pipelines are those of the base environment."""
+        for block, by_name in blocks.items():
+            for name, entry in by_name.items():
+                declared = entries.declared_entry(block, name)
+                for field in SHAPING[block]:
+                    if (entry or {}).get(field) != declared.get(field):
+                        raise CoattendError(
+                            "decides which nodes there are, and only files of the base environment can",
+                            where=self._location(block, name, field),
+                            cure=f"Write it in {self.conf_source}/{source.BASE}",
+                        )
+
+    def _location(self, *path: str) -> str:
+        """File and line of a block of parameters or of a part of it, or the option that names it."""
+        named: Any = self.runtime_params
+        for key in path:
+            named = named.get(key) if isinstance(named, Mapping) else None
+        for environment in reversed(self._environments()) if named is None else ():
             for file in source.parameter_files(str(self.conf_source), environment):
                 lines = Lines.of(file)
-                if lines.line_of((block,)) is not None:
-                    return lines.where((block,))
-                if lines.content == block:  # OmegaConf takes a text for the name of a block.
-                    return f"{file}, line 1, {str(block)[:60]!r}"
-        return f"--params {block}"
+                if lines.line_of(path) is not None:
+                    return lines.where(path)
+                if lines.content == path[0]:  # OmegaConf takes a text for the name of a block.
+                    return f"{file}, line 1, {path[0][:60]!r}"
+        return f"--params {'.'.join(path)}"
 
     def _environments(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((source.BASE, self.env or self.default_run_env)))

@@ -36,6 +36,13 @@ def _project_containing(folder: str) -> Path:
     return _CHECKOUT if _has_configuration(_CHECKOUT) and not _has_configuration(Path(folder)) else Path(folder)
 
 
+def raw_folder(*, generated: bool = False) -> Path:
+    """Return the folder of all benchmarks' raw files: ``COATTEND_RAW``, or ``data/01_raw`` of the project, where
+    generated files always lie."""
+    folder = os.environ.get("COATTEND_RAW")
+    return Path(folder).expanduser() if folder and not generated else project_folder() / "data" / "01_raw"
+
+
 def _has_configuration(folder: Path) -> bool:
     return (folder / CONF_SOURCE / "base").is_dir()
 

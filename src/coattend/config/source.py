@@ -249,8 +249,22 @@ def _changes(location: str, environment: str) -> dict[str, Entries]:
             block = content.get(name)
             # The config loader refuses what is no mapping.
             if isinstance(block, dict):
-                entries |= {entry: fields for entry, fields in block.items() if isinstance(fields, dict)}
+                entries |= {
+                    entry: _merged(entries.get(entry, {}), fields)
+                    for entry, fields in block.items()
+                    if isinstance(fields, dict)
+                }
     return changes
+
+
+def _merged(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Join the blocks of two files as Kedro does: where both have a value, the second's counts."""
+    blocks = {
+        key: _merged(first[key], value)
+        for key, value in second.items()
+        if isinstance(value, Mapping) and isinstance(first.get(key), Mapping)
+    }
+    return {**first, **second, **blocks}
 
 
 def _models_of_all_studies(location: str, *environments: str) -> tuple[str, ...]:

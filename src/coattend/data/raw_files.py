@@ -1,7 +1,6 @@
 """The raw folder, and the raw files of a benchmark in it."""
 
 import logging
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -45,15 +44,6 @@ def readable_files(file: RawFile) -> Iterator[tuple[Readable, str]]:
             if any(member.path.match(pattern) for pattern in patterns):
                 yield member, split
                 break
-
-
-def raw_folder(project: Path, *, generated: bool = False) -> Path:
-    """Return the folder of all benchmarks' raw files: ``COATTEND_RAW``, or ``data/01_raw`` of the project.
-
-    Generated files always lie inside the project.
-    """
-    folder = os.environ.get("COATTEND_RAW")
-    return Path(folder).expanduser() if folder and not generated else project / "data" / "01_raw"
 
 
 def raw_files(benchmark: BenchmarkParameters, folder: Path) -> list[RawFile]:

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from coattend.config.project import project_folder
 from coattend.errors import CoattendError
 from coattend.io.local_dataset import LookupDataset
+from coattend.masking import masked_text
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 SQLITE_TIMEOUT_S = 10.0
 """Seconds to wait for another process that holds the SQLite store."""
 
+STORE = "mlflow.db"
+"""SQLite file of a project's store."""
 ARTIFACTS = "mlartifacts"
 """Folder beside the SQLite store with the artifacts of experiments, each in a folder of its name."""
 
@@ -59,11 +62,11 @@ QUIET_MLFLOW = {"MLFLOW_LOGGING_LEVEL": "WARNING", "MLFLOW_ENABLE_ARTIFACTS_PROG
 """Environment variables that silence MLflow's notes and progress bars, unless the user sets them."""
 
 
-def store_uri(file: Path) -> str:
-    """Return ``MLFLOW_TRACKING_URI``, or else the address of an SQLite file, which need not exist."""
+def store_uri(project: Path) -> str:
+    """Return ``MLFLOW_TRACKING_URI``, or else the address of the SQLite file of a project, which need not exist."""
     for name, value in QUIET_MLFLOW.items():
         os.environ.setdefault(name, value)
-    return os.environ.get("MLFLOW_TRACKING_URI") or f"{_SQLITE}{file}"
+    return os.environ.get("MLFLOW_TRACKING_URI") or f"{_SQLITE}{project / STORE}"
 
 
 def client_of(store: str) -> "MlflowClient | None":
@@ -97,8 +100,8 @@ def store_errors(store: str, *, writing: bool = True) -> Iterator[None]:
     except (MlflowException, SQLAlchemyError, sqlite3.Error, OSError) as error:
         reason = str(error).partition("\n")[0][:200]
         raise CoattendError(
-            f"MLflow's store cannot be used ({reason})",
-            where=store,
+            f"MLflow's store cannot be used ({masked_text(reason)})",
+            where=masked_text(store),
             cure="End what holds it, or see to its disk, then run the same command again: what was finished is kept",
         ) from error
 
@@ -143,8 +146,11 @@ def _is_elsewhere(location: str | None, folder: Path) -> bool:
 
 
 def interface_of(store: str) -> str:
-    """Return the address of the interface that shows a store."""
-    return store.rstrip("/") if store.startswith(("http://", "https://")) else INTERFACE
+    """Return the address of the interface that shows a store, without the user and password of the store's."""
+    if not store.startswith(("http://", "https://")):
+        return INTERFACE
+    parts = urlsplit(store.rstrip("/"))
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
 def run_list(experiment: str) -> str:
@@ -190,13 +196,13 @@ def _probe_sqlite(file: Path, writing: bool) -> None:
 
 
 class MlflowStoreDataset(LookupDataset[str]):
-    """Loads as the address of the project's MLflow store; the tracking hooks write there.
-
-    The SQLite file of its path is used if ``MLFLOW_TRACKING_URI`` is not set.
-    """
+    """Loads as the address of the project's MLflow store; the tracking hooks write there."""
 
     refusal = "is written by the tracking hooks, not saved as a whole"
 
+    def __init__(self, *, metadata: dict[str, object] | None = None) -> None:
+        super().__init__(filepath=str(project_folder() / STORE), metadata=metadata)
+
     def load(self) -> str:
         """Return the address."""
-        return store_uri(self.filepath)
+        return store_uri(self.filepath.parent)

@@ -48,7 +48,7 @@ def run_addresses(experiments: Iterable[str]) -> dict[str, str]:
 
 def _tracked_links(find: Callable[["MlflowClient"], Iterable[tuple[str, str]]]) -> Links:
     """Look up links to MLflow; none without a store, or if it cannot be read now."""
-    store = store_uri(project_folder() / "mlflow.db")
+    store = store_uri(project_folder())
     try:
         client = client_of(store)
         if client is None:

@@ -32,8 +32,10 @@ TIMEOUT_S = 5.0
 
 
 def raw_data_folder() -> Path:
-    """Return the folder of NLTK data beside the raw files: below ``COATTEND_RAW``, or ``data/01_raw``."""
-    return Path(os.environ.get("COATTEND_RAW") or "data/01_raw") / "nltk_data"
+    """Return the folder of NLTK data beside the raw files."""
+    from coattend.config.project import raw_folder
+
+    return raw_folder() / "nltk_data"
 
 
 def search_folders() -> list[Path]:

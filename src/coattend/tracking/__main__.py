@@ -11,6 +11,7 @@ import click
 from coattend.config.project import project_folder
 from coattend.errors import CoattendError
 from coattend.io.mlflow_store import TRIALS, client_of, interface_of, view_address
+from coattend.masking import masked_text
 from coattend.serving.__main__ import check_port
 from coattend.tracking.store import tracking_uri
 
@@ -25,7 +26,7 @@ def main(host: str, port: int) -> None:
     """Print where the trials of each experiment are listed, best first, and show them until interrupted."""
     folder = project_folder()
     uri = tracking_uri(folder)
-    is_server = interface_of(uri) == uri.rstrip("/")
+    is_server = uri.startswith(("http://", "https://"))
     address = interface_of(uri) if is_server else f"http://{host}:{port}"
     for name, page in experiment_pages(uri):
         click.echo(f"{name}: {address}/{page}")
@@ -52,7 +53,8 @@ def experiment_pages(store: str) -> Iterator[tuple[str, str]]:
     experiments = [] if client is None else client.search_experiments(order_by=["last_update_time DESC"])
     tracked = [experiment for experiment in experiments if experiment.name != "Default"]
     if not tracked:
-        raise CoattendError("nothing was tracked yet", where=store, cure="Train a reader first, as `make run` does")
+        where = masked_text(store)
+        raise CoattendError("nothing was tracked yet", where=where, cure="Train a reader first, as `make run` does")
     for experiment in tracked[:MAX_LISTED]:
         yield experiment.name, view_address(experiment.experiment_id, TRIALS)
 

@@ -27,7 +27,7 @@ from coattend.errors import CoattendError
 from coattend.evaluation.records import ReaderMetrics, TrialRecord
 from coattend.evaluation.runs import finished
 from coattend.io.mlflow_store import LONGEST_TEXT, PARENT, client_of, store_errors
-from coattend.masking import masked
+from coattend.masking import masked, masked_text
 from coattend.pipelines.keys import NodeKey, entry_of, prefix_of
 from coattend.reports.trial import trial_scores
 from coattend.tracking import runs, store
@@ -299,7 +299,7 @@ class Tracking:
         if parent is None:
             return
         if entry in PAGES:
-            parent.client.log_text(parent.run, data, PAGES[entry].format(benchmark=benchmark))
+            parent.client.log_text(parent.run, masked_text(data), PAGES[entry].format(benchmark=benchmark))
         else:
             for file, figure in FIGURES[entry](data).items():
                 parent.client.log_text(parent.run, figure.to_json(), f"results/{file}.json")

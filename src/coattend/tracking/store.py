@@ -71,7 +71,7 @@ def open_client(project: Path) -> "MlflowClient":
 
 def tracking_uri(project: Path) -> str:
     """Return the address of a project's store."""
-    return store_uri(project / "mlflow.db")
+    return store_uri(project)
 
 
 def experiment_id(client: "MlflowClient", benchmark: str, project: Path) -> str:

@@ -5,7 +5,6 @@ from functools import partial
 from pathlib import Path
 
 from coattend.config import LOCAL, BenchmarkParameters, BookParameters, EngineParameters, TaggingParameters
-from coattend.config.project import project_folder
 from coattend.pipelines.annotations import Manifest, TaggedSentence, Tagger
 
 logger = logging.getLogger(__name__)
@@ -15,15 +14,16 @@ def make_clozes(
     benchmark: BenchmarkParameters, tagging: TaggingParameters, engine: EngineParameters = LOCAL
 ) -> Manifest:
     """Write questions about names and nouns of books, as the tagger identifies them, unless they are current."""
+    from coattend.config.project import raw_folder
     from coattend.data import book_cloze
     from coattend.data.generated_files import Origin, is_current, read_manifest, write_files
-    from coattend.data.raw_files import raw_file_digest, raw_folder
+    from coattend.data.raw_files import raw_file_digest
     from coattend.parallel.engine import map_shards
     from coattend.text.hashing import combined_digest
     from coattend.text.tagging import load_tagger
 
     settings = benchmark.books or BookParameters()
-    books = book_cloze.find_books(settings, raw_folder(project_folder()), benchmark.title)
+    books = book_cloze.find_books(settings, raw_folder(), benchmark.title)
     tagger = load_tagger(tagging)
     digests = {path: raw_file_digest(path) for path in books}
     origin: Origin = {
@@ -32,7 +32,7 @@ def make_clozes(
         "tagger": tagger.digest,
         "code": combined_digest([Path(book_cloze.__file__)]),
     }
-    folder = raw_folder(project_folder(), generated=True) / benchmark.name / "clozes"
+    folder = raw_folder(generated=True) / benchmark.name / "clozes"
     manifest = read_manifest(folder.parent)
     if manifest is not None and is_current(folder, origin, manifest):
         return manifest

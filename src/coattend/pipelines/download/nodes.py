@@ -3,18 +3,17 @@
 import logging
 
 from coattend.config import BenchmarkParameters
-from coattend.config.project import project_folder
 
 logger = logging.getLogger(__name__)
 
 
 def download(benchmark: BenchmarkParameters) -> list[dict[str, str | int]]:
     """Download the missing files of a benchmark; each becomes a `coattend.data.download.Download` with its address."""
+    from coattend.config.project import raw_folder
     from coattend.data.download import fetch
-    from coattend.data.raw_files import raw_folder
     from coattend.masking import masked_text
 
-    folder = raw_folder(project_folder())
+    folder = raw_folder()
     if not benchmark.downloads:
         logger.warning(
             "%s: no program can fetch its files. Fetch them by hand from %s and put them into %s",

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from coattend.config import BenchmarkParameters
-from coattend.config.project import project_folder
 from coattend.pipelines.annotations import Dataset, Manifest, ShardPlan, Table, TablePlan
 from coattend.pipelines.shards import shard_count, tables_digest
 
@@ -15,12 +14,12 @@ logger = logging.getLogger(__name__)
 
 def generate(benchmark: BenchmarkParameters) -> Manifest:
     """Write the raw files of a benchmark with settings of the generator, unless they are current."""
+    from coattend.config.project import raw_folder
     from coattend.data.generated_files import read_manifest
-    from coattend.data.raw_files import raw_folder
     from coattend.data.synthetic.generate import is_current, parse_settings, write_sample
 
     settings = parse_settings(benchmark.generator or {})
-    folder = raw_folder(project_folder(), generated=True) / benchmark.name
+    folder = raw_folder(generated=True) / benchmark.name
     manifest = read_manifest(folder)
     if manifest and is_current(folder, settings, manifest):
         return manifest
@@ -35,13 +34,14 @@ def ingest(benchmark: BenchmarkParameters, raw: Manifest | None = None) -> tuple
         benchmark: Its files and formats.
         raw: The manifest of generated raw files, so that they are written first.
     """
+    from coattend.config.project import raw_folder
     from coattend.data.formats.base import Rejection
     from coattend.data.formats.dream import read_annotations
     from coattend.data.ingest import ONE_GROUP, BenchmarkTables, count_kinds, read_benchmark, source_digest
-    from coattend.data.raw_files import annotation_files, paths_by_name, raw_files, raw_folder
+    from coattend.data.raw_files import annotation_files, paths_by_name, raw_files
     from coattend.io.checked import TablePlan
 
-    folder = raw_folder(project_folder(), generated=benchmark.is_written)
+    folder = raw_folder(generated=benchmark.is_written)
     files, annotations = raw_files(benchmark, folder), annotation_files(benchmark, folder)
     splits_and_paths = [*((file.split, file.path) for file in files), *((None, path) for path in annotations)]
     key, paths = source_digest(splits_and_paths, benchmark), paths_by_name(files)

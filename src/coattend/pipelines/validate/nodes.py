@@ -3,7 +3,6 @@
 import logging
 
 from coattend.config import BenchmarkParameters
-from coattend.config.project import project_folder
 from coattend.errors import CoattendError
 from coattend.pipelines.annotations import DataFrame, StoredTables
 
@@ -15,10 +14,11 @@ def find_problems(benchmark: BenchmarkParameters) -> DataFrame:
     consequence."""
     import pandas as pd
 
+    from coattend.config.project import raw_folder
     from coattend.data.ingest import collect_problems
-    from coattend.data.raw_files import paths_by_name, raw_files, raw_folder
+    from coattend.data.raw_files import paths_by_name, raw_files
 
-    files = raw_files(benchmark, raw_folder(project_folder(), generated=benchmark.is_written))
+    files = raw_files(benchmark, raw_folder(generated=benchmark.is_written))
     paths = paths_by_name(files)
     rows = [vars(problem) for problem in collect_problems(benchmark, files)]
     rows = [row | {"file": paths.get(row["file"], row["file"])} for row in rows]
