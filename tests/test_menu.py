@@ -51,6 +51,9 @@ def test_every_study_is_listed_with_what_it_trains(registered, tmp_path):
     # Five variants, three seeds.
     (line,) = (line for line in lines if line.split()[:1] == ["study_duma_table7"])
     assert line.endswith("(dream; 15 trials, not estimated)")
+    assert "Lite Unified Modeling for Discriminative Reading Comprehension (Y. Zhao and others, ACL 2022)" in "\n".join(
+        lines
+    )
 
 
 def test_a_variant_that_is_scored_on_several_benchmarks_is_trained_once(tmp_path):

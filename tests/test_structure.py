@@ -128,7 +128,7 @@ def test_registration_and_hooks_import_nothing_slow_and_registration_warns_of_no
         "warnings.simplefilter('error'); pipeline_registry.register_pipelines(); "
         "print(sorted({'torch', 'transformers', 'nltk', 'mlflow', 'plotly', 'pandas', 'pyarrow'} & set(sys.modules))); "
         "warnings.resetwarnings(); import coattend.hooks, coattend.tracking; "
-        "print(sorted({'torch', 'mlflow', 'nltk'} & set(sys.modules)))"
+        "print(sorted({'torch', 'mlflow', 'nltk', 'pandas'} & set(sys.modules)))"
     )
     completed = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert completed.returncode == 0, completed.stderr

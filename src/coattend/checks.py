@@ -115,7 +115,7 @@ def _order_of_writing(table: str) -> tuple[bool, int]:
     return not of_data, -stage if of_data else stage
 
 
-LOOKED_UP = {"answered_before": ("metrics",), "studied_before": ("findings",)}
+LOOKED_UP: Mapping[str, tuple[str, ...]] = {"answered_before": ("metrics",), "studied_before": ("findings",)}
 """Datasets of what is on disk, by entry, and the entries of what their nodes wait for where the same run writes it."""
 STORES = {"trials": ("model", "metrics", "outcome"), "mlflow_store": ("metrics",)}
 """Stores of trials, and the entries of what a run writes when it has put trials there."""

@@ -81,7 +81,10 @@ def _by_file() -> dict[str, list[Study]]:
     by_file: dict[str, list[Study]] = {}
     for name in studies.study_names():
         study = studies.load_study(name)
-        by_file.setdefault(study.paper.title, []).append(study)
+        paper = study.paper
+        others = " and others" if len(paper.authors) > 1 else ""
+        cited = f"{paper.title} ({paper.authors[0]}{others}, {paper.venue} {paper.year})"
+        by_file.setdefault(cited, []).append(study)
     return by_file
 
 

@@ -5,11 +5,14 @@ overlap, are the *independent units* of intervals and tests; `group_numbers` cou
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as pads
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as pads  # Imports pandas, which every command would wait for.
 
 TRAINING_SPLIT = "train"
 EVERYTHING = "all"
@@ -34,7 +37,7 @@ def scored_questions(questions: pa.Table, task: str) -> tuple[pa.Table, pa.Table
     return questions_of_task.filter(labelled), questions_of_task.filter(pc.invert(labelled))
 
 
-def is_trained_from_dev(questions: pads.Dataset, passages: pads.Dataset) -> bool:
+def is_trained_from_dev(questions: "pads.Dataset", passages: "pads.Dataset") -> bool:
     """Return True if training and dev questions come from the same files: train was drawn from dev."""
     sources = passages.to_table(columns=["passage_id", "source"])
     rows = questions.to_table(columns=["passage_id", "split"]).join(sources, "passage_id")

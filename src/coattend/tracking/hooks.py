@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
-import pyarrow.dataset as pads
+import pyarrow.compute as pc
 from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
@@ -36,6 +36,7 @@ from coattend.training import events
 from coattend.training.events import StartedTrial
 
 if TYPE_CHECKING:
+    import pyarrow.dataset as pads  # Imports pandas, which every command would wait for.
     from mlflow import MlflowClient
     from plotly.graph_objects import Figure
 
@@ -142,7 +143,7 @@ class Tracking:
 
     @project_hook()
     def after_node_run(
-        self, node: Node, catalog: DataCatalog, inputs: Mapping[str, pads.Dataset], outputs: Mapping[str, ReaderMetrics]
+        self, node: Node, catalog: DataCatalog, inputs: Mapping[str, "pads.Dataset"], outputs: Mapping[str, ReaderMetrics]
     ) -> None:
         """Write the metrics of what was scored, attach the predictions, and log the readers as models."""
         for name, value in outputs.items():
@@ -307,8 +308,8 @@ class Tracking:
     def _write_metrics(
         self,
         metrics: ReaderMetrics,
-        predictions: pads.Dataset,
-        questions: pads.Dataset,
+        predictions: "pads.Dataset",
+        questions: "pads.Dataset",
         trials: Path | None,
         *,
         merge: bool,
@@ -330,7 +331,7 @@ class Tracking:
                 model = None if logged is None else logged.model_id
             scores = trial_scores(metrics, trial)
             log_changed(client, run, scores | runs.headline(scores), model)
-            answers = predictions.to_table(filter=pads.field("trial_id") == trial["trial_id"])
+            answers = predictions.to_table(filter=pc.field("trial_id") == trial["trial_id"])
             runs.attach_predictions(client, run, answers)
             artifacts.attach(client, run, metrics, trial, answers, questions, model)
 

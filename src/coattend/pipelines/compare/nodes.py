@@ -15,7 +15,7 @@ def compare(
     trials: Path, tables: StoredTables, parameters: CompareParameters
 ) -> tuple[dict[str, Table], dict[str, str]]:
     """Compare two finished trials: return the questions with both answers, and a page to look through them, each under
-    ``<left>_<right>``."""
+    ``<left>_<right>``, with the benchmark behind it where it is another than theirs."""
     from coattend.evaluation.paired import side_by_side
     from coattend.reports import trial_comparison
     from coattend.schemas import read_passage_texts
@@ -43,6 +43,6 @@ def compare(
         passages=read_passage_texts(tables.open("passages", benchmark)),
         most_listed=parameters.most_listed,
     )
-    name = f"{left.id}_{right.id}"
+    name = f"{left.id}_{right.id}" if benchmark == left.benchmark else f"{left.id}_{right.id}_{benchmark}"
     logger.info("%s beside %s: %s/questions.parquet and %s/index.html", left, right, name, name)
     return {name: answers.table}, {name: page}
