@@ -100,6 +100,12 @@ def test_a_tie_is_wrong():
     assert ensembles.by_probability(np.array([[[0.5, 0.5]]]), np.array([1]))([0])[0].tolist() == [0]
 
 
+@given(arrays(float, (1, 6, 3), elements=st.sampled_from([0.2, 0.4])), arrays(int, 6, elements=st.integers(0, 2)))
+def test_one_trial_alone_chooses_the_options_that_it_chooses_itself(shares, gold):
+    right, _ = ensembles.by_probability(shares, gold, first_of_ties=True)([0])
+    assert right.tolist() == [scores.argmax() == label for scores, label in zip(shares[0], gold, strict=True)]
+
+
 @pytest.mark.parametrize(("head", "expected"), [("options", [0.5, 0.5, 0.0]), ("word", [0.25, 0.75, 0.0])])
 def test_scores_become_probabilities(head, expected):
     scores = [1.0, 1.0] if head == "options" else [0.2, 0.6]

@@ -4,11 +4,13 @@ import shutil
 from dataclasses import replace
 
 import pytest
+import torch
 from torch.nn.modules.module import register_module_forward_hook
 
 from coattend.errors import CoattendError
 from coattend.inference import predict as prediction
 from coattend.inference.predict import answer_questions, predict_all, predict_each, predictions_file
+from coattend.readers.batch import Batch
 from coattend.readers.reader import Reader
 from coattend.training.launcher import train_seeds
 from coattend.training.run_trial import TrialRunner
@@ -126,3 +128,19 @@ def test_questions_held_out_are_asked_once_for_each_evaluation(experiment_for, t
     last = max(point["step"] for point in outcome["curve"])
     assert (outcome["best_step"] == last) == (evaluations == 1)  # Of scores that are alike the first is the best.
     assert sum(counts) == evaluations * len(work.questions.held_out.examples)
+
+
+@pytest.mark.parametrize("name", ["plain", "dcn_plus"])
+def test_a_reader_that_is_asked_for_spans_computes_no_loss(experiment_for, name):
+    experiment = experiment_for(name, task="span")
+    questions = experiment.source.evaluation(experiment.training)
+    reader = build_reader(experiment, questions)
+    batches = list(prediction.read_questions(experiment, reader, questions))
+    assert len(batches) > 1 and all(batch.output.loss is None for batch in batches)
+    # A decoder may stop early then, at the span that it would come to anyway.
+    reader.eval()
+    for output, _, examples, collator in batches:
+        with torch.inference_mode():
+            trained_on = reader(Batch(**collator(examples)))
+        assert trained_on.loss is not None
+        assert torch.allclose(output.start, trained_on.start) and torch.allclose(output.end, trained_on.end)

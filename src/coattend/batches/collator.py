@@ -131,6 +131,11 @@ class Collator:
         release_pages()
         return {name: torch.from_numpy(array) for name, array in arrays.items()} | reward
 
+    def unanswered(self, examples: Sequence[Example]) -> dict[str, Any]:
+        """Build a batch as a call does, but without the answers of spans: a reader that is asked computes no loss."""
+        fields = replace(self, reward=None)(examples)
+        return {name: field for name, field in fields.items() if name not in ("start", "end")}
+
     def _sequences(self, examples: Sequence[Example]) -> dict[str, np.ndarray]:
         layout = self.layout
         count = sum(len(example.sequences) for example in examples)

@@ -66,7 +66,7 @@ class TrainingParameters(Parameters):
     schedule: Literal["linear", "constant"] = Field(
         "linear", description="linear: behind its peak the rate falls to 0 at the last step; constant: it stays there."
     )
-    weight_decay: float = Field(0.01, ge=0, description="AdamW's decay of matrices; biases and norms are left out.")
+    weight_decay: float = Field(0.01, ge=0, description="AdamW's decay of all weights but biases and norms.")
     embedding_l2: float = Field(
         0.0,
         ge=0,
@@ -99,7 +99,7 @@ class TrainingParameters(Parameters):
     )
     evaluations: int = Field(5, ge=1, description="How often the held-out questions are scored during training.")
     patience: int | None = Field(None, ge=1, description="Stop after so many evaluations without gain; null: never.")
-    held_out: float = Field(0.05, gt=0, lt=1, description="Share of training passages held out to choose checkpoints.")
+    held_out: float = Field(0.05, gt=0, lt=1, description="Share of training questions held out to choose checkpoints, by whole groups.")
     selection: Literal["held_out", "dev"] = Field(
         "held_out", description="Where checkpoints are chosen; dev is labelled."
     )

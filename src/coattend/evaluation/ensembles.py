@@ -47,15 +47,18 @@ def ensembles(joint: Joint, held_out: Sequence[float], chosen_on: np.ndarray | N
     return [Ensemble(method, tuple(members), *joint(members)) for method, members in groups.items()]
 
 
-def by_probability(probabilities: np.ndarray, gold: np.ndarray) -> Joint:
-    """Options and words: the one with the highest mean probability [trials, questions, N]; a tie is wrong."""
+def by_probability(probabilities: np.ndarray, gold: np.ndarray, *, first_of_ties: bool = False) -> Joint:
+    """Options and words: the one with the highest mean probability [trials, questions, N].
+
+    Of options that tie, the first is chosen, as by each trial (``first_of_ties``); a tie of words is wrong.
+    """
 
     def together(members: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         mean = probabilities[list(members)].mean(0)
         best = mean.max(-1, keepdims=True)
-        # A tie, or a question that no member answered, has no single best option.
-        alone = ((mean == best).sum(-1) == 1) & (best[:, 0] > 0)
-        right = ((mean.argmax(-1) == gold) & alone).astype(float)
+        # A question that no member answered has no best option.
+        chosen = (best[:, 0] > 0) & (first_of_ties | ((mean == best).sum(-1) == 1))
+        right = ((mean.argmax(-1) == gold) & chosen).astype(float)
         return right, right
 
     return together

@@ -199,7 +199,8 @@ def _joint(run: Run, scorer: str) -> ensembles.Joint:
             run.texts(), run.marks, alike=span_scorer(scorer).normalise if run.task == "span" else str
         )
     probabilities = ensembles.of_options(run.predictions, run.questions["question_id"], run.ids, run.head)
-    return ensembles.by_probability(probabilities, run.questions["label"].to_numpy())
+    gold = run.questions["label"].to_numpy()
+    return ensembles.by_probability(probabilities, gold, first_of_ties=run.task == "options")
 
 
 def _calibration_of(run: Run) -> dict[str, Calibration]:

@@ -240,7 +240,7 @@ def read_questions(
     reader.eval()
     for indices in collator.buckets(examples, tokens_per_batch=budget, shuffle=False):
         batch_examples = [examples[index] for index in indices]
-        batch = Batch(**collator(batch_examples)).to(device)
+        batch = Batch(**collator.unanswered(batch_examples)).to(device)
         with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bf16):
             output = read_batch(reader, batch, training.over_windows)
         yield ReadBatch(output, batch, batch_examples, collator)

@@ -59,7 +59,7 @@ class PackedSequences:
     def attend(
         self, query: Tensor, key: Tensor, value: Tensor, *, dropout: float = 0.0, window: int | None = None
     ) -> Tensor:
-        """Attend within each sequence [1, heads, T, d], up to a distance of two tokens if there is a window."""
+        """Attend within each sequence [1, heads, T, d]; with a window, to tokens at most so far away."""
         assert dropout == 0, "the kernel has no dropout"
         width = -1 if window is None else window
         queries, keys, values = (stream.squeeze(0).transpose(0, 1) for stream in (query, key, value))  # [T, heads, d]
