@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pyarrow as pa
@@ -49,7 +50,14 @@ class Tokens:
 
     @classmethod
     def from_table(cls, table: pads.Dataset, *, with_word_index: bool = False) -> "Tokens":
-        """Load a benchmark's tokens table, with ``word_index`` or without."""
+        """Load a benchmark's tokens table, with ``word_index`` or without; variants of a study share an open table's."""
+        loaded = _loaded.setdefault(table, {})
+        if with_word_index not in loaded:
+            loaded[with_word_index] = cls._load(table, with_word_index)
+        return loaded[with_word_index]
+
+    @classmethod
+    def _load(cls, table: pads.Dataset, with_word_index: bool) -> "Tokens":
         columns = ["input_ids", "tag_ids", "starts", "ends", *(["word_index"] if with_word_index else [])]
         metadata = table.schema.metadata or {}
         return cls(
@@ -109,6 +117,10 @@ class Tokens:
 
     def _content(self, ids: np.ndarray) -> bytes:
         return ids.tobytes()
+
+
+_loaded: WeakKeyDictionary[pads.Dataset, dict[bool, Tokens]] = WeakKeyDictionary()
+"""Tokens of the tables that are open, with ``word_index`` and without."""
 
 
 def flat_columns(

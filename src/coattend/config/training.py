@@ -99,7 +99,9 @@ class TrainingParameters(Parameters):
     )
     evaluations: int = Field(5, ge=1, description="How often the held-out questions are scored during training.")
     patience: int | None = Field(None, ge=1, description="Stop after so many evaluations without gain; null: never.")
-    held_out: float = Field(0.05, gt=0, lt=1, description="Share of training questions held out to choose checkpoints, by whole groups.")
+    held_out: float = Field(
+        0.05, gt=0, lt=1, description="Share of training questions held out to choose checkpoints, by whole groups."
+    )
     selection: Literal["held_out", "dev"] = Field(
         "held_out", description="Where checkpoints are chosen; dev is labelled."
     )

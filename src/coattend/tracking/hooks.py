@@ -143,7 +143,11 @@ class Tracking:
 
     @project_hook()
     def after_node_run(
-        self, node: Node, catalog: DataCatalog, inputs: Mapping[str, "pads.Dataset"], outputs: Mapping[str, ReaderMetrics]
+        self,
+        node: Node,
+        catalog: DataCatalog,
+        inputs: Mapping[str, "pads.Dataset"],
+        outputs: Mapping[str, ReaderMetrics],
     ) -> None:
         """Write the metrics of what was scored, attach the predictions, and log the readers as models."""
         for name, value in outputs.items():
