@@ -150,7 +150,7 @@ def encoder_entry(name: str, *, where: str | None = None) -> Entry:
     encoders = _entries("encoders")
     if name not in encoders:
         where = where or f"encoders in {current().location}/{BASE}"
-        cure = f"A new one belongs into {current().location}/{BASE}. {did_you_mean(name, list(encoders))}"
+        cure = f"A new one belongs in {current().location}/{BASE}. {did_you_mean(name, list(encoders))}"
         raise CoattendError(f"no encoder is called {name!r}", where=where, cure=cure)
     return encoders[name]
 
