@@ -126,9 +126,9 @@ def check_waits(pipeline: Pipeline) -> None:
     pipelines before it knows what is run together, cannot have them wait."""
     written = pipeline.all_outputs()
     for node in pipeline.nodes:
+        key = NodeKey.of(node)
         for lookup in node.inputs:
             entries, prefix = LOOKED_UP.get(entry_of(lookup), ()), prefix_of(lookup)
-            key = NodeKey.of(node)
             # Nodes of a reader or of a study are told which trials to take, and wait for them.
             if lookup in STORES and key.reader is None and key.study is None:
                 entries, prefix = STORES[lookup], str(key.benchmark) if key.benchmark in benchmark_names() else ""

@@ -42,6 +42,7 @@ class Collator:
         lookup: Maps token ids to a reader's own ids.
         features: Cached outputs of a frozen encoder, which is not run then.
         apart: True for readers that read a passage once for all of its questions: these share a batch then.
+        answered: True where batches of spans have their answers, from which a loss is computed.
     """
 
     tokens: Tokens
@@ -56,10 +57,15 @@ class Collator:
     reward: "Callable[[Sequence[Example]], Reward] | None" = None
     features: CachedFeatures | None = None
     apart: bool = False
+    answered: bool = True
 
     def padded_to(self, multiple: int) -> "Collator":
         """Return a collator that pads sequences to a multiple of another number."""
         return replace(self, multiple=multiple)
+
+    def unanswered(self) -> "Collator":
+        """Return a collator that leaves out the answers of spans: a reader that is asked computes no loss."""
+        return replace(self, answered=False, reward=None)
 
     @property
     def passage_start(self) -> int:
@@ -130,11 +136,6 @@ class Collator:
         reward = {"reward": self.reward(examples)} if self.reward else {}
         release_pages()
         return {name: torch.from_numpy(array) for name, array in arrays.items()} | reward
-
-    def unanswered(self, examples: Sequence[Example]) -> dict[str, Any]:
-        """Build a batch as a call does, but without the answers of spans: a reader that is asked computes no loss."""
-        fields = replace(self, reward=None)(examples)
-        return {name: field for name, field in fields.items() if name not in ("start", "end")}
 
     def _sequences(self, examples: Sequence[Example]) -> dict[str, np.ndarray]:
         layout = self.layout
@@ -230,9 +231,11 @@ class Collator:
         start_and_end = np.zeros((2, len(rows)), np.int64)
         for row, (example, window) in enumerate(rows):
             answer_mask[row, self.passage_start : self.passage_start + window[1]] = True
-            span = token_span(example, window, self.tokens)
+            span = token_span(example, window, self.tokens) if self.answered else None
             if span is not None:
                 start_and_end[:, row] = np.add(span, self.passage_start)
+        if not self.answered:
+            return {"answer_mask": answer_mask}
         return {"answer_mask": answer_mask, "start": start_and_end[0], "end": start_and_end[1]}
 
 

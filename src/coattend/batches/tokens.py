@@ -50,7 +50,7 @@ class Tokens:
 
     @classmethod
     def from_table(cls, table: pads.Dataset, *, with_word_index: bool = False) -> "Tokens":
-        """Load a benchmark's tokens table, with ``word_index`` or without; once, as long as it is open."""
+        """Load a benchmark's tokens table, with ``word_index`` or without; once, while the table is open."""
         loaded = _loaded.setdefault(table, {})
         if with_word_index not in loaded:
             loaded[with_word_index] = cls._load(table, with_word_index)

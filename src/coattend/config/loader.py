@@ -105,16 +105,19 @@ class ConfigLoader(OmegaConfigLoader):
 
     def _check_shapes(self, blocks: dict[str, dict[str, Any]]) -> None:
         """Refuse changes that would do nothing: pipelines are those of the base environment."""
-        for block, by_name in blocks.items():
-            for name, entry in by_name.items():
-                declared = entries.declared_entry(block, name)
-                for field in SHAPING[block]:
-                    if (entry or {}).get(field) != declared.get(field):
-                        raise CoattendError(
-                            "decides which nodes there are, and only files of the base environment can",
-                            where=self._location(block, name, field),
-                            cure=f"Write it in {self.conf_source}/{source.BASE}",
-                        )
+        changed = (
+            (block, name, field)
+            for block, by_name in blocks.items()
+            for name, entry in by_name.items()
+            for field in SHAPING[block]
+            if (entry or {}).get(field) != entries.declared_entry(block, name).get(field)
+        )
+        for path in changed:
+            raise CoattendError(
+                "decides which nodes there are, and only files of the base environment can",
+                where=self._location(*path),
+                cure=f"Write it in {self.conf_source}/{source.BASE}",
+            )
 
     def _location(self, *path: str) -> str:
         """File and line of a block of parameters or of a part of it, or the option that names it."""

@@ -86,8 +86,8 @@ def trace_forward(reader: Reader, experiment: Experiment, questions: QuestionSet
 
     It runs in full precision, so that a near tie may be decided otherwise than in bf16.
     """
-    collator, softmaxed = build_collator(experiment, reader, questions), experiment.scores_are_softmaxed
-    batch = Batch(**collator.unanswered([example])).to(next(reader.parameters()).device)
+    collator, softmaxed = build_collator(experiment, reader, questions).unanswered(), experiment.scores_are_softmaxed
+    batch = Batch(**collator([example])).to(next(reader.parameters()).device)
     reader.eval()
     with _kept_attention(reader), torch.inference_mode():
         output = read_batch(reader, batch, experiment.training.over_windows)

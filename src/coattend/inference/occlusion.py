@@ -55,7 +55,7 @@ def occlude(reader: Reader, experiment: Experiment, questions: QuestionSet, answ
     if isinstance(answer, SpanAnswer):
         example = example.alone(sequence)
         sequence = 0
-    collator = build_collator(experiment, reader, questions)
+    collator = build_collator(experiment, reader, questions).unanswered()
     words_by_sequence, word_count = _words_of_tokens(questions, example, experiment.layout)
     words = words_by_sequence[sequence]
     # Copies of the question share batches under the budget of tokens.
@@ -112,7 +112,7 @@ class Occluder:
     def copies(self, example: Example, masked_words: Sequence[int | None], words: Sequence[np.ndarray]) -> Batch:
         """Batch copies of a question, each with one word masked or none; ``words`` are those of each sequence's passage
         tokens [P]."""
-        batch = Batch(**self.collator.unanswered([example] * len(masked_words)))
+        batch = Batch(**self.collator([example] * len(masked_words)))
         # Copies with different words masked are different passages to an encoder that reads each once.
         if batch.passage_of is not None:
             copy_of_row = torch.arange(len(masked_words)).repeat_interleave(len(words))

@@ -233,14 +233,14 @@ def read_questions(
     """Yield what a reader says of questions, as `answer_questions` asks them."""
     training, device, examples = experiment.training, next(reader.parameters()).device, questions.examples
     _, bf16 = device_and_precision(training)
-    collator = build_collator(experiment, reader, questions, features=features)
+    collator = build_collator(experiment, reader, questions, features=features).unanswered()
     is_transformer = not isinstance(questions.tokens, WordTokens)
     budget = batch_tokens or inference_batch_tokens(training, transformer=is_transformer, trained=True)
     was_training = reader.training
     reader.eval()
     for indices in collator.buckets(examples, tokens_per_batch=budget, shuffle=False):
         batch_examples = [examples[index] for index in indices]
-        batch = Batch(**collator.unanswered(batch_examples)).to(device)
+        batch = Batch(**collator(batch_examples)).to(device)
         with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bf16):
             output = read_batch(reader, batch, training.over_windows)
         yield ReadBatch(output, batch, batch_examples, collator)

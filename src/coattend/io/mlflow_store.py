@@ -145,9 +145,14 @@ def _is_elsewhere(location: str | None, folder: Path) -> bool:
     return path.parts[-2:] == folder.parts[-2:]
 
 
+def is_server(store: str) -> bool:
+    """Tell if a store is a server, which shows its own interface."""
+    return store.startswith(("http://", "https://"))
+
+
 def interface_of(store: str) -> str:
     """Return the address of the interface that shows a store, without the user and password of the store's."""
-    if not store.startswith(("http://", "https://")):
+    if not is_server(store):
         return INTERFACE
     parts = urlsplit(store.rstrip("/"))
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))

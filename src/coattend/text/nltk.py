@@ -33,7 +33,7 @@ TIMEOUT_S = 5.0
 
 def raw_data_folder() -> Path:
     """Return the folder of NLTK data beside the raw files."""
-    from coattend.config.project import raw_folder
+    from coattend.config.project import raw_folder  # Kedro is not at hand wherever texts are read.
 
     return raw_folder() / "nltk_data"
 

@@ -10,10 +10,9 @@ import click
 
 from coattend.config.project import project_folder
 from coattend.errors import CoattendError
-from coattend.io.mlflow_store import TRIALS, client_of, interface_of, view_address
+from coattend.io.mlflow_store import TRIALS, client_of, interface_of, is_server, store_uri, view_address
 from coattend.masking import masked_text
 from coattend.serving.__main__ import check_port
-from coattend.tracking.store import tracking_uri
 
 MAX_LISTED = 10
 """Experiments whose addresses are printed."""
@@ -25,12 +24,11 @@ MAX_LISTED = 10
 def main(host: str, port: int) -> None:
     """Print where the trials of each experiment are listed, best first, and show them until interrupted."""
     folder = project_folder()
-    uri = tracking_uri(folder)
-    is_server = uri.startswith(("http://", "https://"))
-    address = interface_of(uri) if is_server else f"http://{host}:{port}"
+    uri = store_uri(folder)
+    address = interface_of(uri) if is_server(uri) else f"http://{host}:{port}"
     for name, page in experiment_pages(uri):
         click.echo(f"{name}: {address}/{page}")
-    if is_server:
+    if is_server(uri):
         return
     check_port(host, port, "make mlflow")
     mlflow = str(Path(sys.executable).parent / "mlflow")

@@ -26,7 +26,7 @@ from coattend.config.source import BASE
 from coattend.errors import CoattendError
 from coattend.evaluation.records import ReaderMetrics, TrialRecord
 from coattend.evaluation.runs import finished
-from coattend.io.mlflow_store import LONGEST_TEXT, PARENT, client_of, store_errors
+from coattend.io.mlflow_store import LONGEST_TEXT, PARENT, client_of, store_errors, store_uri
 from coattend.masking import masked, masked_text
 from coattend.pipelines.keys import NodeKey, entry_of, prefix_of
 from coattend.reports.trial import trial_scores
@@ -246,7 +246,7 @@ class Tracking:
                 self._open.pop(trial_id).stop_watching()
 
     def _store_errors(self) -> AbstractContextManager[None]:
-        return store_errors(store.tracking_uri(self._project))
+        return store_errors(store_uri(self._project))
 
     def _tracks(self, node: Node) -> bool:
         """True if a node's experiment is one of the tracked run's, in worker processes too."""
@@ -272,7 +272,7 @@ class Tracking:
     def _shown_parent(self, experiment: str) -> runs.ParentRun | None:
         """Return the parent run that shows what an experiment came to: this run's, or, where all was done before, the
         newest of its environment; None if there is none, or no store."""
-        run, uri = _tracked(), store.tracking_uri(self._project)
+        run, uri = _tracked(), store_uri(self._project)
         client = None if run is None else client_of(uri)
         stored = None if client is None else client.get_experiment_by_name(experiment)
         if run is None or client is None or stored is None:

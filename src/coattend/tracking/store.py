@@ -60,18 +60,13 @@ def _tag(pid: int) -> str:
 
 def open_client(project: Path) -> "MlflowClient":
     """Open a client of the store that ``MLFLOW_TRACKING_URI`` names, or else of ``mlflow.db`` in the project."""
-    uri = tracking_uri(project)
+    uri = store_uri(project)
     from mlflow import MlflowClient
 
     with store_errors(uri), store_lock(project):  # The first client makes the tables.
         client = MlflowClient(uri)
         follow_project(uri)
         return client
-
-
-def tracking_uri(project: Path) -> str:
-    """Return the address of a project's store."""
-    return store_uri(project)
 
 
 def experiment_id(client: "MlflowClient", benchmark: str, project: Path) -> str:
