@@ -258,13 +258,6 @@ def test_an_unknown_encoder_of_an_environment_is_refused(project, parameters):
 
 MEASURED = {
     "duma_table6.dream": {"frozen": True, "epochs": 3, "learning_rate": 5e-4, "max_questions": None, "evaluations": 3},
-    "duma_tables_2_4.dream": {
-        "frozen": False,
-        "epochs": 1,
-        "learning_rate": 8e-5,
-        "max_questions": None,
-        "held_out": 0.15,
-    },
     "duma_table9.dream": {"frozen": False, "epochs": 1, "learning_rate": 8e-5, "max_questions": None, "held_out": 0.15},
     "recam_steps.recam": {"frozen": True, "epochs": 6, "learning_rate": 5e-4, "max_questions": None},
     "aoa_results_cbt_ne.cbt": {
