@@ -28,10 +28,6 @@ from docs._tools.browser import QUIET, find_browser
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
-# Fixtures of experiments, for the tests of batches, trials, inference and training; they need torch, which is not
-# installed for every Python that the other tests are run with.
-pytest_plugins = ["experiments"] if importlib.util.find_spec("torch") else []
-
 ROOT = Path(__file__).parents[1]
 TRAINED = ("poi_net", "plain_span", "aoa_reader")
 
@@ -62,6 +58,17 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option of `make golden`."""
     parser.addoption("--write-golden", action="store_true", help="record the golden curves anew")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Add the fixtures of experiments, for the tests of batches, trials, inference and training.
+
+    They need torch, which is not installed for every Python that the other tests are run with, and which a process that
+    only distributes tests does not wait for.
+    """
+    distributes = bool(config.getoption("numprocesses", None)) and not hasattr(config, "workerinput")
+    if importlib.util.find_spec("torch") and not distributes:
+        config.pluginmanager.import_plugin("experiments")
 
 
 def pytest_runtest_setup() -> None:

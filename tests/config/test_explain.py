@@ -9,7 +9,7 @@ import yaml
 
 from coattend import readers, studies
 from coattend.cli import explained
-from coattend.config import BenchmarkParameters, ReaderParameters, entries, source, training_of
+from coattend.config import BenchmarkParameters, ReaderParameters, entries, explain, source, training_of
 from coattend.config.explain import table
 from coattend.settings import CONFIG_LOADER_ARGS, ProjectConfigLoader
 
@@ -67,6 +67,7 @@ def pairs(*, every):
 def test_every_reader_is_explained_by_the_lines_that_a_run_resolves(loader, monkeypatch, every):
     parameters = loader["parameters"]
     monkeypatch.setattr(type(loader), "__getitem__", lambda self, key: parameters)
+    monkeypatch.setattr(explain.Lines, "of", cache(explain.Lines.of))
     for benchmark, reader in pairs(every=every):
         ((_, settings),) = explained(f"{benchmark}.{reader}", loader)
         check(settings, parameters["benchmarks"][benchmark], parameters["readers"][reader])
@@ -75,6 +76,7 @@ def test_every_reader_is_explained_by_the_lines_that_a_run_resolves(loader, monk
 def test_every_variant_of_a_study_is_explained(loader, monkeypatch):
     parameters = loader["parameters"]
     monkeypatch.setattr(type(loader), "__getitem__", lambda self, key: parameters)
+    monkeypatch.setattr(explain.Lines, "of", cache(explain.Lines.of))
     for study in studies.study_names():
         content = parameters["studies"][study]
         for title, settings in explained(f"study_{study}", loader):

@@ -2,9 +2,11 @@
 
 import pytest
 
-from coattend.config import EngineParameters
+from coattend import readers
+from coattend.config import BenchmarkParameters, EngineParameters, ReaderParameters, source, training_of
 from coattend.config.parameters import ProjectParameters, check_parameters, field_names
 from coattend.errors import CoattendError
+from coattend.settings import CONFIG_LOADER_ARGS, ProjectConfigLoader
 
 
 @pytest.mark.parametrize(
@@ -39,6 +41,10 @@ from coattend.errors import CoattendError
             r"aoa_results_cbt_ne\.training\.cbt\.tokens_per_batch: is overruled for every variant. "
             r"Change benchmarks\.cbt\.recurrent\.tokens_per_batch, which counts more",
         ),
+        (
+            {"studies": {"dcn_plus_answer": {"training": {"squad_v1": {"seeds": [3]}}}}},
+            r"dcn_plus_answer\.training\.squad_v1\.seeds: is overruled: .* Change studies\.dcn_plus_answer\.seeds",
+        ),
     ],
 )
 def test_a_wrong_parameter_is_one_line(kedro_run, params, message):
@@ -47,22 +53,39 @@ def test_a_wrong_parameter_is_one_line(kedro_run, params, message):
     assert "\n" not in error.value.message
 
 
-def test_a_change_of_a_study_s_training_that_nothing_overrules_is_taken(kedro_run):
-    # The blocks of the first two say nothing of it, and the readers of the third are no recurrent ones.
-    words, spans, options = {"cbt": {"warmup": 0.5}}, {"squad_v1": {"seeds": [3]}}, {"dream": {"tokens_per_batch": 64}}
-    kedro_run(
-        "ingestion",
-        "sample",
-        studies={
-            "aoa_results_cbt_ne": {"training": words},
-            "dcn_plus_answer": {"training": spans},
-            "ours_passage_apart": {"training": options},
-        },
-    )
+@pytest.fixture
+def studies_with():
+    """Read the studies with changes of `--params`."""
+
+    def read(**changes):
+        loader = ProjectConfigLoader("conf", env="base", runtime_params={"studies": changes}, **CONFIG_LOADER_ARGS)
+        return loader["parameters"]["studies"]
+
+    yield read
+    source.enter("conf", "test")
 
 
-def test_an_empty_block_of_a_study_changes_nothing(kedro_run):
-    kedro_run("ingestion", "sample", studies={"duma_table7": dict.fromkeys(["base", "training", "options"])})
+# The blocks of the first two say nothing of it, and the readers of the third are no recurrent ones.
+@pytest.mark.parametrize(
+    ("study", "variant", "benchmark", "field", "value"),
+    [
+        ("aoa_results_cbt_ne", "as_reader", "cbt", "warmup", 0.5),
+        ("dcn_plus_answer", "dcn", "squad_v1", "warmup", 0.5),
+        ("ours_passage_apart", "bidaf", "dream", "tokens_per_batch", 64),
+    ],
+)
+def test_a_change_of_a_study_s_training_that_nothing_overrules_is_taken(
+    studies_with, study, variant, benchmark, field, value
+):
+    changed = studies_with(**{study: {"training": {benchmark: {field: value}}}})[study]
+    settings = BenchmarkParameters.model_validate(changed["benchmarks"][benchmark])
+    reader = ReaderParameters.model_validate(changed["variants"][variant])
+    training = training_of(settings, reader, recurrent=readers.encoder_of(reader.reader) == "recurrent")
+    assert getattr(training, field) == value
+
+
+def test_an_empty_block_of_a_study_changes_nothing(studies_with):
+    assert studies_with(duma_table7=dict.fromkeys(["base", "training", "options"])) == studies_with()
 
 
 def test_a_block_is_named_by_its_place_among_all_parameters():

@@ -35,7 +35,7 @@ def test_what_is_saved_after_the_clock_was_set_back(tmp_path, set_back, artifact
         assert saving.load(artifact, str(folder)) == loaded != []
 
 
-def test_a_process_is_the_same_after_the_clock_was_set_back(tmp_path, set_back):
+def test_a_process_is_the_same_after_the_clock_was_set_back(tmp_path):
     """The kernel then says that it was started earlier: as seen by who reads its start from /proc/stat."""
     from coattend.tracking.store import this_process
 

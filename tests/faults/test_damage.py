@@ -120,6 +120,7 @@ def test_a_damaged_trial_is_not_done(tmp_path, damage, victim, caplog):
             (trial.model / "reader.json").write_text('{"reader": "plain"}')
             outcome = trial.finish({"trial_id": trial.id, "seed": 0, "null_threshold": 0.125})
         assert trial.outcome() == outcome
+        caplog.clear()
         damage(trial.folder / victim, Random(moment))
         if victim == "trial.json":  # The trial is known by its content; the record is written again.
             assert trial.outcome() == outcome and finished_trials(tmp_path) == []

@@ -45,7 +45,7 @@ def locked():
 @pytest.mark.slow
 def test_a_store_that_is_locked_or_away_is_told_before_anything_runs(run_shared, shared_project, locked, monkeypatch):
     """Once it is free, the same command does what it would have done."""
-    monkeypatch.setattr(mlflow_store, "SQLITE_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(mlflow_store, "SQLITE_TIMEOUT_S", 0.05)
     with closing(sqlite3.connect(shared_project / "mlflow.db")) as store:
         store.execute("PRAGMA user_version = 0")
     locked(shared_project / "mlflow.db")
@@ -77,7 +77,7 @@ def test_who_looks_something_up_is_told_that_the_store_is_locked_or_away(
     run_shared, shared_project, locked, monkeypatch, pipeline
 ):
     """It is not told that nothing of that name is there."""
-    monkeypatch.setattr(mlflow_store, "SQLITE_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(mlflow_store, "SQLITE_TIMEOUT_S", 0.05)
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
 
     def refused(reason):

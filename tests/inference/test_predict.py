@@ -132,7 +132,7 @@ def test_questions_held_out_are_asked_once_for_each_evaluation(experiment_for, t
 
 @pytest.mark.parametrize("name", ["plain", "dcn_plus"])
 def test_a_reader_that_is_asked_for_spans_computes_no_loss(experiment_for, name):
-    experiment = experiment_for(name, task="span", precision="fp32")
+    experiment = experiment_for(name, task="span")
     questions = experiment.source.evaluation(experiment.training)
     reader = build_reader(experiment, questions)
     batches = list(prediction.read_questions(experiment, reader, questions))

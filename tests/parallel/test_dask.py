@@ -150,7 +150,8 @@ def test_an_item_that_kills_workers_is_named():
         list(map_shards(cluster_at(cluster.scheduler_address), die, [("0000-of-0001", 1)], title="Tagging DREAM"))
 
 
-def test_a_scheduler_that_cannot_be_reached_is_told():
+def test_a_scheduler_that_cannot_be_reached_is_told(monkeypatch):
+    monkeypatch.setattr("coattend.parallel.dask.CONNECT_TIMEOUT_S", 0.3)
     with pytest.raises(CoattendError, match=rf"engine.address: {NOBODY}: Dask's scheduler cannot be reached.*Start it"):
         list(map_shards(cluster_at(NOBODY), square, range(3)))
     assert list(map_shards(cluster_at(NOBODY), square, [])) == []

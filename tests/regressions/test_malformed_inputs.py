@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import re
-import resource
 import signal
 import tarfile
 import tempfile
@@ -17,12 +16,14 @@ from boundary import FILE_BOUNDARIES, READER_BOUNDARIES, boundary_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from coattend.trials.device import PeakMemory
+
 EXAMPLES = {"study": 10} | dict.fromkeys(READER_BOUNDARIES, 4)
 """Examples of the default suite where each is expensive: a pipeline is built, or a reader answers."""
 SECONDS = 20
 """Processor time of one input: more is a hang."""
-MEMORY = 256 * 2**20
-"""Bytes that one input may add to the process's peak."""
+MEMORY_MIB = 256
+"""What one input may add to the process's peak."""
 
 # Archives may hold a name twice on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
@@ -224,7 +225,8 @@ def bounded():
     def interrupt(*_):
         raise AssertionError(f"more than {SECONDS} seconds of computing")
 
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    memory = PeakMemory("cpu")
+    before = memory.mib
     handler = signal.signal(signal.SIGPROF, interrupt)
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
@@ -232,8 +234,8 @@ def bounded():
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, handler)
-    growth = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - peak
-    assert growth <= MEMORY, f"{growth // 2**20} MiB for one input"
+    growth = memory.mib - before
+    assert growth <= MEMORY_MIB, f"{growth:.0f} MiB for one input"
 
 
 def check_malformed_inputs(name, examples):

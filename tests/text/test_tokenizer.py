@@ -379,11 +379,15 @@ def test_the_embedded_tokenizer_needs_neither_torch_nor_its_package(tmp_path):
     assert offline(CODE, tmp_path, "embedded").stdout.splitlines()[1] == "[]"
 
 
+@pytest.fixture(scope="module")
+def characters():
+    return load_tokenizer(TokenizerParameters(source="characters"))
+
+
 @given(
     st.lists(st.sampled_from(["北京", "，", "Ａb", "１", "…", "㎏", " ", "\n", "😀", "[CLS]", "é", "I"])).map("".join)
 )
-def test_characters_are_tokens_with_their_places(text):
-    characters = load_tokenizer(TokenizerParameters(source="characters"))
+def test_characters_are_tokens_with_their_places(characters, text):
     ids, spans = characters.encode([text], [False])
     # One after the other: compatible forms in lower case, what lies beyond the first plane unknown, spaces left out.
     expected = [
@@ -395,8 +399,7 @@ def test_characters_are_tokens_with_their_places(text):
     assert list(zip(ids.tolist(), spans.starts.tolist(), spans.ends.tolist(), strict=True)) == expected
 
 
-def test_characters_have_special_tokens_and_fixed_ids():
-    characters = load_tokenizer(TokenizerParameters(source="characters"))
+def test_characters_have_special_tokens_and_fixed_ids(characters):
     layout = special_layout(characters)
     assert (layout.prefix, layout.middle, layout.suffix, layout.pad_id) == ((2,), (3,), (3,), 0)
     assert max(characters.tokenizer.get_vocab().values()) < CHARACTER_IDS

@@ -53,11 +53,10 @@ class Curve(TypedDict):
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory, new_project, run_in) -> Iterator[Prepared]:
-    """The tiny sample with textblob's tags, which every machine has, in a project of its own."""
+    """The tiny sample in a project of its own."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         project = new_project(tmp_path_factory.mktemp("golden") / "project", monkeypatch)
-        tagging = {"nltk_penn": {"tagger": "textblob"}}
-        run_in(project)("ingestion,tagging,tokenization", "sample", taggings=tagging)
+        run_in(project)("ingestion,tagging,tokenization", "sample")
         yield Prepared(project, "test", ("sample",))
 
 

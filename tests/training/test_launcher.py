@@ -7,8 +7,9 @@ import pytest
 from distributed import LocalCluster
 
 from coattend.config import EngineParameters
+from coattend.errors import WorkerError
 from coattend.inference.predict import predict_all
-from coattend.training import events
+from coattend.training import events, launcher
 from coattend.training.launcher import train_seeds
 from coattend.training.run_trial import TrialRunner
 
@@ -52,6 +53,24 @@ class Fatal:
         pass
 
 
+def test_trials_that_a_dead_worker_leaves_have_failure_records_and_are_trained_again(
+    experiment_for, tmp_path, monkeypatch
+):
+    def one_and_no_more(engine, attempt, items, **_):
+        yield attempt(items[0])
+        raise WorkerError("a worker process died")
+
+    with monkeypatch.context() as dying:
+        dying.setattr(launcher, "map_shards", one_and_no_more)
+        outcomes = train_seeds(TrialRunner.of(experiment_for(), tmp_path))
+    assert [(outcome["seed"], outcome.get("failure")) for outcome in outcomes] == [
+        (3, None),
+        (4, "a worker process died"),
+    ]
+    assert not any(outcome.get("failure") for outcome in train_seeds(TrialRunner.of(experiment_for(), tmp_path)))
+
+
+@pytest.mark.slow
 def test_a_trial_whose_process_dies_has_a_failure_record(experiment_for, tmp_path, monkeypatch):
     experiment = experiment_for()
     monkeypatch.setattr(events, "listeners", [Fatal()])

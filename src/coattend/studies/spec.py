@@ -133,9 +133,15 @@ def study_parameters(
 def _check_effect(
     study: Study, changed: Mapping[str, Any], variants: Mapping[str, Any], read: Mapping[str, Any]
 ) -> None:
-    """Refuse a change of training on a benchmark that its block ``recurrent`` overrules for every variant: it would do
-    nothing."""
+    """Refuse a change of training on a benchmark that does nothing: the study's seeds overrule it, or for every variant
+    the benchmark's block ``recurrent``."""
     for benchmark in changed.keys() & read.keys():
+        if "seeds" in changed[benchmark]:
+            where = f"studies.{study.name}.training.{benchmark}.seeds"
+            cure = f"Change studies.{study.name}.seeds"
+            raise CoattendError(
+                "is overruled: seeds are the study's, the same for all benchmarks", where=where, cure=cure
+            )
         overruled = changed[benchmark].keys() & read[benchmark].get("recurrent", {}).keys()
         names = (name for name in variants if benchmark in study.parameters.benchmarks_of(name)) if overruled else ()
         trained = filter(is_trained, (variants[name]["reader"] for name in names))

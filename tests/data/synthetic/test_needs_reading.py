@@ -3,6 +3,7 @@
 import math
 import re
 from collections import Counter
+from functools import cache
 from itertools import product
 from random import Random
 
@@ -15,6 +16,7 @@ MARGIN = 0.04
 FAR_FROM_SOLVED = 0.65
 
 
+@cache
 def words(text):
     return re.findall(r"[\w']+", text.lower())
 
