@@ -2,7 +2,9 @@
 
 import hashlib
 import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -117,6 +119,22 @@ def test_a_file_is_fetched_once(publisher, path):
     assert (first.state, again.state) == ("fetched", "there")
     assert first[1:] == again[1:] == (len(CONTENT), DIGEST)
     assert publisher.requested_ranges == [None]
+
+
+def test_two_that_fetch_one_file_at_once_mix_no_bytes(publisher, path, waited):
+    """The first is kept waiting in the middle of the file, while the second comes."""
+    publisher.breaks = [PIECE]
+    others = []
+
+    def second_comes(seconds):
+        others.append(ThreadPoolExecutor(1))
+        others.append(others[0].submit(fetch, publisher.url, path))
+        time.sleep(0.1)
+
+    first = fetch(publisher.url, path, wait=second_comes)
+    assert (first.state, others[1].result(timeout=10).state) == ("fetched", "there")
+    assert path.read_bytes() == CONTENT and only(path)
+    others[0].shutdown()
 
 
 @pytest.mark.parametrize("sha256", [DIGEST, None], ids=["known", "unknown"])

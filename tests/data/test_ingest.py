@@ -57,6 +57,15 @@ def test_a_repeated_dialogue_is_one_passage_and_its_questions_are_listed(read):
     assert rejected(bad) == [("train.json", "1-1", "a question with this id, or these texts, came before")]
 
 
+def test_a_training_question_that_is_asked_in_dev_gives_way_and_dev_keeps_it(read):
+    train = [dialogue("d", questions=2), dialogue("t", text="The sofa is here.")]
+    passages, questions, bad = read(entry=benchmark(drop_asked=True), train=train)
+    assert [(row["question_id"], row["split"]) for row in questions] == [("t-1", "train"), ("d-1", "dev")]
+    asked = "another split asks the same about the same passage"
+    assert rejected(bad) == [("train.json", f"d-{number}", asked) for number in (1, 2)]
+    assert [row["passage_id"] for row in passages] == ["d", "t"]
+
+
 def test_a_share_of_what_is_scored_is_asked_and_nothing_is_taken_from_train(read):
     files = {name: [dialogue(name, questions=200)] for name in ("train", "dev")}
     _, all_questions, _ = read(**files)

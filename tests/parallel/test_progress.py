@@ -30,6 +30,7 @@ def test_work_that_takes_no_time_says_nothing(caplog):
         (10, 1, 3, "about 20 s left"),
         (60, 1, 11, "about 10 min left"),
         (3600, 2, 7, "about 2 h 30 min left"),
+        (10, 1, 720, "about 2 h 0 min left"),
         (0, 5, 9, "about 0 s left"),
     ],
 )

@@ -1,7 +1,9 @@
 """Download of published files: resumable, checked, with a progress bar."""
 
+import fcntl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -55,11 +57,14 @@ def fetch(url: str, path: Path, *, sha256: str | None = None, wait: Wait = time.
             digest = file_digest(path)
             return Download("there" if sha256 in (None, digest) else "another", path.stat().st_size, digest)
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f".{path.name}.part")
-        digest = _download_checked(url, part, sha256, wait)
-        part.replace(path)
-        _version_file(part).unlink(missing_ok=True)
-        return Download("fetched", path.stat().st_size, digest)
+        with _alone(path):
+            if path.is_file():
+                return fetch(url, path, sha256=sha256, wait=wait)
+            part = path.with_name(f".{path.name}.part")
+            digest = _download_checked(url, part, sha256, wait)
+            part.replace(path)
+            _version_file(part).unlink(missing_ok=True)
+            return Download("fetched", path.stat().st_size, digest)
     except _Unavailable as error:
         raise CoattendError(error.problem, where=masked_text(url), cure=f"{error.cure}, {by_hand}") from None
     except requests.RequestException as error:
@@ -68,6 +73,20 @@ def fetch(url: str, path: Path, *, sha256: str | None = None, wait: Wait = time.
     except OSError as error:
         cure = "Check the free space and the permissions of the folder, then run the same command again"
         raise CoattendError(f"cannot be written ({error.strerror})", where=str(path), cure=cure) from error
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Wait for another process or thread that downloads this file: two that wrote one part would mix their bytes."""
+    name = path.with_name(f".{path.name}.lock")
+    with name.open("w") as file:
+        # Some file systems of networks have no locks.
+        with suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            name.unlink(missing_ok=True)
 
 
 def _download_checked(url: str, part: Path, sha256: str | None, wait: Wait) -> str:

@@ -29,7 +29,8 @@ class Manifest(Origin):
 
 
 def write_files(folder: Path, files: Iterable[tuple[str, Iterable[str | bytes]]], origin: Origin) -> Manifest:
-    """Write files, each a name below the folder and the parts of its content, and remove those of an earlier origin."""
+    """Write files, each a name below the folder and the parts of its content, and remove all others of its subfolders,
+    which would be read, too."""
     digests = {}
     with disk_errors(folder):
         for name, parts in files:

@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
+from coattend import schemas
 from coattend.config import BenchmarkParameters
 from coattend.data.formats import format_reader
 from coattend.data.formats.base import PassageRecord, Rejection
@@ -213,15 +214,16 @@ def collect_problems(benchmark: BenchmarkParameters, files: Sequence[RawFile]) -
             yield Problem(file_names, WHOLE_FILE, reason, "stops ingestion")
 
 
-def source_digest(files: Iterable[tuple[str | None, Path]], benchmark: BenchmarkParameters) -> str:
-    """Hash raw files with their splits, the parameters of their reading, and the code that reads them."""
+def source_digest(files: Iterable[tuple[str, Path]], benchmark: BenchmarkParameters) -> str:
+    """Hash raw files with their roles, such as source and split, the parameters of their reading, and the code that
+    reads them and says which columns they become."""
     content = hashlib.sha256(benchmark.model_dump_json(include=SOURCE_PARAMETERS).encode())
     package = Path(__file__).parent
-    text_modules = (Path(cloze.__file__), Path(hashing.__file__))
-    code = combined_digest([*package.glob("*.py"), *package.glob("formats/*.py"), *text_modules])
+    others = (Path(str(module.__file__)) for module in (cloze, hashing, schemas))
+    code = combined_digest([*package.glob("*.py"), *package.glob("formats/*.py"), *others])
     content.update(code.encode())
-    for split, path in files:
-        content.update(f"{split} {path.name} {raw_file_digest(path)}".encode())
+    for role, path in files:
+        content.update(f"{role} {path.name} {raw_file_digest(path)}".encode())
     return content.hexdigest()
 
 
@@ -280,10 +282,13 @@ class _RecordIndex:
                 reason = "this id is another passage's; its questions are left out"
                 tables.reject(Rejection(str(file), str(passage_id), reason))
 
-        question_ids = np.array(self._question_ids)
-        repeated = _first_equal(question_ids) != np.arange(len(question_ids))
         without_passage = contradicts[np.array(self._passage_rows, dtype=int)]
         in_other_split = self._in_other_split()
+        # A training question that gives way to the same one of another split repeats nothing, and nothing repeats it.
+        candidates = np.flatnonzero(~in_other_split)
+        repeated = np.zeros(len(self._question_ids), bool)
+        first = _first_equal(np.array(self._question_ids)[candidates])
+        repeated[candidates] = first != np.arange(len(candidates))
         unscored = np.array(self._unscored, bool)
         self._usable = ~(repeated | without_passage | in_other_split | unscored)
         tables.questions.drop(~self._usable)
@@ -353,8 +358,10 @@ class _RecordIndex:
             if self._moved is None:
                 yield split, name, rows
                 continue
-            for of_split, moved in ((split, False), ("train", True)):
-                yield of_split, name, rows[self._moved[rows] == moved]
+            moved = self._moved[rows]
+            yield split, name, rows[~moved]
+            if moved.any():
+                yield "train", name, rows[moved]
 
     def _is_unscored(self, question_id: str) -> bool:
         """Check if a question of a scored split is outside of the share that is scored, by a hash of its id."""

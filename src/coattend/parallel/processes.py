@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import islice
-from multiprocessing import active_children, connection, get_all_start_methods, get_context, parent_process
+from multiprocessing import connection, get_all_start_methods, get_context, parent_process
 from typing import Any, TypeVar
 
 from coattend.errors import WorkerError
@@ -47,13 +47,12 @@ def _pool(
     # Forking this process could copy a lock that a thread of Arrow, of a tokenizer or of MLflow holds, and hang the
     # worker. The fork server has no threads, and forks faster than a new interpreter starts.
     method = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
-    children_before = set(active_children())
     pool = ProcessPoolExecutor(workers, get_context(method), _start_worker, (function, initializer))
     try:
         yield pool
     except BaseException as error:
         # One that was starting when another died would wait for work for ever, and the pool for it.
-        for worker in set(active_children()) - children_before:
+        for worker in list((pool._processes or {}).values()):
             worker.terminate()
         if not isinstance(error, BrokenProcessPool):
             raise

@@ -45,7 +45,7 @@ def log_progress(
 def remaining_time(seconds: float, completed: int, total: int) -> str:
     """Estimate the remaining time at the present rate, as text; amounts are in any unit."""
     seconds_left = seconds / completed * (total - completed)
-    hours, minutes = int(seconds_left // 3600), round(seconds_left % 3600 / 60)
+    hours, minutes = divmod(round(seconds_left / 60), 60)
     if hours:
         return f"about {hours} h {minutes} min left"
     return f"about {minutes} min left" if seconds_left >= 90 else f"about {seconds_left:.0f} s left"

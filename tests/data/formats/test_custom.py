@@ -100,6 +100,8 @@ def test_what_cannot_be_used_is_left_out_and_said(subtests, tmp_path):
         (["passage", "question", "option_1", "awnser"], "unknown column 'awnser'.*Did you mean 'answer'"),
         (["pasage", "question", "answer"], "no column 'passage'.*Did you mean 'pasage'"),
         (["passage", "question", "option_0"], "unknown column 'option_0'"),
+        (["passage", "question", "answers"], "unknown column 'answers'.*A CSV file has answer and start"),
+        (["passage", "question", "options"], "unknown column 'options'.*A CSV file has option_1, option_2 and so on"),
     ],
 )
 def test_a_csv_with_another_header(tmp_path, header, problem):
@@ -130,6 +132,14 @@ def test_all_that_is_wrong_with_a_row_and_with_a_header_is_told_at_once(tmp_path
         "has no column 'passage', has no column 'question', has an unknown column 'pasage', has an unknown column"
     )
     assert "Did you mean 'pasage'? Did you mean 'qestion'?" in raised.value.cure
+
+
+def test_a_label_without_options_and_a_start_without_an_answer_are_no_question_without_an_answer(tmp_path):
+    header = ["passage", "question", "option_1", "option_2", "label", "answer", "start"]
+    rows = [[PASSAGE, "Who?", "", "", "0", "", ""], [PASSAGE, "Where?", "", "", "", "", "4"]]
+    rejected = list(custom.read(write_csv(tmp_path, header, *rows), max_characters=1000))
+    assert rejected[0].reason == "has a label and no options"
+    assert "is missing" in rejected[1].reason
 
 
 def test_a_csv_cell_that_is_too_long_costs_its_row_alone(tmp_path):

@@ -105,7 +105,7 @@ def mctest_line(name="mc160.dev.0", kind="one"):
 
 def test_stories_of_mctest(tmp_path):
     (tmp_path / "dev.tsv").write_text(mctest_line() + mctest_line("mc160.dev.1", "two") + mctest_line("mc160.dev.2"))
-    (tmp_path / "dev.ans").write_text("A\tC\tD\tE\nA\tB\tC\tD\nA\tB\tC\n")
+    (tmp_path / "dev.ans").write_text("A\tC\tD\tE\nA\tB\tC\tD\nA\tB\tC\n\n")
     records = list(mctest.read(tmp_path / "dev.tsv", max_characters=1000))
     story = next(record for record in records if isinstance(record, PassageRecord))
     assert (story.passage_id, story.text) == ("mc160.dev.0", "Anna sang.\nBen left.")
@@ -142,6 +142,17 @@ def test_clozes_of_cmrc(tmp_path):
     assert question.options == ("小猫", "爱", "鱼", "小狗", "骨头", "很", "大")
     assert (question.question_id, question.question, question.label) == ("cloze.valid-qid_0", "小狗 爱 _ 。", 4)
     assert ["'肉' is not among" in rejected[0].reason, "has 0 gaps" in rejected[1].reason] == [True, True]
+
+
+def test_answers_of_clozes_are_told_by_their_own_file_and_line(tmp_path):
+    (tmp_path / "cloze.valid.doc_query").write_text("1 ||| 小猫 。\n<qid_0> ||| XXXXX 。\n", encoding="utf-8")
+    for answers, problem in (
+        ("<qid_0> ||| 小猫\nqid_1 骨头\n", r"cloze\.valid\.answer, line 2: is not a number or <qid_N>"),
+        ("<qid_0> ||| 小猫\n<qid_0> ||| 鱼\n", r"cloze\.valid\.answer, line 2: answers <qid_0> again"),
+    ):
+        (tmp_path / "cloze.valid.answer").write_text(answers, encoding="utf-8")
+        with pytest.raises(CoattendError, match=problem):
+            list(cmrc2017.read(tmp_path / "cloze.valid.doc_query", max_characters=1000))
 
 
 def test_clozes_in_another_form(tmp_path):

@@ -43,6 +43,8 @@ def require(value: object, expected: type[Checked], name: str) -> Checked:
         raise InvalidRecord(f"{name} is missing")
     # By identity, as true and false are instances of int.
     if type(value) is not expected:
+        if expected is int and type(value) is float:
+            raise InvalidRecord(f"{name} is {value:g} instead of a whole number")
         raise InvalidRecord(f"{name} is {json_type_name(value)} instead of {_JSON_TYPES[expected]}")
     return value
 

@@ -30,7 +30,7 @@ def read(path: Readable, *, max_characters: int) -> Iterator[PassageRecord | Rej
     """
     if path.name.endswith(ANSWERS):
         return
-    answers = dict(_split(line, f"{path}, {ANSWERS}") for _, line in _lines(file_beside(path, ANSWERS)))
+    answers = _answers(file_beside(path, ANSWERS))
     sentences: list[str] = []
     for number, line in _lines(path):
         name, text = _split(line, f"{path}, line {number}")
@@ -42,6 +42,17 @@ def read(path: Readable, *, max_characters: int) -> Iterator[PassageRecord | Rej
         except InvalidRecord as error:
             yield Rejection(path.name, f"line {number}", str(error))
         sentences = []
+
+
+def _answers(path: Readable) -> dict[str, str]:
+    """Return the answer of each question by its name."""
+    answers: dict[str, str] = {}
+    for number, line in _lines(path):
+        name, answer = _split(line, where := f"{path}, line {number}")
+        if name in answers:
+            raise CoattendError(f"answers {name} again", where=where, cure=REFETCH)
+        answers[name] = answer
+    return answers
 
 
 def _passage(

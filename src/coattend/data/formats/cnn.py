@@ -46,7 +46,7 @@ def _passage(parts: list[str], file: str, max_characters: int) -> PassageRecord:
     gaps = query.split().count(GAP)
     if gaps != 1:
         raise InvalidRecord(f"the query has {gaps} gaps {GAP} instead of one")
-    entities = [line.partition(":")[0].strip() for line in entity_lines.splitlines() if line.strip()]
+    entities = [line.partition(":")[0].strip() for line in entity_lines.split("\n") if line.strip()]
     for entity in entities:
         if not _ENTITY.fullmatch(entity):
             raise InvalidRecord(f"the entity {entity[:60]!r} is not written @entity and a number")

@@ -49,6 +49,8 @@ from coattend.text.hashing import text_id
 
 REQUIRED_COLUMNS = ("passage", "question")
 COLUMNS = (*REQUIRED_COLUMNS, "id", "subset", "options", "label", "answer", "answers", "start")
+IN_CELLS = {"options": "option_1, option_2 and so on", "answers": "answer and start"}
+"""Lists, and the columns that hold their parts in a CSV file."""
 ANSWER_FIELDS = ("text", "start")
 MAX_ID_CHARACTERS = 1000
 OTHER_WIDTH = "has more or fewer cells than its header"
@@ -134,7 +136,8 @@ def _check_header(header: list[str], path: Readable) -> None:
             cure = "Save it with commas: spreadsheets ask for the separator when they export CSV"
             raise CoattendError(f"has {name} between its cells", where=str(path), cure=cure)
     missing = [name for name in REQUIRED_COLUMNS if name not in header]
-    unknown = [name for name in header if name not in COLUMNS and not _OPTION_COLUMN.fullmatch(name)][:MAX_LISTED]
+    known = [name for name in COLUMNS if name not in IN_CELLS]
+    unknown = [name for name in header if name not in known and not _OPTION_COLUMN.fullmatch(name)][:MAX_LISTED]
     names = ", ".join(header)[:200]
     if len(set(header)) < len(header):
         repeated = next(name for name in header if header.count(name) > 1)
@@ -144,7 +147,10 @@ def _check_header(header: list[str], path: Readable) -> None:
         problems = [f"has no column {name!r}" for name in missing]
         problems += [f"has an unknown column {name!r}" for name in unknown]
         cures = [did_you_mean(name, header) for name in missing]
-        cures += [did_you_mean(name, [*COLUMNS, "option_1"]) for name in unknown]
+        cures += [
+            f"A CSV file has {IN_CELLS[name]}" if name in IN_CELLS else did_you_mean(name, [*known, "option_1"])
+            for name in unknown
+        ]
         cure = " ".join(dict.fromkeys(cures))
         raise CoattendError(f"{', '.join(problems)} in its header ({names})", where=str(path), cure=cure)
 
@@ -173,8 +179,8 @@ def _from_cells(cells: dict[str, str]) -> Row:
 
 def _answers_in_cells(row: Row) -> list[Row]:
     """Return the answer in the columns ``answer`` and ``start``, if there is one."""
-    answer = row.get("answer")
-    return [] if answer is None else [{"text": answer, "start": row.get("start")}]
+    answer, start = row.get("answer"), row.get("start")
+    return [] if answer is None and start is None else [{"text": answer, "start": start}]
 
 
 def _passage(row: Row, file: str, max_characters: int) -> PassageRecord:
@@ -201,8 +207,11 @@ def _passage(row: Row, file: str, max_characters: int) -> PassageRecord:
         options = attempt(_options, row["options"], max_characters)
         label = attempt(_label, row, options) if options is not None else None
         question = QuestionRecord("", None, "options", "", options=options, label=label)
-    elif passage is not None:
-        question = attempt(_span_question, row, passage, max_characters)
+    else:
+        if row.get("label") is not None:
+            problems.append("has a label and no options")
+        if passage is not None:
+            question = attempt(_span_question, row, passage, max_characters)
     # The ids need the texts, so they come last.
     if problems or passage is None or text is None or question is None:
         raise InvalidRecord("; ".join(problems))
@@ -239,7 +248,11 @@ def _span_question(row: Row, passage: str, max_characters: int) -> QuestionRecor
 def _label(row: Row, options: tuple[str, ...]) -> int:
     if row.get("label") is None:
         return label_of_answer(require_text(row.get("answer"), "the answer", max_characters=1_000_000), options)
-    label = require(row["label"], int, "the label")
+    label = row["label"]
+    # Where a column has gaps, pandas writes whole numbers as 1.0.
+    if isinstance(label, float) and label.is_integer():
+        label = int(label)
+    label = require(label, int, "the label")
     if not 0 <= label < len(options):
         raise InvalidRecord(f"the label {label} is none of its {len(options)} options, counted from 0")
     answer = row.get("answer")

@@ -235,7 +235,7 @@ def _label(answer: object, answer_is: str, options: tuple[str, ...], keys: objec
     if answer_is == "yes_no":
         return int(not _is_yes(answer))
     if answer_is == "text":
-        return label_of_answer(require_text(answer, "the answer", max_characters=len(text) + 1), options)
+        return label_of_answer(require_text(answer, "the answer", max_characters=len(str(answer))), options)
     if answer_is == "key":
         names = [str(key) for key in keys] if isinstance(keys, list) else []
         if len(names) != len(options):

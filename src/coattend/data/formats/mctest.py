@@ -29,7 +29,7 @@ def read(path: Readable, *, max_characters: int) -> Iterator[PassageRecord | Rej
     """
     if path.name.endswith(ANSWERS):
         return
-    answers = [line.split() for _, line in read_lines(file_beside(path, ANSWERS))]
+    answers = [line.split() for _, line in read_lines(file_beside(path, ANSWERS)) if line.strip()]
     stories = [(number, line) for number, line in read_lines(path) if line.strip()]
     if len(answers) != len(stories):
         problem = f"has {len(stories)} stories, and its {ANSWERS} file {len(answers)} lines"

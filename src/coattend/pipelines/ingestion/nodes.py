@@ -43,8 +43,9 @@ def ingest(benchmark: BenchmarkParameters, raw: Manifest | None = None) -> tuple
 
     folder = raw_folder(generated=benchmark.is_written)
     files, annotations = raw_files(benchmark, folder), annotation_files(benchmark, folder)
-    splits_and_paths = [*((file.split, file.path) for file in files), *((None, path) for path in annotations)]
-    key, paths = source_digest(splits_and_paths, benchmark), paths_by_name(files)
+    roles = [(f"source {benchmark.sources.index(file.source)}, {file.split}", file.path) for file in files]
+    roles += [("annotations", path) for path in annotations]
+    key, paths = source_digest(roles, benchmark), paths_by_name(files)
 
     @cache
     def read() -> BenchmarkTables:

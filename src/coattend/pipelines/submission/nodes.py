@@ -23,6 +23,9 @@ def submit(
     if predictions is None:
         cure = "Run the pipelines training and evaluation first"
         raise CoattendError("has no predictions", where=benchmark.title, cure=cure)
+    if benchmark.submission == "recam" and (benchmark.scored < 1 or benchmark.train_from_dev):
+        problem = "knows a question by its place in its file, and here some are left out"
+        raise CoattendError(problem, where=benchmark.title, cure="Set 'scored' to 1 and 'train_from_dev' to 0")
     sources = passages.to_table(columns=["passage_id", "source"]).to_pydict()
     return dict(
         submission.files(
