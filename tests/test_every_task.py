@@ -184,6 +184,10 @@ def test_words_as_options_are_ranked_again(add, run, project):
     filled = {row["text"] for row in texts if row["kind"] == "filled"}
     question = questions[0]
     assert {question["question"].replace("_", option) for option in question["options"]} <= filled
+    run("trials")
+    (listed,) = csv.DictReader((project / "data/test/08_reporting/trials.csv").open())
+    score = summary["splits"]["dev"]["all"]["accuracy"]["mean"]
+    assert (listed["metric"], float(listed["score"])) == ("dev.accuracy", pytest.approx(score, abs=0.06))
 
     run("reranking", "gaps.plain")
     again = pq.read_table(folder / "reranked.parquet").to_pylist()

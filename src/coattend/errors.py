@@ -38,6 +38,11 @@ def message_of(error: "ErrorDetails") -> str:
     return error["msg"].removeprefix("Value error, ")
 
 
+def first_line(error: Exception) -> str:
+    """Return the beginning of a library's message, or the name of an error that has none."""
+    return (str(error) or type(error).__name__).splitlines()[0][:200]
+
+
 def did_you_mean(word: str, names: list[str] | tuple[str, ...]) -> str:
     """Suggest the nearest known name, as in ``Did you mean 'poi_net'?``, or list all of them."""
     import difflib

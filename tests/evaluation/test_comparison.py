@@ -62,6 +62,21 @@ def test_each_seed_that_both_have_is_told_alone():
     assert [of_seed.difference for of_seed in graded.by_seed] == [of_seed.difference for of_seed in comparison.by_seed]
 
 
+def test_a_question_with_a_weight_counts_as_if_it_stood_there_so_often():
+    weights = np.where(PASSAGES < 20, 1, 3)
+    copies = np.repeat(np.arange(len(PASSAGES)), weights)
+    several, alone = pair(3), pair(1)
+
+    def copied(pair):
+        return Pair(
+            *({seed: of_seed[copies] for seed, of_seed in side.items()} for side in pair[:2]), graded=pair.graded
+        )
+
+    weighted = compare([several, alone], PASSAGES, weights.astype(float))
+    assert weighted == compare([copied(several), copied(alone)], PASSAGES[copies])
+    assert weighted != compare([several, alone], PASSAGES)
+
+
 def test_what_is_resolved_follows_from_the_intervals_width():
     """In four of five cases a level of 5 % is passed by a difference of 1.96 + 0.84 standard errors."""
     (comparison,) = compare([pair(1)], PASSAGES)

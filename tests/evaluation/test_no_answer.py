@@ -84,3 +84,7 @@ def test_in_hindsight_each_trial_has_its_own_thresholds_in_splits_with_unanswera
     # The first trial answers "x", which is right, the second "x y": F1 is 2/3 there, and at best no answer is given.
     oracle = best_with_hindsight(*tables, {"p": "x y"})
     assert oracle == {"dev": {"oracle_exact": 75.0, "oracle_f1": pytest.approx(100 * 11 / 12)}}
+    # Two more questions that no trial has answered are wrong at any threshold.
+    questions += [shared | {"question_id": name, "split": "dev"} for name in ("e", "f")]
+    oracle = best_with_hindsight(tables[0], pa.Table.from_pylist(questions), {"p": "x y"})
+    assert oracle == {"dev": {"oracle_exact": 37.5, "oracle_f1": pytest.approx(50 * 11 / 12)}}

@@ -26,7 +26,7 @@ def test_a_machine_is_named_once_with_threads_and_precision():
 
 def test_seeds_stand_beside_their_machines():
     trials = [trial(seed, **ON_PROCESSOR) for seed in (2, 0)] + [trial(0, **ON_PROCESSOR), trial(1, **ON_GPU)]
-    trials += [{"trial_id": "x", "seed": 7, "failure": "no memory"}, trial(8)]
+    trials += [{"trial_id": "x", "seed": 7, "failure": "no memory"}, trial(8), trial(9, trained=False, **ON_GPU)]
     assert list(machine_sentences(trials)) == [
         "Seeds 0, 2 trained on AMD EPYC, 2 threads, bf16.",
         "Seed 1 trained on NVIDIA H100, AMD EPYC, 16 threads, bf16.",

@@ -3,13 +3,14 @@
 import json
 from threading import Thread
 
+import pytest
 from kedro.io import DataCatalog, MemoryDataset
 from kedro.pipeline import Pipeline, node
 
 from coattend.masking import MASK
 from coattend.tracking import runs
 from coattend.tracking.hooks import Tracking
-from coattend.tracking.store import open_client, store_lock
+from coattend.tracking.store import experiment_id, open_client, store_lock
 
 
 def trial(**fields):
@@ -146,6 +147,22 @@ def test_a_run_that_others_may_write_to_is_left_alone_while_they_do(tmp_path, mo
         assert "data_hash" not in tags()
     end.join(timeout=60)
     assert tags()["data_hash"] == "a1"
+
+
+@pytest.mark.parametrize("uri", ["", "http://127.0.0.1:9"])
+def test_a_server_says_itself_where_it_keeps_artifacts(tmp_path, monkeypatch, uri):
+    made = []
+
+    class Client:
+        def get_experiment_by_name(self, name):
+            return None
+
+        def create_experiment(self, name, artifact_location):
+            made.append((name, artifact_location))
+
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    experiment_id(Client(), "sample", tmp_path)
+    assert made == [("sample", None if uri else (tmp_path / "mlartifacts" / "sample").as_uri())]
 
 
 def test_a_parent_run_says_where_checkpoints_were_chosen(tmp_path, monkeypatch, quick_store):

@@ -57,10 +57,12 @@ class Pair(NamedTuple):
         return [(ours, theirs), *((100 * self.ours[seed][None], 100 * self.theirs[seed][None]) for seed in self.seeds)]
 
 
-def compare(pairs: Sequence[Pair], question_groups: np.ndarray) -> list[Comparison]:
-    """Compare variants with their baselines, all on the same questions, by the group of each [questions]."""
+def compare(pairs: Sequence[Pair], question_groups: np.ndarray, weights: np.ndarray | None = None) -> list[Comparison]:
+    """Compare variants with their baselines, all on the same questions, by the group and the weight of each
+    [questions]."""
     # One call for all rows of all pairs, since they share the subsets of groups.
-    differences = iter(paired_tests([marks for pair in pairs for marks in pair.marks()], question_groups))
+    marks = [marks for pair in pairs for marks in pair.marks()]
+    differences = iter(paired_tests(marks, question_groups, weights=weights))
     comparisons = []
     for pair in pairs:
         # `Pair.marks` has the overall comparison first, then one for each shared seed.

@@ -36,16 +36,17 @@ class Interval:
 
 
 class Grouping:
-    """Sums over the groups of questions, which are any integers [questions]."""
+    """Sums over the groups of questions, which are any integers [questions]; a question may count with a weight."""
 
-    def __init__(self, groups: np.ndarray) -> None:
+    def __init__(self, groups: np.ndarray, weights: np.ndarray | None = None) -> None:
         self._order = np.argsort(groups, kind="stable")
-        _, self._starts, counts = np.unique(groups[self._order], return_index=True, return_counts=True)
-        self.sizes = counts.astype(float)  # Questions of each group [groups].
+        _, self._starts = np.unique(groups[self._order], return_index=True)
+        self._weights = np.ones(len(groups)) if weights is None else weights
+        self.sizes = self.sums(np.ones(len(groups)))  # Questions of each group, by their weights [groups].
 
     def sums(self, values: np.ndarray) -> np.ndarray:
-        """Add up ``values`` [..., questions] over each group [..., groups]."""
-        return np.add.reduceat(values[..., self._order].astype(float), self._starts, axis=-1)
+        """Add up ``values`` [..., questions], by their weights, over each group [..., groups]."""
+        return np.add.reduceat((values * self._weights)[..., self._order], self._starts, axis=-1)
 
 
 class SeedVariance(NamedTuple):

@@ -107,7 +107,15 @@ def best_with_hindsight(
     for split in sorted(unanswerable):
         columns = [tuple(zip(*by_split[split], strict=True)) for by_split in marks.values() if split in by_split]
         if columns:
-            exact = [choose(null_scores, exact, unanswered).score for null_scores, exact, _, unanswered in columns]
-            f1 = [choose(null_scores, f1, unanswered).score for null_scores, _, f1, unanswered in columns]
+            # Questions without a prediction are wrong at every threshold.
+            asked = sum(row["split"] == split for row in question_of.values())
+            exact = [
+                choose(null_scores, exact, unanswered).score * len(exact) / asked
+                for null_scores, exact, _, unanswered in columns
+            ]
+            f1 = [
+                choose(null_scores, f1, unanswered).score * len(f1) / asked
+                for null_scores, _, f1, unanswered in columns
+            ]
             oracle[split] = {"oracle_exact": 100 * float(np.mean(exact)), "oracle_f1": 100 * float(np.mean(f1))}
     return oracle

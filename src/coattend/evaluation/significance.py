@@ -60,23 +60,28 @@ def paired_test(
 
 
 def paired_tests(
-    pairs: Sequence[tuple[np.ndarray, np.ndarray]], groups: np.ndarray, *, subsets: int = SUBSETS, seed: int = 0
+    pairs: Sequence[tuple[np.ndarray, np.ndarray]],
+    groups: np.ndarray,
+    *,
+    weights: np.ndarray | None = None,
+    subsets: int = SUBSETS,
+    seed: int = 0,
 ) -> list[Difference]:
     """Differences of pairs of readers' means, with a sign-flip test over groups of questions, and over seeds.
 
-    Readers have numbers [seeds, questions]; groups are any integers [questions]. If two readers are equally good, each
-    group's difference might as well have the other sign. Flipping the signs of a subset of the groups makes the whole
-    difference as large as it is where the subset's own mean is on the other side of zero, so the means of all subsets
-    give both the p value and, as the quantiles of these means, the interval that belongs to it (Hartigan 1969): zero
-    lies outside exactly where p is below 5 %. Subsets are all that there are, or else so many that are drawn; the test
-    is exact for any number of groups. With one question in each it is McNemar's.
+    Readers have numbers [seeds, questions]; groups are any integers, and means are weighted [questions]. If two readers
+    are equally good, each group's difference might as well have the other sign. Flipping the signs of a subset of the
+    groups makes the whole difference as large as it is where the subset's own mean is on the other side of zero, so the
+    means of all subsets give both the p value and, as the quantiles of these means, the interval that belongs to it
+    (Hartigan 1969): zero lies outside exactly where p is below 5 %. Subsets are all that there are, or else so many
+    that are drawn; the test is exact for any number of groups. With one question in each it is McNemar's.
 
     Where both readers have several seeds, Student's intervals over the seeds of each are added (as in
     `coattend.evaluation.intervals`); else the difference is that of these trials alone.
     """
     if not pairs:
         return []
-    grouping = Grouping(groups)
+    grouping = Grouping(groups, weights)
     sizes, first_sums, second_sums = grouping.sizes, *([grouping.sums(pair[side]) for pair in pairs] for side in (0, 1))
     by_group = np.stack([a.mean(0) - b.mean(0) for a, b in zip(first_sums, second_sums, strict=True)])
     if len(sizes) < 2:

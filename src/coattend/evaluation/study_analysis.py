@@ -159,17 +159,15 @@ def _split_averages(run: Run, baseline: Run | None) -> Iterator[SplitAverage]:
     # With these weights a mean over all questions is the mean of the splits' means.
     weights = sum(rows.sum() / (len(splits) * inside.sum()) * inside for inside in splits.values())
     for metric in METRICS[run.task] if splits else ():
-        scores = {seed: (marks(answers, metric)[0] * weights)[rows] for seed, answers in run.marks_by_seed().items()}
+        scores = {seed: marks(answers, metric)[0][rows] for seed, answers in run.marks_by_seed().items()}
         gain: Estimate | None = None
         if compared is not None:
-            theirs = {
-                seed: (marks(answers, metric)[0] * weights)[rows] for seed, answers in compared.marks_by_seed().items()
-            }
+            theirs = {seed: marks(answers, metric)[0][rows] for seed, answers in compared.marks_by_seed().items()}
             units = groups.group_numbers(run.questions)[rows]
-            (comparison,) = compare([Pair(scores, theirs, graded=True)], units)
+            (comparison,) = compare([Pair(scores, theirs, graded=True)], units, weights[rows])
             difference = comparison.difference
             gain = {"mean": difference.mean, "low": difference.low, "high": difference.high}
-        mean = 100 * float(np.mean(list(scores.values())))
+        mean = 100 * float(np.mean([np.average(each, weights=weights[rows]) for each in scores.values()]))
         yield {"metric": metric, "splits": list(splits), "mean": mean, "gain": gain}
 
 

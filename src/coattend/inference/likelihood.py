@@ -237,7 +237,13 @@ class OptionLikelihood:
                 ),
                 "training": cast("TrainingRecord", settings),
                 "seed": seed,
-                "data": json_digest([[[prompt.context, prompt.continuations, label] for prompt, label in examples]]),
+                # How blanks are filled shapes each prompt, those of the examples and those of the questions.
+                "data": json_digest(
+                    [
+                        self.tables.benchmark.fill_blanks,
+                        [[prompt.context, prompt.continuations, label] for prompt, label in examples],
+                    ]
+                ),
                 "source": readers.code_digest(self.reader.reader, self.head),
             },
             self.store,

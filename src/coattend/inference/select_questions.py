@@ -51,7 +51,9 @@ def select_from_split(
     question_ids = [question_id for question_id in readable if rows[question_id]["split"] == parameters.split]
     if not question_ids:
         cure = "Raise training.max_length of the readers, or choose another split"
-        raise CoattendError("both readers can be given none of its questions", where=parameters.split, cure=cure)
+        readers = "both readers" if len(question_sets) > 1 else "the reader"
+        problem = f"the split {parameters.split!r} has no question that {readers} can be given"
+        raise CoattendError(problem, where="attention.split", cure=cure)
     differing = _differing(predictions)
     ordered = sorted(question_ids, key=lambda question_id: (question_id not in differing, text_id(question_id)))
     return ordered[: parameters.questions]

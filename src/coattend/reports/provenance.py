@@ -24,7 +24,7 @@ def machine(trial: TrialRecord) -> str:
 def machine_sentences(trials: Iterable[TrialRecord]) -> Iterator[str]:
     """Say, for each machine and precision, which seeds were trained with it."""
     seeds: dict[str, set[int]] = {}
-    for trial in finished(trials):
+    for trial in (trial for trial in finished(trials) if trial.get("trained", True)):
         if name := machine(trial):
             seeds.setdefault(name, set()).add(trial["seed"])
     for name, used in sorted(seeds.items()):

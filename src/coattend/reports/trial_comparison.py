@@ -214,7 +214,7 @@ def _cautions(contests: Sequence[Contest], trials: Trials, task: str, left_out: 
                 split = contest["split"]
                 yield f"{SIDES[side]} gave no answer to {count:,} questions of {split}, which count as wrong."
     for split, count in left_out.items():
-        yield f"{count:,} questions of {split} are left out: only one of the two trials answered them."
+        yield f"{count:,} questions of {split} are left out: not both trials answered them."
     yield from encoder_notes(encoders_of(trials.values()), spans=task == "span")
 
 

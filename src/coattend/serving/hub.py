@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.compute as pc
 
 from coattend.config import BenchmarkParameters
-from coattend.errors import CoattendError
+from coattend.errors import CoattendError, first_line
 from coattend.evaluation import alignment, groups, summary
 from coattend.evaluation.records import ScoredTrials
 from coattend.io.atomic import checksum_path
@@ -36,14 +36,10 @@ def upload(folder: Path, to: str, *, private: bool) -> str:
     except (HfHubHTTPError, ValueError) as error:
         response = getattr(error, "response", None)
         is_denied = response is not None and response.status_code in (401, 403)
-        problem, cure = f"the Hub refuses ({_first_line(error)})", f"{LOG_IN}. {retry}" if is_denied else retry
+        problem, cure = f"the Hub refuses ({first_line(error)})", f"{LOG_IN}. {retry}" if is_denied else retry
     except (HTTPError, OSError) as error:  # The first is what it raises where nobody answers.
-        problem, cure = f"the Hub is out of reach ({_first_line(error)})", f"{retry} where there is a network"
+        problem, cure = f"the Hub is out of reach ({first_line(error)})", f"{retry} where there is a network"
     raise CoattendError(problem, where=f"share.to {to}", cure=cure)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0][:200]
 
 
 def write_folder(
@@ -54,12 +50,14 @@ def write_folder(
     *,
     to: str,
     commit: str | None,
+    answers: str = "",
     merge: bool = False,
 ) -> SharedReader:
     """Export a trial's reader as a folder; an earlier folder is replaced once the new one is complete.
 
-    Adapters of its encoder are merged on request. The card names the commit that trained it and, unless that is empty,
-    its repository on the Hub.
+    Of several files of answers, ``answers``, ``<id>/<key>``, names the one whose scores the card has. Adapters of its
+    encoder are merged on request. The card names the commit that trained it and, unless that is empty, its repository
+    on the Hub.
 
     Raises:
         CoattendError: If the trial has no spec, answered none of the benchmark's questions, or is of a language model.
@@ -68,7 +66,7 @@ def write_folder(
     if spec.language_model is not None:
         problem = "is a language model as it is, whose trials have no weights to share"
         raise CoattendError(problem, where=f"trial {trial}", cure="Name a trial of a reader that is trained")
-    metrics = trial_metrics(trial, spec, tables)
+    metrics = trial_metrics(trial, spec, tables, answers)
     # The benchmark may have got its name on the Hub after the reader was trained.
     named = spec.model_copy(update={"hub": benchmark.hub, "merged": merge and spec.has_adapters})
     card = model_card.build(named, metrics, trial.outcome, commit=commit, repository=to)
@@ -100,10 +98,10 @@ def replace_folder(folder: Path, target: Path) -> None:
     folder.rename(target)
 
 
-def trial_metrics(trial: FinishedTrial, spec: RunSpec, tables: StoredTables) -> ScoredTrials:
-    """Score one trial on its own benchmark, by the predictions in its folder."""
+def trial_metrics(trial: FinishedTrial, spec: RunSpec, tables: StoredTables, answers: str) -> ScoredTrials:
+    """Score one trial on its own benchmark, by the predictions in its folder; see `write_folder`."""
     questions = tables.open("questions", spec.benchmark).to_table(columns=groups.COLUMNS)
-    predictions = answers_of(trial, trial.id, questions["question_id"], spec.benchmark)
+    predictions = answers_of(trial, answers or trial.id, questions["question_id"], spec.benchmark)
     predictions = predictions.filter(pc.is_in(predictions["question_id"], questions["question_id"]))
     seeds = {trial.id: trial.outcome["seed"]}
     metrics = summary.summarise(predictions.select(alignment.COLUMNS), questions, task=spec.task, trials=seeds)

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import yaml
 
 from coattend.config.source import run_command
-from coattend.errors import CoattendError, did_you_mean
+from coattend.errors import CoattendError, did_you_mean, first_line
 from coattend.io.mlflow_store import client_of, store_errors
 from coattend.trials import run_spec
 from coattend.trials.store import FinishedTrial, described, find_trial, finished_trials, first_training, matching
@@ -201,7 +201,7 @@ def _download(address: str, trials: Path, store: str, where: str) -> Path:
         return Path(download_artifacts(artifact_uri=address, tracking_uri=store, registry_uri=store))
     # MLflow raises its own errors, and those of the place where models are kept or of the package that knows it.
     except (MlflowException, OSError, ImportError) as error:
-        reason = str(error).splitlines()[0][:200]
+        reason = first_line(error)
         # The bare name, without alias and version, finds registered models that are spelt alike.
         name = address.removeprefix("models:/").partition("@")[0].partition("/")[0]
         names = _registered_models(store) if address.startswith("models:/") else []
@@ -212,11 +212,12 @@ def _download(address: str, trials: Path, store: str, where: str) -> Path:
 
 def _from_hub(name: str, where: str) -> Path:
     from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HTTPError  # type: ignore[attr-defined]  # Of its HTTP library.
 
     try:
         return Path(snapshot_download(name))
-    except (OSError, ValueError) as error:
-        reason = str(error).splitlines()[0][:200]
+    except (OSError, ValueError, HTTPError) as error:
+        reason = first_line(error)
         cure = "Write hf://<user>/<name>; a private one is fetched for who is logged in (`hf auth login`)"
         problem = f"there is no reader {name!r} at hand or to be fetched from the Hugging Face Hub ({reason})"
         raise CoattendError(problem, where=where, cure=cure) from None

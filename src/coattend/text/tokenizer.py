@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from coattend.config import TokenizerParameters
-from coattend.errors import CoattendError
+from coattend.errors import CoattendError, first_line
 from coattend.readers.encoders.configs import CHARACTERS
 from coattend.text.alignment import Spans, offsets_of
 
@@ -190,7 +190,7 @@ def read_tokenizer(source: str) -> "Tokenizer":
         return Tokenizer.from_file(str(file)) if file.is_file() else _convert(folder)
     # The tokenizers library has no narrower error.
     except Exception as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        reason = first_line(error)
         problem, where = f"has no tokenizer that can be read ({reason})", f"tokenizer {source!r} in {folder}"
         cure = "Its folder needs a whole tokenizer.json, or the vocabulary files that transformers reads"
         raise CoattendError(problem, where=where, cure=cure) from error

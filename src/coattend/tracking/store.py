@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 from filelock import FileLock
 
 from coattend.config.project import COMMIT_VARIABLE, git_state
-from coattend.io.mlflow_store import CHARTS, NOTE, TRIALS, follow_project, store_errors, store_uri, view_address
+from coattend.io.mlflow_store import (
+    CHARTS,
+    NOTE,
+    TRIALS,
+    follow_project,
+    is_server,
+    store_errors,
+    store_uri,
+    view_address,
+)
 from coattend.tracking.views import view_tags
 
 if TYPE_CHECKING:
@@ -75,7 +84,9 @@ def experiment_id(client: "MlflowClient", benchmark: str, project: Path) -> str:
         existing = client.get_experiment_by_name(benchmark)
         if existing is not None:
             return existing.experiment_id
-        return client.create_experiment(benchmark, artifact_location=(project / "mlartifacts" / benchmark).as_uri())
+        # A server knows where it keeps artifacts; a folder of this machine would be nowhere for others.
+        folder = None if is_server(store_uri(project)) else (project / "mlartifacts" / benchmark).as_uri()
+        return client.create_experiment(benchmark, artifact_location=folder)
 
 
 def describe_experiment(client: "MlflowClient", name: str, project: Path) -> str:

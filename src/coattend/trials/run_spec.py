@@ -20,7 +20,7 @@ from coattend.config.base import Parameters
 from coattend.config.reader import encoder_title
 from coattend.config.source import run_command
 from coattend.config.training import TrainingParameters
-from coattend.errors import CoattendError
+from coattend.errors import CoattendError, first_line
 from coattend.io.atomic import verify_checksum, write_if_changed
 from coattend.io.table_store import StoredTables
 from coattend.masking import masked, masked_text
@@ -251,7 +251,7 @@ def read(folder: Path) -> RunSpec:
     except FileNotFoundError:
         raise CoattendError("says nowhere how it is asked", where=str(folder), cure=cure) from None
     except (OSError, ValidationError) as error:
-        reason = str(error).splitlines()[0]
+        reason = first_line(error)
         problem = f"is no run specification that this version can read ({reason})"
         raise CoattendError(problem, where=str(file), cure=cure) from None
 

@@ -49,6 +49,30 @@ def test_scores_intervals_and_tests_come_out_the_same(recorded):
     assert rebuilt["rows"] == findings["rows"]
 
 
+def test_variants_that_share_their_trials_keep_their_own_answers(tmp_path):
+    """As where tags of dev alone are wrong."""
+    parameters = study()
+    first, second = parameters.variants
+    parts = study_parts(parameters)
+    for benchmark in parameters.benchmarks:
+        shared = parts[f"{benchmark}.{first}.outcome"]["trials"]
+        table = parts[f"{benchmark}.{second}.answers"].to_table()
+        own = parts[f"{benchmark}.{second}.outcome"]["trials"]
+        names = {of.get("trial_id"): to["trial_id"] for of, to in zip(own, shared, strict=True)}
+        ids = pa.array([names[name] for name in table["trial_id"].to_pylist()])
+        table = table.set_column(table.schema.get_field_index("trial_id"), PREDICTIONS.field("trial_id"), ids)
+        parts[f"{benchmark}.{second}.answers"] = pads.dataset(table)
+        parts[f"{benchmark}.{second}.outcome"] = parts[f"{benchmark}.{second}.outcome"] | {"trials": shared}
+    findings, records = record_study(parameters, tmp_path, parts)
+    rebuilt = recorded_findings(records)
+    assert rebuilt["rows"] == findings["rows"]
+    means = {
+        (row["variant"], row["benchmark"], row["split"], row["group"], row["metric"]): row["mean"]
+        for row in rebuilt["rows"]
+    }
+    assert any(mean != means[(second, *key[1:])] for key, mean in means.items() if key[0] == first)
+
+
 def test_variants_keep_the_order_of_the_study(tmp_path):
     backwards = dict(reversed(study().variants.items()))
     _, records = record_study(study(variants=backwards), tmp_path)

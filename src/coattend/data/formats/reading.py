@@ -16,7 +16,7 @@ from typing import IO, Any, Literal, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from coattend.errors import CoattendError
+from coattend.errors import CoattendError, first_line
 
 REFETCH = "Fetch the file again: it may have been cut off or saved in another form"
 
@@ -172,7 +172,7 @@ def read_parquet_rows(
                 yield from batch.to_pylist()
     # ValueError, OverflowError: values that Python lacks, such as a day of the year 10,000.
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        reason = str(error).splitlines()[0]
+        reason = first_line(error)
         raise CoattendError(f"is not a whole Parquet file ({reason})", where=str(path), cure=REFETCH) from None
 
 

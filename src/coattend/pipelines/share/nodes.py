@@ -1,9 +1,10 @@
 """Nodes of the pipeline that shares a trained reader."""
 
 import logging
+import re
 from pathlib import Path
 
-from coattend.config import BenchmarkParameters, ShareParameters
+from coattend.config import ShareParameters
 from coattend.config.source import run_command
 from coattend.errors import CoattendError
 from coattend.pipelines.annotations import StoredTables
@@ -25,7 +26,7 @@ def write(
     from coattend.serving.mlflow_model import trial_commit
     from coattend.serving.model_lookup import describe_choices, example_model, resolve_model
     from coattend.trials import run_spec
-    from coattend.trials.store import find_trial
+    from coattend.trials.store import benchmark_of, find_trial
 
     if not share.model:
         command = run_command(pipelines="share", with_params=False)
@@ -35,11 +36,19 @@ def write(
     folder = resolve_model(share.model, trials, mlflow_store, where="share.model")
     spec = run_spec.read_servable(folder)
     trial = find_trial(trials, spec.trial_id, "share.model")
-    benchmark = BenchmarkParameters.model_validate(benchmarks[spec.benchmark])
+    benchmark = benchmark_of(trial, benchmarks)
     target = shared / f"{spec.benchmark}-{spec.name}-{trial.id}"
     commit = trial_commit(mlflow_store, trial.id)
     written = sharing.write_folder(
-        trial, target, stored_tables, benchmark, to=share.to, commit=commit, merge=share.merge
+        trial,
+        target,
+        stored_tables,
+        benchmark,
+        to=share.to,
+        commit=commit,
+        # `<id>/<key>` names answers, too.
+        answers=share.model if re.fullmatch(r"[0-9a-f]+/[0-9a-f]+", share.model) else "",
+        merge=share.merge,
     )
     logger.info("%s is ready to be shared: %s; prediction.model takes that folder, too", trial, target)
     return written

@@ -1,6 +1,6 @@
 """The leaderboard: how long configurations train until they reach a score, a row for each on each machine."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import fmean, median
 from typing import Any
 
@@ -41,6 +41,8 @@ def leaderboard_rows(records: Mapping[str, Any]) -> list[LeaderboardRow]:
                 by_machine.setdefault(provenance.machine(trial), []).append(trial)
             for machine, timed_trials in by_machine.items():
                 files: list[FileOfTrial] = [records[trial["trial_id"]] for trial in timed_trials]
+                newest_first = sorted(files, key=lambda file: file["finished"], reverse=True)
+                commits = dict.fromkeys(file["commit"] for file in newest_first if file["commit"])
                 points = {str(trial["seed"]): reached(trial["curve"], threshold) for trial in timed_trials}
                 memory = [peak for trial in timed_trials if (peak := trial.get("peak_memory_mib"))]
                 rows.append(
@@ -51,14 +53,14 @@ def leaderboard_rows(records: Mapping[str, Any]) -> list[LeaderboardRow]:
                         "title": title_of(findings, variant),
                         "threshold": threshold,
                         "date": max(file["finished"] for file in files),
-                        "commit": max(files, key=lambda file: file["finished"])["commit"],
+                        "commit": ", ".join(commits) or None,
                         "machine": machine,
                         "seconds": {seed: point and point["seconds"] for seed, point in points.items()},
                         "processor_seconds": {
                             seed: point and point["processor_seconds"] for seed, point in points.items()
                         },
                         "peak_memory_mib": max(memory, default=None),
-                        "score": _score(findings, benchmark, variant),
+                        "score": _score(findings, benchmark, variant, points),
                     }
                 )
     return rows
@@ -68,9 +70,10 @@ def _is_timed(trial: TrialRecord) -> bool:
     return bool(trial["curve"]) and all("seconds" in point for point in trial["curve"])
 
 
-def _score(findings: StudyFindings, benchmark: str, variant: str) -> float | None:
+def _score(findings: StudyFindings, benchmark: str, variant: str, seeds: Collection[str]) -> float | None:
+    """Return the mean score on dev of the trials with some seeds."""
     scores = (
-        row["mean"]
+        fmean(row["seeds"][seed] for seed in seeds)
         for row in rows_in_question(findings)
         if (row["benchmark"], row["variant"], row["split"]) == (benchmark, variant, "dev")
         and row["metric"] in ("accuracy", "f1")
@@ -115,7 +118,7 @@ def _table_row(row: LeaderboardRow) -> TableRow:
         "Peak memory, GB": NO_VALUE if memory is None else f"{memory * 2**20 / 1e9:.1f}",
         "Dev score at the end": NO_VALUE if score is None else f"{score:.1f}",
         "Machine": row["machine"],
-        "Commit": provenance.short_commit(row["commit"]) if row["commit"] else NO_VALUE,
+        "Commit": ", ".join(map(provenance.short_commit, row["commit"].split(", "))) if row["commit"] else NO_VALUE,
         "Date": row["date"],
     }
 

@@ -133,7 +133,7 @@ def training_sections(findings: StudyFindings) -> Iterator[Section]:
 def _step_table(findings: StudyFindings, benchmark: str, by_variant: Mapping[str, Sequence[TrialRecord]]) -> Table:
     """List scores by step beside those that the paper prints.
 
-    Trainings here have fewer steps than the paper's: both stand at the percentage of the steps that was done.
+    Trainings have unlike numbers of steps: each stands at the percentage of its own that was done.
     """
     curves = {
         name: [trial["curve"] for trial in trials]
@@ -141,12 +141,11 @@ def _step_table(findings: StudyFindings, benchmark: str, by_variant: Mapping[str
         if (trials := finished(records))
     }
     all_curves = [curve for variant_curves in curves.values() for curve in variant_curves if curve]
-    last_step = max(point["step"] for curve in all_curves for point in curve)
     # Trainings for spans have no held-out loss, nor have those of early versions.
     held_out_loss = all(any(point.get("held_out_loss") is not None for point in curve) for curve in all_curves)
     # A column maps percentages of the steps to cells.
     columns = [
-        (title_of(findings, name), _measured_steps(variant_curves, last_step, held_out_loss=held_out_loss))
+        (title_of(findings, name), _measured_steps(variant_curves, held_out_loss=held_out_loss))
         for name, variant_curves in curves.items()
     ]
     printed = [(f"{title_of(findings, name)}, printed", _printed_steps(findings, benchmark, name)) for name in curves]
@@ -158,11 +157,10 @@ def _step_table(findings: StudyFindings, benchmark: str, by_variant: Mapping[str
     return Table.of_columns(caption, "Part of the steps", columns, {p: f"{p} %" for p in percentages})
 
 
-def _measured_steps(
-    curves: Sequence[Sequence[CurvePoint]], last_step: int, *, held_out_loss: bool
-) -> dict[int, Cell | str]:
-    """Average the trials at the steps at which questions were scored, by percentage of all steps."""
+def _measured_steps(curves: Sequence[Sequence[CurvePoint]], *, held_out_loss: bool) -> dict[int, Cell | str]:
+    """Average a variant's trials at the steps at which questions were scored, by percentage of its steps."""
     points = [point for curve in curves for point in curve]
+    last_step = max((point["step"] for point in points), default=0)
     # All other points are in the figure alone.
     scored_steps = {point["step"] for point in points if point.get("held_out") is not None}
     by_percent: dict[int, list[CurvePoint]] = {}

@@ -154,9 +154,11 @@ def study_records(
             for trial in (trial for trial in outcome["trials"] if not trial.get("failure")):
                 name = trial["trial_id"]
                 file = records.setdefault(name, _file_of_trial(trial, trials / name, commit))
-                file["scores"][benchmark] = _scores(findings, benchmark, variant, trial["seed"])
                 of_trial = predictions.filter(pc.equal(predictions["trial_id"], name))
-                file["answers"][benchmark] = _answer_record(of_trial, name, table, questions["digest"])
+                record = _answer_record(of_trial, name, table, questions["digest"])
+                # Variants that differ in what is scored alone, as in wrong tags of dev, have one trial.
+                key = benchmark if file["answers"].get(benchmark, record) == record else f"{benchmark}.{variant}"
+                file["scores"][key], file["answers"][key] = _scores(findings, benchmark, variant, trial["seed"]), record
     records[STUDY_FILE] = FileOfStudy(
         format=FORMAT,
         study=study.model_copy(update={"examples": ()}).model_dump(mode="json"),
@@ -190,10 +192,9 @@ def recorded_findings(records: Mapping[str, Any]) -> StudyFindings:
         for variant, recorded in file["outcomes"].get(benchmark, {}).items():
             files = [cast("FileOfTrial", _get(records, name)) for name in recorded["trials"]]
             parts[f"{benchmark}.{variant}.outcome"] = _outcome(recorded, files)
-            answers = [_answer_table(trial, benchmark, questions) for trial in files]
-            parts[f"{benchmark}.{variant}.answers"] = pads.dataset(
-                pa.concat_tables([PREDICTIONS.empty_table(), *answers])
-            )
+            answers = [_answer_table(trial, benchmark, variant, questions) for trial in files]
+            table = pa.concat_tables([PREDICTIONS.empty_table(), *answers])
+            parts[f"{benchmark}.{variant}.answers"] = pads.dataset(table)
     findings = study_findings(study.model_copy(update={"shows": shows}), parts)
     findings["left_out"] = file["left_out"]
     return findings
@@ -271,9 +272,10 @@ def _answer_record(predictions: pa.Table, trial_id: str, questions: pa.Table, di
     return record
 
 
-def _answer_table(trial: FileOfTrial, benchmark: str, questions: QuestionRecord) -> pa.Table:
-    """Build a trial's predictions, with as much as scoring reads."""
-    record, count = trial["answers"][benchmark], questions["questions"]
+def _answer_table(trial: FileOfTrial, benchmark: str, variant: str, questions: QuestionRecord) -> pa.Table:
+    """Build a trial's predictions for a variant, with as much as scoring reads."""
+    answers, count = trial["answers"], questions["questions"]
+    record = answers.get(f"{benchmark}.{variant}", answers[benchmark])
     if record["digest"] != questions["digest"]:
         problem = f"has answered other questions of {benchmark} than those that are recorded"
         raise CoattendError(problem, where=f"trial {trial['trial_id']}", cure="Run the study's pipeline again")
