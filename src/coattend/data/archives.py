@@ -124,6 +124,9 @@ def _open_tar(archive: Path) -> IO[bytes]:
     with archive.open("rb") as file:
         if file.read(2) == b"\x1f\x8b":
             return cast(IO[bytes], gzip.open(archive))
+        file.seek(0)
+        if file.read(6).startswith((b"BZh", b"\xfd7zXZ")):
+            raise CoattendError("is packed by bzip2 or xz", where=str(archive), cure="Pack it as .tar.gz")
         # An archive that is not compressed has no checksum, but ends in zeros.
         file.seek(-min(1024, archive.stat().st_size), io.SEEK_END)
         if file.read().strip(b"\0"):

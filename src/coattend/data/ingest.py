@@ -1,17 +1,14 @@
 """From raw files to the tables of passages, questions and rejected records, read once, or to a list of all problems."""
 
 import hashlib
-import re
 from array import array
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -33,18 +30,10 @@ QuestionTypes = Mapping[str, tuple[str, ...]]
 
 NO_TYPES: QuestionTypes = MappingProxyType({})
 
-NO_PATHS: Mapping[str, str] = MappingProxyType({})
-MAX_KINDS = 20
-"""Kinds of problems with a line each."""
-OTHER_KINDS = "others"
-_VARIABLE_PART = re.compile(r"'[^']*'|\"[^\"]*\"|[0-9][0-9,]*")
 ONE_GROUP = (
     "all questions of the split 'train' are about one passage, or passages that overlap, and training holds passages "
     "out. Add questions about other passages"
 )
-
-WHOLE_FILE = "the file"
-"""Location of a problem that concerns no single record."""
 
 SOURCE_PARAMETERS = {"sources", "max_characters", "drop_asked", "scored", "train_from_dev"}
 """The parameters of a benchmark that decide about its tables."""
@@ -146,72 +135,6 @@ def read_tables(
     index.count_usable(tables, splits)
     index.group_questions(tables)
     return tables
-
-
-@dataclass(frozen=True)
-class Problem(Rejection):
-    """A problem of raw files, and its consequence."""
-
-    consequence: Literal["left out", "stops ingestion", "stops training"] = "left out"
-
-
-def count_kinds(problems: Iterable[Rejection], paths: Mapping[str, str] = NO_PATHS) -> Iterator[str]:
-    """Yield a line for each kind of problem, which differ in more than in numbers and quoted texts, with their count;
-    ``paths`` has files by their names."""
-    first: dict[str, Rejection] = {}
-    counts: Counter[str] = Counter()
-    for problem in problems:
-        kind = _VARIABLE_PART.sub("", problem.reason)
-        # A file may hold any number of kinds.
-        if kind in first or len(first) < MAX_KINDS:
-            first.setdefault(kind, problem)
-            counts[kind] += 1
-        else:
-            counts[OTHER_KINDS] += 1
-    for kind, problem in first.items():
-        more = f" ({counts[kind]:,} times; this is the first)" if counts[kind] > 1 else ""
-        yield f"{paths.get(problem.file, problem.file)}, {problem.record}: {problem.reason}{more}"
-    if counts[OTHER_KINDS]:
-        yield f"{counts[OTHER_KINDS]:,} problems of other kinds"
-
-
-def collect_problems(benchmark: BenchmarkParameters, files: Sequence[RawFile]) -> Iterator[Problem]:
-    """Yield every record that ingestion would leave out, and every file that would stop it or training.
-
-    A file that stops ingestion is read up to the problem; duplicates are searched among the other files.
-    """
-    usable = []
-    for file in files:
-        rejections: list[Rejection] = []
-        try:
-            read = format_reader(file.source.format, file.source.options, file.source.fields)
-            for path, _ in readable_files(file):
-                records = read(path, max_characters=benchmark.max_characters)
-                rejections += (record for record in records if isinstance(record, Rejection))
-        except CoattendError as error:
-            location = (error.where or "").removeprefix(f"{file.path}").strip(", ") or WHOLE_FILE
-            reason = f"{error.problem}. {error.cure}" if error.cure else error.problem
-            stop = Problem(file.path.name, location, reason, "stops ingestion")
-            # The line that stops the reading may be listed as a rejection already.
-            listed = Rejection(file.path.name, location, error.problem)
-            yield from (stop if record == listed else Problem(**vars(record)) for record in rejections)
-            if listed not in rejections:
-                yield stop
-        else:
-            usable.append(file)
-    if not usable:
-        return
-    tables = read_tables(benchmark, usable)
-    for table in tables.rejected:
-        for row in table.to_pylist():
-            yield Problem(row["file"], row["record"], row["reason"])
-    if tables.lacks_groups and not benchmark.trained_on:
-        yield Problem(", ".join(tables.file_names["train"]), WHOLE_FILE, ONE_GROUP, "stops training")
-    for split, count in tables.usable.items():
-        if not count:
-            file_names = ", ".join(tables.file_names[split])
-            reason = f"no question of the split {split!r} can be used"
-            yield Problem(file_names, WHOLE_FILE, reason, "stops ingestion")
 
 
 def source_digest(files: Iterable[tuple[str, Path]], benchmark: BenchmarkParameters) -> str:

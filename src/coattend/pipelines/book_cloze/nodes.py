@@ -16,6 +16,7 @@ def make_clozes(
     """Write questions about names and nouns of books, as the tagger identifies them, unless they are current."""
     from coattend.config.project import raw_folder
     from coattend.data import book_cloze
+    from coattend.data.formats import cbt
     from coattend.data.generated_files import Origin, is_current, read_manifest, write_files
     from coattend.data.raw_files import raw_file_digest
     from coattend.parallel.engine import map_shards
@@ -28,9 +29,9 @@ def make_clozes(
     digests = {path: raw_file_digest(path) for path in books}
     origin: Origin = {
         "settings": settings.model_dump(),
-        "books": {path.name: digest for path, digest in digests.items()},
+        "books": {str(path.relative_to(raw_folder())): digest for path, digest in digests.items()},
         "tagger": tagger.digest,
-        "code": combined_digest([Path(book_cloze.__file__)]),
+        "code": combined_digest([Path(book_cloze.__file__), Path(cbt.__file__)]),
     }
     folder = raw_folder(generated=True) / benchmark.name / "clozes"
     manifest = read_manifest(folder.parent)

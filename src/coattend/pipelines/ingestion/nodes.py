@@ -37,7 +37,8 @@ def ingest(benchmark: BenchmarkParameters, raw: Manifest | None = None) -> tuple
     from coattend.config.project import raw_folder
     from coattend.data.formats.base import Rejection
     from coattend.data.formats.dream import read_annotations
-    from coattend.data.ingest import ONE_GROUP, BenchmarkTables, count_kinds, read_benchmark, source_digest
+    from coattend.data.ingest import ONE_GROUP, BenchmarkTables, read_benchmark, source_digest
+    from coattend.data.problems import count_kinds
     from coattend.data.raw_files import annotation_files, paths_by_name, raw_files
     from coattend.io.checked import TablePlan
 

@@ -15,19 +15,20 @@ def find_problems(benchmark: BenchmarkParameters) -> DataFrame:
     import pandas as pd
 
     from coattend.config.project import raw_folder
-    from coattend.data.ingest import collect_problems
-    from coattend.data.raw_files import paths_by_name, raw_files
+    from coattend.data.problems import collect_problems
+    from coattend.data.raw_files import annotation_files, paths_by_name, raw_files
 
-    files = raw_files(benchmark, raw_folder(generated=benchmark.is_written))
+    folder = raw_folder(generated=benchmark.is_written)
+    files = raw_files(benchmark, folder)
     paths = paths_by_name(files)
-    rows = [vars(problem) for problem in collect_problems(benchmark, files)]
+    rows = [vars(problem) for problem in collect_problems(benchmark, files, annotation_files(benchmark, folder))]
     rows = [row | {"file": paths.get(row["file"], row["file"])} for row in rows]
     return pd.DataFrame(rows, columns=["file", "record", "reason", "consequence"])
 
 
 def report_problems(problems: DataFrame, benchmark: BenchmarkParameters, tables: StoredTables) -> None:
     """Log a line for each kind of problem, and raise a `CoattendError` if there are any."""
-    from coattend.data.ingest import Problem, count_kinds
+    from coattend.data.problems import Problem, count_kinds
 
     # A consequence is part of the kind: what stops a run is not one of many records that are left out.
     for consequence, rows in problems.groupby("consequence", sort=False):
