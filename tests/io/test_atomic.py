@@ -34,6 +34,18 @@ def test_an_end_in_the_middle_leaves_what_was_there(tmp_path, failure):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_file_that_is_read_meanwhile_is_not_taken_for_the_one_that_is_written(tmp_path):
+    missing = tmp_path / "raw" / "train.json"
+    with pytest.raises(FileNotFoundError) as raised, atomic_write(tmp_path / "tables" / "file.txt"):
+        missing.read_text()
+    assert raised.value.filename == str(missing)
+    with (
+        pytest.raises(DataError, match=r"file\.txt: cannot be written"),
+        atomic_write(tmp_path / "file.txt") as temporary,
+    ):
+        (temporary / "inside").write_text("a file is no folder")
+
+
 def test_two_writers_do_not_meet(tmp_path):
     path = tmp_path / "file.txt"
     with atomic_write(path) as first, atomic_write(path) as second:

@@ -20,11 +20,15 @@ logger = logging.getLogger(__name__)
 
 @contextmanager
 def disk_errors(path: Path, *refusals: type[Exception]) -> Iterator[None]:
-    """Turn errors of the disk, OSError or what libraries raise in its place, into a message with a cure."""
+    """Turn errors of the disk, OSError or what libraries raise in its place, into a message with a cure; those of files
+    elsewhere, which are read meanwhile, stay as they are."""
     caught: tuple[type[Exception], ...] = (OSError, *refusals)
     try:
         yield
     except caught as error:
+        elsewhere = getattr(error, "filename", None)
+        if isinstance(elsewhere, str | os.PathLike) and not Path(elsewhere).is_relative_to(path.parent):
+            raise
         number = getattr(error, "errno", None)
         # Libraries raise errors without a number, of whose message the first line says enough.
         reason = os.strerror(number) if number else str(error).partition("\n")[0]
