@@ -42,9 +42,10 @@ def list_trials(trials: Iterable[FinishedTrial], tables: StoredTables) -> list[L
     @cache
     def dev_questions(benchmark: str, task: str) -> pa.ChunkedArray:
         columns = tables.open("questions", benchmark).to_table(columns=COLUMNS)
-        # Options may be the words that fill a gap.
-        of_task = (scored_questions(columns, name)[0] for name in ((task, "word") if task == "options" else (task,)))
-        questions = pa.concat_tables(of_task)
+        questions, _ = scored_questions(columns, task)
+        # Where all questions have gaps, options are the words that fill them.
+        if task == "options" and not len(questions):
+            questions, _ = scored_questions(columns, "word")
         return questions.filter(pc.equal(questions["split"].cast(pa.string()), DEV))["question_id"]
 
     def listed(trial: FinishedTrial) -> ListedTrial:
