@@ -97,10 +97,6 @@ def test_an_unknown_runner_is_one_line(shared_project, runner, message):
     assert result.output.startswith(message)
 
 
-def test_an_unknown_option_has_the_status_of_a_wrong_command_line(shared_project):
-    assert CliRunner().invoke(cli, ["run", "--nonsense"]).exit_code == 2
-
-
 def test_a_reader_in_a_file_that_nothing_reads_is_not_called_unknown(project):
     file = project / "conf/local/readers/mine.yml"
     file.parent.mkdir()

@@ -80,3 +80,4 @@ def test_a_mistake_is_one_line_and_status_1(kedro):
     assert completed.returncode == 1
     (line,) = completed.stderr.splitlines()
     assert line.startswith("Error: ") and "Did you mean 'model'?" in line
+    assert kedro("run", "--nonsense").returncode == 2

@@ -1,5 +1,8 @@
 """The options that a study gives its readers: values that they cannot have, and those that they have anyway."""
 
+import subprocess
+import sys
+
 from study_files import error_of, read
 
 CHANGE = "{ turns: 1 }"
@@ -91,3 +94,12 @@ def test_options_that_are_no_mapping_are_refused(tmp_path):
     error = error_of(tmp_path, CHANGE, "{ options: 3 }")
     assert "mine.yml, line 12, studies.table1.variants.turns_1.change.options" in error.where
     assert error.problem == "Input should be a valid dictionary"
+
+
+def test_studies_are_read_without_torch():
+    code = (
+        "import sys; from coattend import studies; assert studies.study_names()\n"
+        "assert not {'torch', 'transformers'} & set(sys.modules)"
+    )
+    process = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr

@@ -143,7 +143,7 @@ def test_a_run_that_others_may_write_to_is_left_alone_while_they_do(tmp_path, mo
     end = Thread(target=tracking.after_pipeline_run, args=(pipeline, catalog))
     with store_lock(tmp_path):
         end.start()
-        end.join(timeout=0.2)
+        end.join(timeout=1)
         assert "data_hash" not in tags()
     end.join(timeout=60)
     assert tags()["data_hash"] == "a1"

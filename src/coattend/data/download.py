@@ -53,18 +53,18 @@ def fetch(url: str, path: Path, *, sha256: str | None = None, wait: Wait = time.
 
     by_hand = f"or fetch it by hand and save it as {path}"
     try:
-        if path.is_file():
-            digest = file_digest(path)
-            return Download("there" if sha256 in (None, digest) else "another", path.stat().st_size, digest)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(path):
-            if path.is_file():
-                return fetch(url, path, sha256=sha256, wait=wait)
-            part = path.with_name(f".{path.name}.part")
-            digest = _download_checked(url, part, sha256, wait)
-            part.replace(path)
-            _version_file(part).unlink(missing_ok=True)
-            return Download("fetched", path.stat().st_size, digest)
+        if not path.is_file():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with _alone(path):
+                # Another process may have fetched it meanwhile.
+                if not path.is_file():
+                    part = path.with_name(f".{path.name}.part")
+                    digest = _download_checked(url, part, sha256, wait)
+                    part.replace(path)
+                    _version_file(part).unlink(missing_ok=True)
+                    return Download("fetched", path.stat().st_size, digest)
+        digest = file_digest(path)
+        return Download("there" if sha256 in (None, digest) else "another", path.stat().st_size, digest)
     except _Unavailable as error:
         raise CoattendError(error.problem, where=masked_text(url), cure=f"{error.cure}, {by_hand}") from None
     except requests.RequestException as error:

@@ -50,12 +50,12 @@ def write_folder(
     *,
     to: str,
     commit: str | None,
-    answers: str = "",
+    answers: str,
     merge: bool = False,
 ) -> SharedReader:
     """Export a trial's reader as a folder; an earlier folder is replaced once the new one is complete.
 
-    Of several files of answers, ``answers``, ``<id>/<key>``, names the one whose scores the card has. Adapters of its
+    Of several files of answers, ``answers`` names the one whose scores the card has. Adapters of its
     encoder are merged on request. The card names the commit that trained it and, unless that is empty, its repository
     on the Hub.
 
@@ -101,7 +101,7 @@ def replace_folder(folder: Path, target: Path) -> None:
 def trial_metrics(trial: FinishedTrial, spec: RunSpec, tables: StoredTables, answers: str) -> ScoredTrials:
     """Score one trial on its own benchmark, by the predictions in its folder; see `write_folder`."""
     questions = tables.open("questions", spec.benchmark).to_table(columns=groups.COLUMNS)
-    predictions = answers_of(trial, answers or trial.id, questions["question_id"], spec.benchmark)
+    predictions = answers_of(trial, answers, questions["question_id"], spec.benchmark)
     predictions = predictions.filter(pc.is_in(predictions["question_id"], questions["question_id"]))
     seeds = {trial.id: trial.outcome["seed"]}
     metrics = summary.summarise(predictions.select(alignment.COLUMNS), questions, task=spec.task, trials=seeds)

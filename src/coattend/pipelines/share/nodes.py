@@ -1,7 +1,6 @@
 """Nodes of the pipeline that shares a trained reader."""
 
 import logging
-import re
 from pathlib import Path
 
 from coattend.config import ShareParameters
@@ -26,7 +25,7 @@ def write(
     from coattend.serving.mlflow_model import trial_commit
     from coattend.serving.model_lookup import describe_choices, example_model, resolve_model
     from coattend.trials import run_spec
-    from coattend.trials.store import benchmark_of, find_trial
+    from coattend.trials.store import benchmark_of, find_trial, matching
 
     if not share.model:
         command = run_command(pipelines="share", with_params=False)
@@ -46,8 +45,8 @@ def write(
         benchmark,
         to=share.to,
         commit=commit,
-        # `<id>/<key>` names answers, too.
-        answers=share.model if re.fullmatch(r"[0-9a-f]+/[0-9a-f]+", share.model) else "",
+        # A trial's name may name its answers, too.
+        answers=share.model if matching([trial], share.model) else trial.id,
         merge=share.merge,
     )
     logger.info("%s is ready to be shared: %s; prediction.model takes that folder, too", trial, target)
