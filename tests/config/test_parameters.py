@@ -43,7 +43,7 @@ from coattend.settings import CONFIG_LOADER_ARGS, ProjectConfigLoader
         ),
         (
             {"studies": {"dcn_plus_answer": {"training": {"squad_v1": {"seeds": [3]}}}}},
-            r"dcn_plus_answer\.training\.squad_v1\.seeds: is overruled: .* Change studies\.dcn_plus_answer\.seeds",
+            r"dcn_plus_answer\.training\.squad_v1\.seeds: seeds are the study's, .* Say its own: seeds",
         ),
     ],
 )

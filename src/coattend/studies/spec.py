@@ -20,7 +20,7 @@ from coattend.errors import CoattendError, did_you_mean, message_of
 from coattend.readers.registry import encoder_of, is_trained
 from coattend.studies.study import Study
 from coattend.studies.validation import benchmarks_alike, check_frozen, check_variant, find_problems
-from coattend.studies.value_checks import nearest_choice
+from coattend.studies.value_checks import check_training, nearest_choice
 
 _NAME = re.compile(r"[A-Za-z0-9_]+")
 PREFIX = "study_"
@@ -136,12 +136,10 @@ def _check_effect(
     """Refuse a change of training on a benchmark that does nothing: the study's seeds overrule it, or for every variant
     the benchmark's block ``recurrent``."""
     for benchmark in changed.keys() & read.keys():
-        if "seeds" in changed[benchmark]:
-            where = f"studies.{study.name}.training.{benchmark}.seeds"
-            cure = f"Change studies.{study.name}.seeds"
-            raise CoattendError(
-                "is overruled: seeds are the study's, the same for all benchmarks", where=where, cure=cure
-            )
+        # What a study's own file cannot say, an environment cannot either.
+        for problem in check_training((benchmark,), changed[benchmark]):
+            where = ".".join(("studies", study.name, "training", *map(str, problem.path)))
+            raise CoattendError(problem.what, where=where, cure=problem.cure)
         overruled = changed[benchmark].keys() & read[benchmark].get("recurrent", {}).keys()
         names = (name for name in variants if benchmark in study.parameters.benchmarks_of(name)) if overruled else ()
         trained = filter(is_trained, (variants[name]["reader"] for name in names))
