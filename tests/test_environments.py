@@ -267,7 +267,14 @@ MEASURED = {
         "held_out": 0.02,
         "seeds": (0, 1, 2, 3),
     },
-    "dcn_plus_table2.squad_v1": {"epochs": 2, "max_questions": 2000, "learning_rate": 2e-3, "tokens_per_batch": 3072},
+    "dcn_plus_table2.squad_v1": {
+        "epochs": 1,
+        "max_questions": None,
+        "learning_rate": 2e-3,
+        "tokens_per_batch": 3072,
+        "evaluations": 2,
+        "held_out": 0.02,
+    },
     "poi_net_table3.squad_v2": {"epochs": 2, "max_questions": None, "learning_rate": 1.6e-4, "tokens_per_batch": 3072},
     "poi_net_table4.squad_v1": {
         "epochs": 1,
