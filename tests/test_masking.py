@@ -91,6 +91,19 @@ def test_short_values_of_the_environment_stay(monkeypatch):
     assert masked_text("the lamp") == "the lamp"
 
 
+def test_the_working_folder_is_no_credential(monkeypatch):
+    monkeypatch.setenv("PWD", "/home/me/project")
+    assert masked_text("sqlite:////home/me/project/mlflow.db") == "sqlite:////home/me/project/mlflow.db"
+    assert masked_text("see http://host/x?pwd=12") == f"see http://host/x?pwd={MASK}"
+
+
+def test_scripts_of_pages_stay_as_they_are():
+    from plotly.offline import get_plotlyjs
+
+    script = get_plotlyjs()
+    assert masked_text(script) == script
+
+
 def test_failure_records_and_downloads_hide_credentials(tmp_path, caplog):
     from coattend.data.download import fetch
     from coattend.errors import CoattendError

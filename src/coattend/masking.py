@@ -12,6 +12,8 @@ from typing import Any
 MASK = "***"
 SHORTEST = 8
 """Characters of a value in the environment that is looked for in texts: a shorter one stands in any text by chance."""
+WORKING_FOLDER = "PWD"
+"""Environment variable that is named like a password, and holds the path of the shell's folder."""
 
 # The telling word ends a name, alone or with a last part such as id, value or key.
 _NAME = (
@@ -22,7 +24,8 @@ _LOOKS_LIKE_ONE = re.compile(_NAME, re.IGNORECASE)
 # Camel case is split before the match, so that accessKey is read as access_Key.
 _CAPITALS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _IN_ADDRESS = re.compile(r"(?<=://)[^/@\s]+(?=@)")
-_ASSIGNED = re.compile(rf"(?<![\w.-])({_NAME})=[^\s&,;'\"]+", re.IGNORECASE)
+# A comparison, as in a page's scripts, assigns nothing.
+_ASSIGNED = re.compile(rf"(?<![\w.-])({_NAME})=(?!=)[^\s&,;'\"]+", re.IGNORECASE)
 
 
 def is_credential(name: str) -> bool:
@@ -46,6 +49,6 @@ def masked_text(text: str) -> str:
     """Mask credentials in a text: the user and password of addresses, values that are assigned to a credential's name,
     and values of environment variables that are named like credentials."""
     for name, value in os.environ.items():
-        if len(value) >= SHORTEST and is_credential(name):
+        if len(value) >= SHORTEST and name != WORKING_FOLDER and is_credential(name):
             text = text.replace(value, MASK)
     return _ASSIGNED.sub(rf"\1={MASK}", _IN_ADDRESS.sub(MASK, text))
