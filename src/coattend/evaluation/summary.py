@@ -1,5 +1,6 @@
 """The metrics of one reader on one benchmark, by split and subset."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import cast
 
@@ -14,6 +15,9 @@ from coattend.evaluation.groups import EVERYTHING, group_numbers, members, score
 from coattend.evaluation.intervals import LEVEL, interval
 from coattend.evaluation.no_answer import auroc
 from coattend.evaluation.records import Groups, GroupScores, Score, Summary
+
+_REFUSED = re.compile(r"[^\w.\- :]")
+"""Characters that MLflow's names of metrics may not have, or, as the slash, not everywhere."""
 
 
 def marks(answers: Answers | Ensemble, metric: str) -> np.ndarray:
@@ -34,7 +38,7 @@ def score_of_answers(answers: pa.Table, metric: str, question_ids: pa.ChunkedArr
 def summarise(predictions: pa.Table, questions: pa.Table, *, task: str, trials: dict[str, int]) -> Summary:
     """Score every split but the training one, in percent.
 
-    A question that a finished trial (id to seed) left out counts as wrong and is counted under ``missing``. A split
+    A question that a finished trial (id to seed) left out counts as wrong and is counted under ``missing``, once. A split
     that no trial answered at all is not scored but listed. Questions of other tasks are not the reader's.
 
     Raises:
@@ -72,8 +76,12 @@ def summarise(predictions: pa.Table, questions: pa.Table, *, task: str, trials: 
 
 
 def metric_name(split: str, group: str, metric: str) -> str:
-    """Name a metric of a group of questions, such as ``dev.accuracy`` or ``dev.middle.accuracy``."""
-    return f"{split}.{metric}" if group == EVERYTHING else f"{split}.{group}.{metric}"
+    """Name a metric of a group of questions, such as ``dev.accuracy`` or ``dev.middle.accuracy``.
+
+    Characters of a group's name that MLflow refuses become underscores.
+    """
+    name = f"{split}.{metric}" if group == EVERYTHING else f"{split}.{group}.{metric}"
+    return _REFUSED.sub("_", name)
 
 
 def by_name(metrics: Summary) -> Iterator[tuple[str, Score]]:
@@ -100,7 +108,7 @@ def _metrics(
         "questions": len(passages),
         "passages": len(np.unique(passages)),
         "groups": len(np.unique(units)),
-        "missing": int(answers.missing.sum()),
+        "missing": int(answers.missing.any(axis=0).sum()),
     }
     if task != "span":
         return {**counts, "accuracy": _metric(answers.correct, units, seeds)}

@@ -99,7 +99,7 @@ def _changes(
         split: {
             name: {
                 "questions": int(group.sum()),
-                "missing": int(missing[:, group].sum()),
+                "missing": int(missing[:, group].any(axis=0).sum()),
                 "seeds": {str(seed): _change(correct[:, row, group], units[group]) for row, seed in enumerate(seeds)},
             }
             for name, group in within(rows, subsets(labelled))
