@@ -104,7 +104,7 @@ def test_runs_that_are_none(run_trained, trained_sample):
     ("tags", "cure"),
     [
         ({}, "Score its reader: kedro run --env test --pipelines evaluation --namespaces sample.plain"),
-        ({"study": "mine"}, "Run the study that it belongs to"),
+        ({"study": "mine"}, "Name its trial, whose answers are kept: --params run={trial}"),
     ],
 )
 def test_a_run_without_answers_says_what_to_run(run_trained, trained_sample, tags, cure):
@@ -116,7 +116,7 @@ def test_a_run_without_answers_says_what_to_run(run_trained, trained_sample, tag
     try:
         with pytest.raises(CoattendError) as error:
             run_trained("verify", run=run)
-        assert error.value.message == f"run {run}: holds no predictions. {cure}"
+        assert error.value.message == f"run {run}: holds no predictions. {cure.format(trial=trial['trial_id'])}"
     finally:
         client.delete_run(run)
 

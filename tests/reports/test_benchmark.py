@@ -129,10 +129,11 @@ def test_the_first_lines_say_what_was_chosen_on_dev(results, parse_page, chosen,
     assert named is None or all(f"{start} {named}" in " ".join(page.split()) for page in pages)
 
 
-def test_training_on_another_benchmark_chooses_on_its_dev(results):
+@pytest.mark.parametrize(("training", "scored"), [({"train_on": {"race": ()}}, {}), ({}, {"trained_on": "race"})])
+def test_training_on_another_benchmark_chooses_on_its_dev(results, training, scored):
     metrics = results["readers"]["plain"]["metrics"]
-    elsewhere = [trial | {"selection": "dev", "training": {"train_on": {"race": ()}}} for trial in metrics["trials"]]
-    entry = {"status": "scored", "metrics": metrics | {"trials": elsewhere}}
+    elsewhere = [trial | {"selection": "dev", "training": training} for trial in metrics["trials"]]
+    entry = {"status": "scored", "metrics": metrics | scored | {"trials": elsewhere}}
     section = section_of(results | {"readers": results["readers"] | {"plain": entry}}, "In short")
     assert not any("too good" in sentence for sentence in section.text)
 

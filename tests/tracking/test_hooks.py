@@ -133,3 +133,8 @@ def test_a_run_in_which_all_was_done_before_leaves_no_run_and_renews_the_page_of
     assert "mlflow.pyfunc.load_model" in trial.data.tags["mlflow.note.content"]
     mean = parent.data.metrics["poi_net.dev.accuracy"]
     assert f"| poi_net | dev.accuracy | {mean:.1f} % | 1 seed |" in parent.data.tags["mlflow.note.content"]
+    # The description of all readers stays, though this command scored one of them.
+    assert {name.partition(".")[0] for name in parent.data.metrics} > {"poi_net"}
+    assert all(
+        f"\n| {name.partition('.')[0]} | " in parent.data.tags["mlflow.note.content"] for name in parent.data.metrics
+    )

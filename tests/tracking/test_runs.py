@@ -50,7 +50,7 @@ def test_the_run_of_a_trial_says_where_it_ran_and_on_which_version(tmp_path, qui
     client = MlflowClient(f"sqlite:///{tmp_path / 'mlflow.db'}")
     experiment = client.create_experiment("sample", artifact_location=(tmp_path / "artifacts").as_uri())
     parent = client.create_run(experiment).info.run_id
-    measures = dict.fromkeys(runs.OUTCOME_METRICS, 1.0)
+    measures = dict.fromkeys(runs.OUTCOME_METRICS, 1.0) | {"curve": []}
     where = {"device": "NVIDIA H100", "processor": "AMD EPYC", "threads": 16, "benchmark_version": 2}
     tags = {}
     for name, outcome in {"now": measures | where, "by an earlier version": measures | {"device": "cpu"}}.items():
@@ -59,6 +59,36 @@ def test_the_run_of_a_trial_says_where_it_ran_and_on_which_version(tmp_path, qui
         tags[name] = client.get_run(run).data.tags
     assert tags["now"].items() >= {"processor": "AMD EPYC", "threads": "16", "benchmark_version": "2"}.items()
     assert tags["by an earlier version"]["device"] == "cpu"
+
+
+def test_the_run_of_a_training_that_was_continued_has_its_whole_curve(tmp_path, quick_store):
+    from mlflow import MlflowClient
+
+    client = MlflowClient(f"sqlite:///{tmp_path / 'mlflow.db'}")
+    experiment = client.create_experiment("sample", artifact_location=(tmp_path / "artifacts").as_uri())
+    parent = client.create_run(experiment).info.run_id
+    run = runs.create(runs.ParentRun(client, tmp_path, "sample", parent), trial())
+    continued = runs.TrialRun(client, run)
+    continued.log(30, {"loss": 0.5})
+    continued.log(30, {"held_out": 0.6})
+    curve = [{"step": 10, "loss": 0.9}, {"step": 20, "held_out": 0.4}, {"step": 30, "loss": 0.5, "held_out": 0.6}]
+    continued.end(dict.fromkeys(runs.OUTCOME_METRICS, 1.0) | {"device": "cpu", "curve": curve})
+
+    def points(name):
+        return [(point.step, point.value) for point in client.get_metric_history(run, name) if point.step]
+
+    assert points("loss") == [(30, 0.5), (10, 0.9)]
+    assert points("held_out") == [(30, 0.6), (20, 0.4)]
+
+
+def test_an_experiment_that_was_deleted_in_the_interface_is_restored_with_its_runs(tmp_path, monkeypatch, quick_store):
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    client = open_client(tmp_path)
+    experiment = experiment_id(client, "sample", tmp_path)
+    run = client.create_run(experiment).info.run_id
+    client.delete_experiment(experiment)
+    assert experiment_id(client, "sample", tmp_path) == experiment
+    assert [found.info.run_id for found in client.search_runs([experiment])] == [run]
 
 
 def test_the_parameters_of_a_run_are_masked_in_its_store(tmp_path, monkeypatch, quick_store):

@@ -198,6 +198,7 @@ class ReaderMetrics(ScoredTrials):
     """Metrics of a reader on a benchmark, as the evaluation stage writes them."""
 
     task: str
+    trained_on: NotRequired[str]  # The benchmark that it learned from; early metrics lack it.
     scored: NotRequired[str]  # Digest of the ids of the questions that are scored; early metrics lack it.
     benchmark_version: NotRequired[int]  # Of the same; they lack it, too.
     calibration: NotRequired[dict[str, Calibration]]

@@ -79,6 +79,11 @@ def chosen_on_scored(trial: TrialRecord, benchmark: str, trained_on: str | None 
     return trial.get("selection") == "dev" and benchmark in on_benchmarks
 
 
+def training_benchmark(metrics: ReaderMetrics) -> str:
+    """Name the benchmark that a reader learned from, which may be another one than it is scored on."""
+    return metrics.get("trained_on", metrics["benchmark"])
+
+
 def selection_of(trials: Iterable[TrialRecord], benchmark: str, trained_on: str) -> str:
     """Name the questions that trials chose their checkpoints on, ``held_out``, ``dev`` or ``dev of <benchmark>``.
 

@@ -15,7 +15,7 @@ from coattend.evaluation.records import (
     metric_of,
     score_of,
 )
-from coattend.evaluation.runs import finished
+from coattend.evaluation.runs import finished, training_benchmark
 from coattend.evaluation.summary import METRICS
 from coattend.reports import figures, provenance, sections, tables
 from coattend.reports.comparison import scored_readers, scores_on
@@ -73,8 +73,10 @@ def _summary(results: BenchmarkResults) -> Section:
 
 
 def _selection(results: BenchmarkResults) -> Iterator[str]:
-    trials = {name: metrics["trials"] for name, metrics in _metrics_by_reader(results).items()}
-    return sections.selection_notes(trials, results["benchmark"])
+    readers = _metrics_by_reader(results)
+    trials = {name: metrics["trials"] for name, metrics in readers.items()}
+    sources = {name: training_benchmark(metrics) for name, metrics in readers.items()}
+    return sections.selection_notes(trials, results["benchmark"], sources)
 
 
 def _leaders(results: BenchmarkResults, task: str) -> Iterator[str]:

@@ -123,9 +123,12 @@ def selection_notes(
         yield f"Scores on dev of {benchmark} are too good for {', '.join(described)}: {chosen}."
 
 
-def chosen_on_dev(trial: TrialRecord, benchmark: str) -> Iterator[str]:
-    """Say of a trial whether its checkpoint was chosen on the questions of a benchmark that it is scored on."""
-    if chosen_on_scored(trial, benchmark):
+def chosen_on_dev(trial: TrialRecord, benchmark: str, trained_on: str | None = None) -> Iterator[str]:
+    """Say of a trial whether its checkpoint was chosen on the questions of a benchmark that it is scored on.
+
+    ``trained_on`` is the benchmark that it was trained on, if that is another one.
+    """
+    if chosen_on_scored(trial, benchmark, trained_on):
         yield "Its checkpoint was chosen on dev: its dev scores are too good."
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import cast
 
 from coattend.evaluation.records import ReaderMetrics, Score, TrialRecord
+from coattend.evaluation.runs import training_benchmark
 from coattend.evaluation.summary import by_name, leading_metric
 from coattend.masking import masked
 from coattend.reports import provenance, tables
@@ -87,6 +88,6 @@ def _costs(trial: TrialRecord) -> TableRow:
 
 
 def _cautions(metrics: ReaderMetrics, trial: TrialRecord) -> Iterator[str]:
-    yield from chosen_on_dev(trial, metrics["benchmark"])
+    yield from chosen_on_dev(trial, metrics["benchmark"], training_benchmark(metrics))
     yield from training_warnings({metrics["reader"]: [trial]})
     yield from encoder_notes(encoders_of([trial]), spans=metrics["task"] == "span")

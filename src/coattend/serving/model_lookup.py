@@ -74,7 +74,7 @@ def attached_predictions(store: str, run: str) -> pa.Table:
             if getattr(error, "error_code", NOT_FOUND) != NOT_FOUND:
                 raise
             tags = MlflowClient(store).get_run(run).data.tags
-            cure = "Run the study that it belongs to"
+            cure = f"Name its trial, whose answers are kept: --params run={tags['trial_id']}"
             if "study" not in tags:
                 reader = f"{tags['benchmark']}.{tags['reader']}"
                 cure = f"Score its reader: {run_command(pipelines='evaluation', namespaces=reader, with_params=False)}"

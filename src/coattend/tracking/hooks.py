@@ -25,7 +25,7 @@ from coattend.config.project import project_hook
 from coattend.config.source import BASE
 from coattend.errors import CoattendError
 from coattend.evaluation.records import ReaderMetrics, TrialRecord
-from coattend.evaluation.runs import finished
+from coattend.evaluation.runs import finished, training_benchmark
 from coattend.io.mlflow_store import LONGEST_TEXT, PARENT, client_of, store_errors, store_uri
 from coattend.masking import masked, masked_text
 from coattend.pipelines.keys import NodeKey, entry_of, prefix_of
@@ -324,9 +324,9 @@ class Tracking:
         from coattend.serving.model_lookup import logged_model
         from coattend.tracking import artifacts
 
-        benchmark, client = metrics["benchmark"], open_client(self._project)
+        client = open_client(self._project)
         for trial in finished(metrics["trials"]):
-            run = self._run_of(benchmark, trial, benchmark, metrics["reader"])
+            run = self._run_of(metrics["benchmark"], trial, training_benchmark(metrics), metrics["reader"])
             if trials is not None:
                 model = log_reader(client, run, trials / trial["trial_id"], metrics, trial, merge=merge)
             else:

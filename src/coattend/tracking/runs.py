@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 from kedro.io import DataCatalog
 from kedro.pipeline.node import Node
 
-from coattend.evaluation.records import Estimate, TrialRecord
-from coattend.evaluation.runs import finished, selection_of
+from coattend.evaluation.records import CurvePoint, Estimate, TrialRecord
+from coattend.evaluation.runs import finished, selection_of, training_benchmark
 from coattend.evaluation.summary import by_name, leading_metric, metric_name
 from coattend.io.mlflow_store import LONGEST_TEXT, NOTE
 from coattend.masking import masked, masked_text
@@ -51,11 +51,14 @@ class TrialRun:
 
         logging.getLogger("mlflow.system_metrics").setLevel(logging.ERROR)
         self._client, self.run = client, run
+        self._first_step: int | None = None
         self._monitor = SystemMetricsMonitor(run, sampling_interval=10, tracking_uri=client.tracking_uri)
         self._monitor.start()
 
     def log(self, step: int, values: dict[str, float]) -> None:
         """Add a point to the curves."""
+        if self._first_step is None:
+            self._first_step = step
         log_values(self._client, self.run, values, step)
 
     def end(self, outcome: TrialRecord) -> None:
@@ -64,6 +67,10 @@ class TrialRun:
         if failure:
             self._client.set_tag(self.run, "failure", masked_text(failure)[:LONGEST_TEXT])
         else:
+            # A training that was continued has told its listeners of its end alone.
+            first = self._first_step
+            earlier = [point for point in outcome["curve"] if first is None or point["step"] < first]
+            _write_curve(self._client, self.run, earlier)
             _write_outcome(self._client, self.run, outcome)
         self.stop_watching()
         self._client.set_terminated(self.run, "FAILED" if failure else "FINISHED")
@@ -139,10 +146,7 @@ def write(parent: ParentRun, trial: TrialRecord, benchmark: str, name: str) -> s
     """Write the run of a finished trial of a reader or variant, which was trained untracked; return its id."""
     client = parent.client
     run = create(parent, started_trial(trial, benchmark, name))
-    for point in trial["curve"]:
-        # Curves of early trials have no loss on held-out questions.
-        losses = {"loss": point.get("loss"), "held_out": point.get("held_out")}
-        log_values(client, run, losses | {"held_out_loss": point.get("held_out_loss")}, point["step"])
+    _write_curve(client, run, trial["curve"])
     _write_outcome(client, run, trial)
     client.set_terminated(run, "FINISHED")
     return run
@@ -162,6 +166,13 @@ def started_trial(trial: TrialRecord, benchmark: str, name: str) -> StartedTrial
         seed=trial["seed"],
         data=trial.get("data", ""),
     )
+
+
+def _write_curve(client: "MlflowClient", run: str, points: Iterable[CurvePoint]) -> None:
+    for point in points:
+        # Curves of early trials have no loss on held-out questions.
+        losses = {"loss": point.get("loss"), "held_out": point.get("held_out")}
+        log_values(client, run, losses | {"held_out_loss": point.get("held_out_loss")}, point["step"])
 
 
 def _write_outcome(client: "MlflowClient", run: str, outcome: TrialRecord) -> None:
@@ -233,7 +244,10 @@ def headline(scores: Mapping[str, float]) -> dict[str, float]:
 
 def summarise(parent: ParentRun, nodes: Iterable[Node], catalog: DataCatalog) -> None:
     """Write the estimates of the readers that some nodes scored in a parent run, describe it by them, and say which
-    questions their trials learned from and were chosen on."""
+    questions their trials learned from and were chosen on.
+
+    The description stays if the run has other readers, which an earlier command scored.
+    """
     nodes = list(nodes)
     names = (name for node in nodes for name in node.outputs if name.endswith(".metrics") and catalog.exists(name))
     scored = [metrics for name in names if (metrics := catalog.load(name))]
@@ -248,8 +262,10 @@ def summarise(parent: ParentRun, nodes: Iterable[Node], catalog: DataCatalog) ->
             count = len(finished(metrics["trials"]))
             seeds = f"{count} seed{'s' * (count > 1)}"
             lines.append(f"| {metrics['reader']} | {leading} | {estimates[leading]['mean']:.1f} % | {seeds} |")
+    tag_selection(parent, {selection_of(finished(m["trials"]), m["benchmark"], training_benchmark(m)) for m in scored})
     log_changed(parent.client, parent.run, values)
-    tag_selection(parent, {selection_of(finished(m["trials"]), m["benchmark"], m["benchmark"]) for m in scored})
+    if scored and set(parent.client.get_run(parent.run).data.metrics) - set(values):
+        return
     if lines:
         page = "The page of all readers is `results/index.html`, below “Artifacts”."
         table = "\n".join(("| reader | metric | mean | |", "|---|---|---|---|", *lines))

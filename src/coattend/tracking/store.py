@@ -79,10 +79,14 @@ def open_client(project: Path) -> "MlflowClient":
 
 
 def experiment_id(client: "MlflowClient", benchmark: str, project: Path) -> str:
-    """Return the id of an experiment, which is created if needed."""
+    """Return the id of an experiment, which is created if needed, or restored if it was deleted in the interface."""
     with store_lock(project):
         existing = client.get_experiment_by_name(benchmark)
         if existing is not None:
+            # A deleted experiment keeps its name, and takes no runs.
+            if existing.lifecycle_stage == "deleted":
+                client.restore_experiment(existing.experiment_id)
+                logger.warning("MLflow's experiment %s was deleted, and is restored with its runs", benchmark)
             return existing.experiment_id
         # A server knows where it keeps artifacts; a folder of this machine would be nowhere for others.
         folder = None if is_server(store_uri(project)) else (project / "mlartifacts" / benchmark).as_uri()

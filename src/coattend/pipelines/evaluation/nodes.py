@@ -111,6 +111,7 @@ def score(
     return {
         "benchmark": benchmark.name,
         "benchmark_version": benchmark.version,
+        "trained_on": model["benchmark"],
         "reader": model["reader"],
         "task": model["task"],
         "scored": runs.digest_of_scored(asked, model["task"]),
