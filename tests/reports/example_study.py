@@ -217,6 +217,21 @@ def study_parts(
     return parts
 
 
+def with_shared_trials(parts: Mapping[str, Any], parameters: StudyParameters) -> dict[str, Any]:
+    """Give the second variant of a study the trials of the first, and leave it its own answers."""
+    shared, (first, second) = dict(parts), parameters.variants
+    for benchmark in parameters.benchmarks:
+        trials = parts[f"{benchmark}.{first}.outcome"]["trials"]
+        outcome_of_second = parts[f"{benchmark}.{second}.outcome"]
+        names = {own["trial_id"]: to["trial_id"] for own, to in zip(outcome_of_second["trials"], trials, strict=True)}
+        table = parts[f"{benchmark}.{second}.answers"].to_table()
+        ids = pa.array([names[name] for name in table["trial_id"].to_pylist()])
+        table = table.set_column(table.schema.get_field_index("trial_id"), PREDICTIONS.field("trial_id"), ids)
+        shared[f"{benchmark}.{second}.answers"] = pads.dataset(table)
+        shared[f"{benchmark}.{second}.outcome"] = outcome_of_second | {"trials": trials}
+    return shared
+
+
 def dataset(rows: Rows, schema: pa.Schema) -> pads.Dataset:
     return pads.dataset(pa.Table.from_pylist(rows, schema))
 

@@ -1,10 +1,12 @@
 """The figures: complete, and told apart without colour."""
 
+import copy
+
 import pytest
 
 from coattend.reports import benchmark
 from coattend.reports.comparison import scored_readers
-from coattend.reports.figures import dot_plot, risk_coverage_curves, training_curves
+from coattend.reports.figures import dot_plot, risk_coverage_curves, trace_style, training_curves
 from coattend.reports.sections import curve_text
 
 
@@ -24,6 +26,21 @@ def test_each_reader_has_a_dot_with_its_interval(chart, results):
     assert dev.x[index] == metric["mean"]
     assert dev.x[index] - dev.error_x.arrayminus[index] == metric["low"]
     assert dev.x[index] + dev.error_x.array[index] == metric["high"]
+    assert dev.customdata[index][1] == f"[{metric['low']:.1f}, {metric['high']:.1f}]"
+
+
+def test_a_reader_without_an_interval_shows_none(results):
+    scored = copy.deepcopy(results)
+    for groups in scored["readers"]["plain"]["metrics"]["splits"].values():
+        groups["all"]["accuracy"].update(low=None, high=None)
+    shown = {name: interval for trace in dot_plot(scored).data for name, interval in trace.customdata or ()}
+    assert shown["plain"] == "" and shown["poi_net"].startswith("[")
+
+
+def test_the_first_36_series_differ_by_markers_and_lines_alike():
+    styles = [trace_style(index) for index in range(36)]
+    assert len({(style["marker"]["color"], style["marker"]["symbol"]) for style in styles}) == 36
+    assert len({(style["line"]["color"], style["line"]["dash"]) for style in styles}) == 36
 
 
 def test_splits_have_markers_of_their_own_and_chance_is_a_line_in_each_panel(chart):

@@ -43,6 +43,11 @@ def test_sizes_are_of_what_was_trained():
     assert [*size_sentence("dream", several)] == ["Trained on 500 to 5,809 questions of dream, 2 epochs."]
     assert [*size_sentence("dream", [trial(10), trial(10, 3.0)])] == ["Trained on 10 questions of dream."]
     assert [*size_sentence("dream", [failed, asked])] == []
+    for end in ({"patience": 3}, {"min_steps": 200}):
+        stopped = trial(2000, training={"epochs": 12.0} | end)
+        assert [*size_sentence("dream", [stopped])] == ["Trained on 2,000 questions of dream."]
+    joined = trial(93000, training={"epochs": 1.0, "train_on": {"dream": (), "race": ()}})
+    assert [*size_sentence("dream", [joined])] == ["Trained on 93,000 questions of dream and race, 1 epoch."]
 
 
 def test_a_variant_that_is_trained_otherwise_is_named():

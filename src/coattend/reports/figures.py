@@ -16,7 +16,7 @@ from coattend.evaluation.summary import METRICS
 from coattend.reports.comparison import scored_readers, scores_on
 from coattend.reports.records import BenchmarkResults
 from coattend.reports.render import render_template
-from coattend.reports.tables import METRIC_TITLES
+from coattend.reports.tables import METRIC_TITLES, format_interval
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "star")
@@ -51,10 +51,10 @@ LAYOUT: PlotlyStyle = {
 
 def trace_style(index: int) -> PlotlyStyle:
     """Style the series at an index of a legend; the first 36 differ."""
-    colour = COLOURS[index % len(COLOURS)]
+    colour, turn = COLOURS[index % len(COLOURS)], index // len(COLOURS)
     return {
-        "line": {"color": colour, "dash": DASHES[index // len(COLOURS) % len(DASHES)], "width": 2},
-        "marker": {"color": colour, "symbol": MARKERS[index % len(MARKERS)], "size": 9},
+        "line": {"color": colour, "dash": DASHES[turn % len(DASHES)], "width": 2},
+        "marker": {"color": colour, "symbol": MARKERS[(index + turn) % len(MARKERS)], "size": 9},
     }
 
 
@@ -162,10 +162,8 @@ def _dots(scores: Mapping[str, Score], rows: Sequence[float], split: str, marker
         mode="markers",
         marker=marker,
         error_x={**error_bars(scores.values()), "color": marker["color"]},
-        customdata=[(escape(name), *interval_ends(score)) for name, score in scores.items()],
-        hovertemplate=plotly_text(
-            "%{customdata[0]}: %{x:.1f} % [%{customdata[1]:.1f}, %{customdata[2]:.1f}]", box=split
-        ),
+        customdata=[(escape(name), format_interval(score)) for name, score in scores.items()],
+        hovertemplate=plotly_text("%{customdata[0]}: %{x:.1f} % %{customdata[1]}", box=split),
     )
 
 

@@ -33,19 +33,27 @@ def machine_sentences(trials: Iterable[TrialRecord]) -> Iterator[str]:
 
 
 def size_sentence(benchmark: str, trials: Iterable[TrialRecord]) -> Iterator[str]:
-    """Say how many questions of a benchmark trials were trained on, and how often they were read."""
-    sizes = {
-        (trial["questions"], trial["training"].get("epochs"))
+    """Say how many questions trials were trained on, of which benchmarks, and how often they were read."""
+    trained = [
+        trial
         for trial in finished(trials)
         if trial.get("trained", True) and "questions" in trial and "training" in trial
-    }
-    if not sizes:
+    ]
+    if not trained:
         return
-    fewest, most = (edge(questions for questions, _ in sizes) for edge in (min, max))
+    fewest, most = (edge(trial["questions"] for trial in trained) for edge in (min, max))
     questions = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
-    epochs = sorted({epochs for _, epochs in sizes if epochs is not None})
-    passes = f", {epochs[0]:g} epoch{'s' * (epochs[0] != 1)}" if len(epochs) == 1 else ""
-    yield f"Trained on {questions} questions of {benchmark}{passes}."
+    names = dict.fromkeys(name for trial in trained for name in trial["training"].get("train_on") or (benchmark,))
+    epochs = {_epochs(trial["training"]) for trial in trained}
+    known = epochs.pop() if len(epochs) == 1 else None
+    passes = "" if known is None else f", {known:g} epoch{'s' * (known != 1)}"
+    yield f"Trained on {questions} questions of {' and '.join(names)}{passes}."
+
+
+def _epochs(training: Mapping[str, Any]) -> float | None:
+    """Return how often a training read its questions; None if it may have ended before or after its epochs."""
+    ends_otherwise = training.get("patience") is not None or training.get("min_steps")
+    return None if ends_otherwise else training.get("epochs")
 
 
 def training_sentence(benchmark: str, trials: Mapping[str, Sequence[TrialRecord]]) -> Iterator[str]:

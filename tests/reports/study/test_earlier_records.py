@@ -4,7 +4,7 @@ import copy
 
 import pyarrow.dataset as pads
 import pytest
-from example_study import SEEDS, STUDY, record_study, study, study_parts
+from example_study import SEEDS, STUDY, record_study, study, study_parts, with_shared_trials
 
 from coattend.reports.study import earlier_records
 from coattend.reports.study.earlier_records import with_earlier_records
@@ -83,6 +83,18 @@ def test_a_variant_stays_on_the_benchmarks_where_it_was_not_run_again(tmp_path):
     del now[STUDY_FILE]["outcomes"]["articles"]["poi_net"], now["poi_net0"]["answers"]["articles"]
     merged = with_earlier_records(now, before)
     assert recorded_findings(merged)["rows"] == recorded_findings(before)["rows"]
+
+
+@pytest.mark.parametrize("order", [("plain", "poi_net"), ("poi_net", "plain")])
+def test_variants_that_share_their_trials_keep_their_own_answers_if_they_are_recorded_in_parts(tmp_path, order):
+    parameters = study(*SHOWS)
+    parts = with_shared_trials(study_parts(parameters), parameters)
+    _, whole = record_study(parameters, tmp_path / "whole", parts)
+    before: dict[str, object] = {}
+    for variant in order:
+        own = {name: part for name, part in parts.items() if name.split(".")[1] not in {*order} - {variant}}
+        before = with_earlier_records(record_study(parameters, tmp_path / variant, own)[1], before)
+    assert recorded_findings(before)["rows"] == recorded_findings(whole)["rows"]
 
 
 def test_what_its_budget_left_out_and_was_trained_before_is_not_left_out(tmp_path):

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 import pytest
 from docs._tools import recorded_pages
-from example_study import ANSWERS, PASSAGE, SEEDS, question_rows, record_study, study, study_parts
+from example_study import ANSWERS, PASSAGE, SEEDS, question_rows, record_study, study, study_parts, with_shared_trials
 
 from coattend.errors import CoattendError
 from coattend.reports.render import markdown_page
@@ -53,17 +53,7 @@ def test_variants_that_share_their_trials_keep_their_own_answers(tmp_path):
     """As where tags of dev alone are wrong."""
     parameters = study()
     first, second = parameters.variants
-    parts = study_parts(parameters)
-    for benchmark in parameters.benchmarks:
-        shared = parts[f"{benchmark}.{first}.outcome"]["trials"]
-        table = parts[f"{benchmark}.{second}.answers"].to_table()
-        own = parts[f"{benchmark}.{second}.outcome"]["trials"]
-        names = {of.get("trial_id"): to["trial_id"] for of, to in zip(own, shared, strict=True)}
-        ids = pa.array([names[name] for name in table["trial_id"].to_pylist()])
-        table = table.set_column(table.schema.get_field_index("trial_id"), PREDICTIONS.field("trial_id"), ids)
-        parts[f"{benchmark}.{second}.answers"] = pads.dataset(table)
-        parts[f"{benchmark}.{second}.outcome"] = parts[f"{benchmark}.{second}.outcome"] | {"trials": shared}
-    findings, records = record_study(parameters, tmp_path, parts)
+    findings, records = record_study(parameters, tmp_path, with_shared_trials(study_parts(parameters), parameters))
     rebuilt = recorded_findings(records)
     assert rebuilt["rows"] == findings["rows"]
     means = {

@@ -43,8 +43,9 @@ def with_earlier_records(records: Mapping[str, Any], before: Mapping[str, Any]) 
         rows = [row for row in old["breakdowns"] if row["benchmark"] == benchmark and row["variant"] in kept]
         new["breakdowns"] = [*new["breakdowns"], *rows]
         new["left_out"] = [variant for variant in new["left_out"] if variant not in kept]
-        for trial_id in (trial_id for variant in kept for trial_id in recorded[variant]["trials"]):
-            merged[trial_id] = _united(merged.get(trial_id), before[trial_id])
+        for variant in kept:
+            for trial_id in recorded[variant]["trials"]:
+                merged[trial_id] = _united(merged.get(trial_id), before[trial_id], benchmark, variant)
     # As a run writes them: a benchmark after the other, and of each its variants.
     new["breakdowns"] = sorted(
         new["breakdowns"], key=lambda row: (benchmarks.index(row["benchmark"]), order.index(row["variant"]))
@@ -113,8 +114,13 @@ def _in_order(by_variant: Mapping[str, Any], order: Sequence[str]) -> dict[str, 
     return {variant: by_variant[variant] for variant in order if variant in by_variant}
 
 
-def _united(new: FileOfTrial | None, old: FileOfTrial) -> FileOfTrial:
-    """Add what a trial answered before, on other benchmarks, to what it has answered now."""
+def _united(new: FileOfTrial | None, old: FileOfTrial, benchmark: str, variant: str) -> FileOfTrial:
+    """Add what a trial answered before, on other benchmarks or for a kept variant, to what it has answered now."""
     if new is None:
         return old
-    return {**new, "scores": old["scores"] | new["scores"], "answers": old["answers"] | new["answers"]}
+    scores, answers = old["scores"] | new["scores"], old["answers"] | new["answers"]
+    own = f"{benchmark}.{variant}" if f"{benchmark}.{variant}" in old["answers"] else benchmark
+    # Variants that share a trial may be scored unlike: what the others answer now are not this one's answers.
+    if answers[benchmark] != old["answers"][own]:
+        scores[f"{benchmark}.{variant}"], answers[f"{benchmark}.{variant}"] = old["scores"][own], old["answers"][own]
+    return {**new, "scores": scores, "answers": answers}
