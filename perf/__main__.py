@@ -72,6 +72,8 @@ def main() -> None:
     options = parser.parse_args()
     if unknown := set(options.names) - set(NAMES):
         parser.error(f"nothing is called {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
+    if options.raw is not None:
+        os.environ["COATTEND_RAW"] = str(options.raw.resolve())  # The data stages read there, too.
     names = options.names or BY_DEFAULT
     prepared = None
     for name in (name for name in NAMES if name in names):

@@ -5,12 +5,14 @@ import statistics
 import sys
 import tempfile
 from pathlib import Path
-from shutil import copy, copytree
+from shutil import copy, copytree, ignore_patterns
 from typing import Any
 
 from perf.timing import Usage, watch
 
 ROOT = Path(__file__).parents[1]
+PERSONAL = ("COATTEND_RAW", "KEDRO_ENV", "MLFLOW_TRACKING_URI")
+"""Environment variables of this machine's user, which what is measured does not see."""
 NODE_ROUNDS = 5
 """Runs of the shortest commands, of which the median counts."""
 
@@ -43,16 +45,22 @@ def measure(raw: Path | None, *, default_run: bool = True) -> dict[str, Any]:
 
 def new_project(folder: Path) -> Path:
     """Make a project with this one's configuration and nothing in its data folder."""
-    copytree(ROOT / "conf", folder / "conf")
+    copytree(ROOT / "conf", folder / "conf", ignore=ignore_patterns("local"))
+    (folder / "conf" / "local").mkdir()  # Without the settings of this machine's user.
     for name in ("pyproject.toml", ".telemetry"):
         copy(ROOT / name, folder / name)
     (folder / "src").mkdir()
     return folder
 
 
+def impersonal() -> dict[str, str]:
+    """Return the environment variables, without those of `PERSONAL`."""
+    return {key: value for key, value in os.environ.items() if key not in PERSONAL}
+
+
 def kedro(project: Path, *arguments: str, raw: Path | None = None) -> Usage:
     """Run one kedro command, with the raw files of real benchmarks if a folder is given."""
-    environment = {key: value for key, value in os.environ.items() if key != "COATTEND_RAW"}
+    environment = impersonal()
     if raw is not None:
         environment["COATTEND_RAW"] = str(raw.resolve())
     return watch([Path(sys.executable).parent / "kedro", *arguments], folder=project, environment=environment)

@@ -6,7 +6,6 @@ to 512. Each round has the product's stages over all pairs, into an empty folder
 them, from which all is extrapolated; its start-up is not counted.
 """
 
-import os
 import statistics
 import tempfile
 import time
@@ -47,8 +46,7 @@ Pair = tuple[str, str, str]
 
 
 def measure(raw: Path, benchmark: str, rounds: int) -> dict[str, Any]:
-    """Time both ways over a benchmark whose files, and ``nltk_data``, lie in a folder."""
-    os.environ["COATTEND_RAW"] = str(raw)
+    """Time both ways over a benchmark whose files lie in a folder, and ``nltk_data`` in that of ``COATTEND_RAW``."""
     figures = compare(read_pairs(raw, benchmark), pairs_timed=PAIRS, workers=cores(), rounds=rounds)
     return {"benchmark": benchmark} | figures
 

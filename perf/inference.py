@@ -7,6 +7,7 @@ questions of like length, as evaluation does: in bf16 where the processor has it
 which pipelines know nothing, are there already. A pipeline has batches of 8, or of 1 if that is faster.
 """
 
+import statistics
 import time
 from collections.abc import Callable
 from functools import partial
@@ -75,7 +76,7 @@ def compare(experiments: dict[str, Experiment], pipeline: str, rounds: int) -> d
     best = max(peers, key=lambda peer: sum(rates[peer]))
     return {
         "benchmark": experiment.benchmark,
-        "questions_per_second": {name: round(sorted(values)[rounds // 2], 2) for name, values in rates.items()},
+        "questions_per_second": {name: round(statistics.median(values), 2) for name, values in rates.items()},
         "peer": best,
         "faster": ratio(rates["ours"], rates[best]),
         "faster_in_fp32": ratio(rates["ours, fp32"], rates[best]),

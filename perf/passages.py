@@ -99,7 +99,7 @@ def asked(prepared: Prepared, benchmark: str, rounds: int) -> dict[str, Any]:
         experiment = prepared.experiment(benchmark, name)
         questions = about_passages(experiment.training_questions().train, PASSAGES)
         count = len(questions.examples)
-        steps[name] = partial(_rate_of_answers, experiment, questions)
+        steps[name] = partial(rate_of_answers, experiment, build_reader(experiment, questions), questions)
     rates = alternate(steps, rounds, warm_up=1)
     return {
         "benchmark": benchmark,
@@ -109,8 +109,8 @@ def asked(prepared: Prepared, benchmark: str, rounds: int) -> dict[str, Any]:
     }
 
 
-def _rate_of_answers(experiment: Experiment, questions: QuestionSet) -> float:
-    reader = build_reader(experiment, questions)
+def rate_of_answers(experiment: Experiment, reader: Reader, questions: QuestionSet) -> float:
+    """Return the questions a second that a reader answers."""
     start = time.perf_counter()
     answer_questions(experiment, reader, questions)
     return len(questions.examples) / (time.perf_counter() - start)

@@ -60,7 +60,8 @@ class Prepared:
         parameters = self.parameters
         entry = dict(parameters["readers"][reader]) | options
         entry["training"] = dict(entry.get("training", {})) | (training or {})
-        reader_parameters = ReaderParameters.model_validate(entry)
+        about = BenchmarkParameters.model_validate(parameters["benchmarks"][benchmark])
+        reader_parameters = ReaderParameters.model_validate(entry).on(about)
         setup = ReaderSetup.resolve(reader_parameters, parameters)
         tagging, tokenizer = reader_parameters.tagging, setup.encoder.tokenizer
         load = self.load
@@ -71,7 +72,7 @@ class Prepared:
             load(f"{benchmark}.{tagging}.tags")
             if readers.encoder_of(reader_parameters.reader) == "recurrent"
             else None,
-            BenchmarkParameters.model_validate(parameters["benchmarks"][benchmark]),
+            about,
         )
         return Experiment.from_config(tables, setup)
 

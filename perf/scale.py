@@ -3,7 +3,6 @@
 A million passages of the sample take about half an hour on two cores and 4 GB of disk.
 """
 
-import os
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from coattend.trials.build import build_collator, build_reader
-from perf.commands import ROOT, new_project
+from perf.commands import ROOT, impersonal, new_project
 from perf.timing import watch
 
 PASSAGES = (10_000, 1_000_000)
@@ -46,7 +45,6 @@ def run_stages(project: Path, count: int) -> dict[str, Any]:
     sizes += [f"{kind}.{split}=0" for kind in KINDS for split in ("train", "dev")]
     params = ",".join(f"benchmarks.sample.generator.{size}" for size in sizes)
     local = project / "conf/local/parameters.yml"
-    local.parent.mkdir(exist_ok=True)
     local.write_text("benchmarks: { sample: { shards: null } }\n")
     command: list[str | Path] = [
         Path(sys.executable).parent / "kedro",
@@ -55,9 +53,9 @@ def run_stages(project: Path, count: int) -> dict[str, Any]:
         "ingestion,tagging,tokenization",
     ]
     command += ["--namespaces", "sample", "--params", params]
-    stages = watch(command, folder=project, environment=os.environ)
+    stages = watch(command, folder=project, environment=impersonal())
     size = sum(path.stat().st_size for path in (project / "data").rglob("*") if path.is_file())
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment = impersonal() | {"PYTHONPATH": str(ROOT)}
     loader = watch([sys.executable, "-m", "perf.scale", project], folder=project, environment=environment)
     return stages._asdict() | {"disk_mib": round(size / 2**20), "loader": loader._asdict()}
 

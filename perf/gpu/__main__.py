@@ -28,8 +28,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--raw", type=Path, default=os.environ.get("COATTEND_RAW"), help="folder with benchmarks; default $COATTEND_RAW"
     )
     options = parser.parse_args(arguments)
+    if options.raw is not None:
+        os.environ["COATTEND_RAW"] = str(options.raw.resolve())  # The data stages read there, too.
     names = [SAMPLE] if options.tiny else available(options.raw, BENCHMARKS)
     if options.pack is not None:
+        if not names:
+            parser.error(f"--raw or $COATTEND_RAW names no folder with one of {', '.join(BENCHMARKS)}")
         packed = write_pack(Prepared.of(names), options.pack, pythons=options.python, tiny=options.tiny)
         for name, size in packed.megabytes.items():
             print(f"{size:6.1f} MB  {name}")

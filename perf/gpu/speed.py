@@ -2,10 +2,9 @@
 
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from itertools import count
 from typing import Any
 
 import torch
@@ -13,17 +12,16 @@ from transformers import AlbertConfig, BertConfig, PretrainedConfig
 
 from coattend import readers
 from coattend.batches.dataset import QuestionSet
-from coattend.inference.predict import answer_questions
 from coattend.readers.batch import Batch
 from coattend.trials.build import build_collator, build_reader
 from coattend.trials.device import device_name
 from coattend.trials.experiment import Experiment
 from perf.gpu.checks import Figures, compare_compiled
 from perf.gpu.machine import Pack, device
-from perf.passages import about_passages
-from perf.recipes import Recipe, padded, product_recipe, random_batches, shuffled, spread
+from perf.passages import about_passages, rate_of_answers
+from perf.recipes import Recipe, padded, product_recipe, random_batches, shuffled
 from perf.timing import alternate, ratio
-from perf.training import STOCK_SPAN, operations
+from perf.training import STOCK_SPAN, product_rate, rate_of_operations
 
 ROUNDS, BATCHES = 3, 12
 LARGE = (24576, 65536)
@@ -91,7 +89,7 @@ def inference(pack: Pack) -> Figures:
         experiment = _with_batches(pack.experiment(benchmark, name), LARGE[-1])
         questions = about_passages(pack.training_questions(experiment).train, 2 if pack.is_tiny else ASKED_PASSAGES)
         reader = build_reader(experiment, questions).to(device())
-        steps[name] = partial(_answered, experiment, reader, questions)
+        steps[name] = partial(rate_of_answers, experiment, reader, questions)
         if name == "plain":
             asked = len(questions.examples)
             stock = padded(build_reader(experiment, questions).to(device()))
@@ -106,12 +104,6 @@ def inference(pack: Pack) -> Figures:
         "faster_than_stock": {name: ratio(rates[way], rates["stock"]) for name, way in ways.items()},
         "faster_than_stock_bf16": {name: ratio(rates[way], rates["stock, bf16"]) for name, way in ways.items()},
     }
-
-
-def _answered(experiment: Experiment, reader: Any, questions: QuestionSet) -> float:
-    start = time.perf_counter()
-    answer_questions(experiment, reader, questions)
-    return len(questions.examples) / (time.perf_counter() - start)
 
 
 def _read(experiment: Experiment, reader: Any, questions: QuestionSet, *, bf16: bool) -> float:
@@ -131,12 +123,14 @@ def peak(pack: Pack) -> Figures:
     """Train encoders of BERT-base's and ALBERT-base's size with random weights, as a share of the GPU's peak."""
     experiment = _with_batches(pack.experiment(pack.either("race"), "plain"), 1024 if pack.is_tiny else FULL)
     train = pack.training_questions(experiment).train
-    product = product_rate(64 if pack.is_tiny else PRODUCT)
+    size = 64 if pack.is_tiny else PRODUCT
+    product = product_rate((size, size, size), torch.bfloat16, device())
     stated = _stated_peak()
     figures: Figures = {"product_tflops": product / 1e12, "stated_tflops": stated and stated / 1e12}
     for name, config in _encoders(tiny=pack.is_tiny).items():
         recipe = _recipe(experiment, train, config)
-        rates = alternate({"step": _rate_of_operations(pack, recipe)}, _size(pack)[0], warm_up=1)["step"]
+        rounds, batches = _size(pack)
+        rates = alternate({"step": rate_of_operations(recipe, batches)}, rounds, warm_up=1)["step"]
         limit = [stated or product] * len(rates)
         figures[name] = {
             "tflops": round(statistics.median(rates) / 1e12, 3),
@@ -168,30 +162,6 @@ def _recipe(experiment: Experiment, train: QuestionSet, config: PretrainedConfig
     ours = product_recipe(experiment, train)
     reader = readers.build(experiment.reader, encoder=config, head=experiment.head, **experiment.model_options).train()
     return Recipe(reader, ours.examples, ours.batches, ours.collator, bf16=ours.bf16, device=ours.device)
-
-
-def _rate_of_operations(pack: Pack, recipe: Recipe) -> Callable[[], float]:
-    turns, batches = count(), _size(pack)[1]
-
-    def rate() -> float:
-        drawn: Sequence[Sequence[int]] = spread(recipe.batches, batches, next(turns))
-        seconds = recipe.train(drawn).total
-        return sum(operations(recipe, batch) for batch in drawn) / seconds
-
-    return rate
-
-
-def product_rate(size: int) -> float:
-    """Return the operations a second of a product of square matrices in bf16."""
-    left, right = (torch.randn(size, size, dtype=torch.bfloat16, device=device()) for _ in range(2))
-    seconds = []
-    for _ in range(7):
-        start = time.perf_counter()
-        torch.mm(left, right)
-        if device() == "cuda":
-            torch.cuda.synchronize()
-        seconds.append(time.perf_counter() - start)
-    return 2 * size**3 / statistics.median(seconds[2:])
 
 
 def _stated_peak() -> float | None:

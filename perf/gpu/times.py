@@ -55,9 +55,9 @@ def summarise(figures: Mapping[str, Figures]) -> Figures:
         figures: Those of each training.
 
     Returns:
-        For each benchmark: its training questions, None for all, and the threshold in percent; the tokens of a batch
-        and the seconds of each row, seed by seed; and how many times as fast as each other row passages read once are,
-        if no trial of theirs misses the threshold.
+        For each benchmark: its training questions, None for all, and the threshold in percent; the tokens of a batch,
+        the learning rate and the seconds of each row, seed by seed; and how many times as fast as each other row
+        passages read once are, if no trial of theirs misses the threshold.
     """
     benchmarks = dict.fromkeys(each["benchmark"] for each in figures.values())
     return {
@@ -75,6 +75,7 @@ def _summarise(trainings: Sequence[Figures]) -> Figures:
         "questions": trainings[0]["questions"],
         "threshold": trainings[0]["threshold"],
         "tokens_per_batch": {each["row"]: each["tokens_per_batch"] for each in trainings},
+        "learning_rate": {each["row"]: each["learning_rate"] for each in trainings},
         "seconds": {row: _in_words(by_seed) for row, by_seed in ({ONCE: once} | seconds).items()},
         "times_as_fast": {row: _times_as_fast(once, by_seed) for row, by_seed in seconds.items()},
     }
@@ -120,7 +121,7 @@ def leaderboard_rows(entry: Mapping[str, Any]) -> list[LeaderboardRow]:
 def _title(training: Figures) -> str:
     batches = "batches of 8" if training["row"] == "stock" else f"batches of {training['tokens_per_batch']:,} tokens"
     questions = f"{training['questions']:,}" if training["questions"] else "all"
-    return f"{TITLES[training['row']]}, {batches}, {questions} questions"
+    return f"{TITLES[training['row']]}, {batches}, rate {training['learning_rate']:g}, {questions} questions"
 
 
 def _in_words(seconds: Mapping[int, float | None]) -> str:

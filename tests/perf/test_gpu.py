@@ -167,8 +167,10 @@ def test_the_leaderboard_has_a_row_for_each_way_to_train_on_a_gpu():
     assert (once["threshold"], once["seconds"], once["machine"]) == (48.0, {"0": 20.0, "1": None}, "a GPU, bf16")
     assert (once["peak_memory_mib"], stock["peak_memory_mib"]) == (1024.0, None)
     page = leaderboard_page(merged([], [once, stock]))
-    assert "| Stock recipe, padded to the longest, batches of 8, 9 questions | 1.5 (seed 0: 1.5) |" in page
-    assert "batches of 24,576 tokens, 9 questions | not reached (seed 0: 0.33, seed 1: not reached) |" in page
+    assert "| Stock recipe, padded to the longest, batches of 8, rate 0.1, 9 questions | 1.5 (seed 0: 1.5) |" in page
+    assert (
+        "batches of 24,576 tokens, rate 2457.6, 9 questions | not reached (seed 0: 0.33, seed 1: not reached) |" in page
+    )
 
 
 @pytest.mark.slow

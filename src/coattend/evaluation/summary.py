@@ -38,8 +38,8 @@ def score_of_answers(answers: pa.Table, metric: str, question_ids: pa.ChunkedArr
 def summarise(predictions: pa.Table, questions: pa.Table, *, task: str, trials: dict[str, int]) -> Summary:
     """Score every split but the training one, in percent.
 
-    A question that a finished trial (id to seed) left out counts as wrong and is counted under ``missing``, once. A split
-    that no trial answered at all is not scored but listed. Questions of other tasks are not the reader's.
+    A question that a finished trial (id to seed) left out counts as wrong, and once under ``missing``. A split that no
+    trial answered at all is not scored but listed. Questions of other tasks are not the reader's.
 
     Raises:
         CoattendError: If predictions and trials do not belong together.
