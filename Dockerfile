@@ -2,7 +2,7 @@
 #   docker build --build-arg COATTEND_GIT_SHA="$(git rev-parse HEAD)" -t coattend .
 #   mkdir -p data mlartifacts
 #   docker run --gpus all --shm-size 8g -v "$PWD/data:/coattend/data" -v "$PWD/mlartifacts:/coattend/mlartifacts" \
-#     -v "$PWD/raw:/raw:ro" coattend run --pipelines training,evaluation --namespaces dream.poi_net
+#     -v "$PWD/raw:/raw:ro" coattend run --namespaces dream
 # torch brings its own CUDA libraries; without --gpus it computes on the processor.
 FROM python:3.11-slim-bookworm
 

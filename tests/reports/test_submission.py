@@ -5,11 +5,14 @@ import io
 import json
 
 import pyarrow as pa
+import pyarrow.dataset as pads
 import pytest
 
+from coattend.config import BenchmarkParameters
 from coattend.errors import CoattendError
+from coattend.pipelines.submission.nodes import submit
 from coattend.reports.submission import files
-from coattend.schemas import PREDICTIONS, QUESTIONS
+from coattend.schemas import PASSAGES, PREDICTIONS, QUESTIONS, REJECTED
 
 
 def tables(answered: str):
@@ -41,6 +44,39 @@ def test_recam_refuses_a_file_of_which_a_record_was_left_out():
     questions, predictions, sources = tables("abcd")
     with pytest.raises(CoattendError, match=r"1 records of dev\.jsonl were left out"):
         list(files("recam", questions, predictions, {"dev.jsonl": 1}, sources))
+
+
+@pytest.mark.parametrize(
+    ("moved", "benchmark", "is_refused"),
+    [
+        ("", {}, False),
+        ("", {"scored": 0.5}, True),
+        ("b", {"train_from_dev": 0.5}, True),
+        ("", {"train_from_dev": 0.5}, False),  # It has a file of training questions, and nothing was moved.
+    ],
+)
+def test_recam_refuses_questions_that_are_not_all_of_their_file(moved, benchmark, is_refused):
+    questions, predictions, sources = tables("abcd")
+    splits = ["train" if name in moved else "dev" for name in "abcd"]
+    questions = questions.set_column(
+        questions.schema.get_field_index("split"),
+        QUESTIONS.field("split"),
+        pa.array(splits, QUESTIONS.field("split").type),
+    )
+    passages = pa.Table.from_pylist(
+        [{"passage_id": name, "text": "", "source": file} for name, file in sources.items()], PASSAGES
+    )
+    read = {"format": "recam", "folder": "x", "files": {}}
+    about = {"name": "mine", "title": "Mine", "tasks": ("options",), "sources": (read,), "submission": "recam"}
+    parts = [pads.dataset(table) for table in (predictions, questions, passages, REJECTED.empty_table())]
+    parameters = BenchmarkParameters(**about | benchmark)
+    if not is_refused:
+        assert submit(*parts, parameters)
+        return
+    with pytest.raises(CoattendError, match="some are left out") as error:
+        submit(*parts, parameters)
+    assert error.value.cure == "Set 'scored' to 1 and 'train_from_dev' to null"
+    assert submit(*parts[:1], pads.dataset(tables("abcd")[0]), *parts[2:], BenchmarkParameters(**about))
 
 
 def test_recam_refuses_missing_answers():
