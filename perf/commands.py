@@ -12,7 +12,7 @@ from perf.timing import Usage, watch
 
 ROOT = Path(__file__).parents[1]
 PERSONAL = ("COATTEND_RAW", "KEDRO_ENV", "MLFLOW_TRACKING_URI")
-"""Environment variables of this machine's user, which what is measured does not see."""
+"""Environment variables of this machine's user, without which commands are measured."""
 NODE_ROUNDS = 5
 """Runs of the shortest commands, of which the median counts."""
 

@@ -150,15 +150,15 @@ def rate(prepared: Prepared, rounds: int, batches: int) -> dict[str, Any]:
 
 
 def rate_of_operations(recipe: Recipe, batches: int) -> Callable[[], float]:
-    """Return what trains on some batches, others each time, and returns the floating-point operations a second."""
+    """Return a function that trains on a few batches, other ones each time, and returns the operations a second."""
     turns = count()
 
-    def rate() -> float:
+    def train() -> float:
         drawn = spread(recipe.batches, batches, next(turns))
         seconds = recipe.train(drawn).total
         return sum(operations(recipe, batch) for batch in drawn) / seconds
 
-    return rate
+    return train
 
 
 def operations(recipe: Recipe, batch: Sequence[int]) -> float:

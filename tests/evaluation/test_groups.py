@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as pads
 
+from coattend.config import BenchmarkParameters
 from coattend.evaluation import groups
 
 QUESTIONS = pa.table(
@@ -72,6 +73,9 @@ def test_questions_whose_passages_overlap_have_one_number():
 def test_train_is_drawn_from_dev_where_their_questions_come_from_one_file():
     passages = [{"passage_id": name, "source": f"{name}.csv"} for name in "pqrs"]
     drawn = [row | {"source": "valid.csv"} for row in passages]
-    for rows, expected in ((passages, False), (drawn, True)):
+    about = {"name": "mine", "title": "Mine", "tasks": ("options",)}
+    about |= {"sources": ({"format": "dream", "folder": "x", "files": {}},)}
+    for rows, share, expected in ((passages, 0.5, None), (drawn, 0.5, 0.5), (drawn, None, None)):
         table = pads.dataset(pa.Table.from_pylist(rows))
-        assert groups.is_trained_from_dev(pads.dataset(QUESTIONS), table) is expected
+        benchmark = BenchmarkParameters(**about, train_from_dev=share)
+        assert groups.share_moved_from_dev(benchmark, pads.dataset(QUESTIONS), table) == expected

@@ -9,7 +9,8 @@ import pytest
 from mlflow import MlflowClient
 
 from coattend.errors import CoattendError
-from coattend.io.mlflow_store import INTERFACE, client_of, interface_of, store_errors
+from coattend.io.mlflow_store import INTERFACE, client_of, interface_of, logged_name, store_errors
+from coattend.tracking.store import log_changed
 
 COLUMNS = {
     "experiments": "artifact_location",
@@ -35,6 +36,18 @@ def tracked(tmp_path, quick_store):
     client.create_registered_model("registered")
     client.create_model_version("registered", f"{folder.as_uri()}/{run}/artifacts/model", run)
     return project, run
+
+
+def test_metrics_of_subsets_of_any_name_are_logged_once(tracked):
+    project, run = tracked
+    client = MlflowClient(f"sqlite:///{project / 'mlflow.db'}")
+    values = {f"dev.{subset}.accuracy": 50.0 for subset in ("grade (8)", "K&R", "a,b", "n/a", "a//b", "五年级")}
+    for _ in range(2):
+        log_changed(client, run, values)
+    assert client.get_run(run).data.metrics.keys() == {
+        f"dev.{subset}.accuracy" for subset in ("grade _8_", "K_R", "a_b", "n/a", "a_/b", "五年级")
+    }
+    assert {len(client.get_metric_history(run, logged_name(name))) for name in values} == {1}
 
 
 def addresses(store):

@@ -48,6 +48,8 @@ def test_sizes_are_of_what_was_trained():
         assert [*size_sentence("dream", [stopped])] == ["Trained on 2,000 questions of dream."]
     joined = trial(93000, training={"epochs": 1.0, "train_on": {"dream": (), "race": ()}})
     assert [*size_sentence("dream", [joined])] == ["Trained on 93,000 questions of dream and race, 1 epoch."]
+    several = ["Trained on 10 to 93,000 questions of dream, or of dream and race, 1 epoch."]
+    assert [*size_sentence("dream", [trial(10), joined])] == several
 
 
 def test_a_variant_that_is_trained_otherwise_is_named():

@@ -6,6 +6,7 @@ from threading import Thread
 import pytest
 from kedro.io import DataCatalog, MemoryDataset
 from kedro.pipeline import Pipeline, node
+from scored import metrics, model, prediction, question
 
 from coattend.masking import MASK
 from coattend.tracking import runs
@@ -79,6 +80,9 @@ def test_the_run_of_a_training_that_was_continued_has_its_whole_curve(tmp_path, 
 
     assert points("loss") == [(30, 0.5), (10, 0.9)]
     assert points("held_out") == [(30, 0.6), (20, 0.4)]
+    silent = runs.create(runs.ParentRun(client, tmp_path, "sample", parent), trial())
+    runs.TrialRun(client, silent).end(dict.fromkeys(runs.OUTCOME_METRICS, 1.0) | {"device": "cpu", "curve": curve})
+    assert [point.value for point in client.get_metric_history(silent, "held_out")] == [0.4, 0.6, 1.0]
 
 
 def test_an_experiment_that_was_deleted_in_the_interface_is_restored_with_its_runs(tmp_path, monkeypatch, quick_store):
@@ -204,3 +208,38 @@ def test_a_parent_run_says_where_checkpoints_were_chosen(tmp_path, monkeypatch, 
     for selections, told in (({""}, None), ({"held_out"}, "held_out"), ({"dev", "held_out"}, "dev, held_out")):
         runs.tag_selection(parent, selections)
         assert client.get_run(run).data.tags.get("selection") == told
+
+
+def test_the_description_of_a_run_keeps_readers_that_are_not_scored_again(tmp_path, monkeypatch, quick_store):
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    client = open_client(tmp_path)
+    run = client.create_run(client.create_experiment("dream")).info.run_id
+    parent = runs.ParentRun(client, tmp_path, "dream", run)
+
+    def summarise(**right):
+        scored = {
+            name: metrics([prediction("a1", "t0", is_right)], [question("a1")], model(0, data="d") | {"reader": name})
+            for name, is_right in right.items()
+        }
+        datasets = {f"dream.{name}.metrics": MemoryDataset(of_reader) for name, of_reader in scored.items()}
+        nodes = [node(lambda: None, None, name, name=name.replace(".", "_")) for name in datasets]
+        runs.summarise(parent, nodes, DataCatalog(datasets))
+        return client.get_run(run).data
+
+    summarise(plain=True, duma=True)
+    data = summarise(plain=False)
+    rows = ["| plain | dev.accuracy | 0.0 % | 1 seed |", "| duma | dev.accuracy | 100.0 % | 1 seed |"]
+    assert data.tags["mlflow.note.content"].splitlines()[-2:] == rows
+    assert [data.metrics[f"{name}.dev.accuracy"] for name in ("plain", "duma")] == [0, 100]
+
+
+def test_a_run_names_the_dev_set_that_checkpoints_were_chosen_on(tmp_path, monkeypatch, quick_store):
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    client = open_client(tmp_path)
+    trained = model(0, selection="dev", data="d") | {"benchmark": "race"}
+    scored = MemoryDataset(metrics([prediction("a1", "t0", True)], [question("a1")], trained))
+    run = client.create_run(client.create_experiment("dream")).info.run_id
+    score = node(lambda: None, None, "dream.plain.metrics", name="score")
+    parent = runs.ParentRun(client, tmp_path, "dream", run)
+    runs.summarise(parent, [score], DataCatalog({"dream.plain.metrics": scored}))
+    assert client.get_run(run).data.tags["selection"] == "dev of race"

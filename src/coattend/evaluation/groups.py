@@ -14,6 +14,8 @@ import pyarrow.compute as pc
 if TYPE_CHECKING:
     import pyarrow.dataset as pads  # Imports pandas, which every command would wait for.
 
+    from coattend.config import BenchmarkParameters
+
 TRAINING_SPLIT = "train"
 EVERYTHING = "all"
 """Name of the group that holds all questions of a split; its subsets stand beside it."""
@@ -37,15 +39,20 @@ def scored_questions(questions: pa.Table, task: str) -> tuple[pa.Table, pa.Table
     return questions_of_task.filter(labelled), questions_of_task.filter(pc.invert(labelled))
 
 
-def is_trained_from_dev(questions: "pads.Dataset", passages: "pads.Dataset") -> bool:
-    """Return True if training and dev questions come from the same files: train was drawn from dev."""
+def share_moved_from_dev(
+    benchmark: "BenchmarkParameters", questions: "pads.Dataset", passages: "pads.Dataset"
+) -> float | None:
+    """Return ``train_from_dev`` if training and dev questions come from the same files; None if nothing was moved, as
+    where there is a file of training questions."""
+    if benchmark.train_from_dev is None:
+        return None
     sources = passages.to_table(columns=["passage_id", "source"])
     rows = questions.to_table(columns=["passage_id", "split"]).join(sources, "passage_id")
     files = {
         split: set(rows.filter(pc.equal(rows["split"].cast(pa.string()), split))["source"].to_pylist())
         for split in (TRAINING_SPLIT, "dev")
     }
-    return not files[TRAINING_SPLIT].isdisjoint(files["dev"])
+    return None if files[TRAINING_SPLIT].isdisjoint(files["dev"]) else benchmark.train_from_dev
 
 
 def members(names: pa.ChunkedArray) -> dict[str, np.ndarray]:

@@ -143,8 +143,8 @@ def analyse(study: StudyParameters, material: Material, runs: Sequence[Run]) -> 
             }
     analyses["calibration"] = {run.variant: _calibration_of(run) for run in runs}
     analyses["scored"] = material.benchmark.scored
-    share = material.benchmark.train_from_dev
-    if share is not None and groups.is_trained_from_dev(material.questions, material.passages):
+    share = groups.share_moved_from_dev(material.benchmark, material.questions, material.passages)
+    if share is not None:
         analyses["train_from_dev"] = share
     analyses["benchmark_version"] = material.benchmark.version
     analyses["simulated"] = material.benchmark.is_simulated

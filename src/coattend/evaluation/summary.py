@@ -1,6 +1,5 @@
 """The metrics of one reader on one benchmark, by split and subset."""
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import cast
 
@@ -15,9 +14,6 @@ from coattend.evaluation.groups import EVERYTHING, group_numbers, members, score
 from coattend.evaluation.intervals import LEVEL, interval
 from coattend.evaluation.no_answer import auroc
 from coattend.evaluation.records import Groups, GroupScores, Score, Summary
-
-_REFUSED = re.compile(r"[^\w.\- :]")
-"""Characters that MLflow's names of metrics may not have, or, as the slash, not everywhere."""
 
 
 def marks(answers: Answers | Ensemble, metric: str) -> np.ndarray:
@@ -76,12 +72,8 @@ def summarise(predictions: pa.Table, questions: pa.Table, *, task: str, trials: 
 
 
 def metric_name(split: str, group: str, metric: str) -> str:
-    """Name a metric of a group of questions, such as ``dev.accuracy`` or ``dev.middle.accuracy``.
-
-    Characters of a group's name that MLflow refuses become underscores.
-    """
-    name = f"{split}.{metric}" if group == EVERYTHING else f"{split}.{group}.{metric}"
-    return _REFUSED.sub("_", name)
+    """Name a metric of a group of questions, such as ``dev.accuracy`` or ``dev.middle.accuracy``."""
+    return f"{split}.{metric}" if group == EVERYTHING else f"{split}.{group}.{metric}"
 
 
 def by_name(metrics: Summary) -> Iterator[tuple[str, Score]]:

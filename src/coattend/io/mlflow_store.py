@@ -3,6 +3,7 @@ project, and addresses in MLflow's interface."""
 
 import logging
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -43,6 +44,9 @@ CHARTS = "charts"
 """Key of the view with charts of its trials, whose seeds are grouped by their reader."""
 
 _SQLITE = "sqlite:///"
+
+_REFUSED = re.compile(r"[^/\w.\- :]|/(?=/)")
+"""Characters that names of metrics may not have in MLflow."""
 
 _CORRECTIONS = tuple(
     f"UPDATE {table} SET {column} = :after || substr({column}, length(:before) + 1)"  # noqa: S608
@@ -143,6 +147,11 @@ def _is_elsewhere(location: str | None, folder: Path) -> bool:
     if path is None or (path.is_dir() and path.samefile(folder)):
         return False
     return path.parts[-2:] == folder.parts[-2:]
+
+
+def logged_name(metric: str) -> str:
+    """Return the name of a metric in MLflow, which refuses some characters that names of subsets have."""
+    return _REFUSED.sub("_", metric)
 
 
 def is_server(store: str) -> bool:

@@ -73,9 +73,8 @@ def _summary(results: BenchmarkResults) -> Section:
 
 
 def _selection(results: BenchmarkResults) -> Iterator[str]:
-    readers = _metrics_by_reader(results)
-    trials = {name: metrics["trials"] for name, metrics in readers.items()}
-    sources = {name: training_benchmark(metrics) for name, metrics in readers.items()}
+    trials = {name: metrics["trials"] for name, metrics in _metrics_by_reader(results).items()}
+    sources = {name: training_benchmark(metrics) for name, metrics in _metrics_by_reader(results).items()}
     return sections.selection_notes(trials, results["benchmark"], sources)
 
 

@@ -43,11 +43,11 @@ def size_sentence(benchmark: str, trials: Iterable[TrialRecord]) -> Iterator[str
         return
     fewest, most = (edge(trial["questions"] for trial in trained) for edge in (min, max))
     questions = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
-    names = dict.fromkeys(name for trial in trained for name in trial["training"].get("train_on") or (benchmark,))
+    sources = dict.fromkeys(" and ".join(trial["training"].get("train_on") or (benchmark,)) for trial in trained)
     epochs = {_epochs(trial["training"]) for trial in trained}
     known = epochs.pop() if len(epochs) == 1 else None
     passes = "" if known is None else f", {known:g} epoch{'s' * (known != 1)}"
-    yield f"Trained on {questions} questions of {' and '.join(names)}{passes}."
+    yield f"Trained on {questions} questions of {', or of '.join(sources)}{passes}."
 
 
 def _epochs(training: Mapping[str, Any]) -> float | None:

@@ -73,10 +73,11 @@ def attached_predictions(store: str, run: str) -> pa.Table:
         except (MlflowException, OSError) as error:
             if getattr(error, "error_code", NOT_FOUND) != NOT_FOUND:
                 raise
-            tags = MlflowClient(store).get_run(run).data.tags
+            found = MlflowClient(store).get_run(run)
+            tags, experiment = found.data.tags, MlflowClient(store).get_experiment(found.info.experiment_id).name
             cure = f"Name its trial, whose answers are kept: --params run={tags['trial_id']}"
             if "study" not in tags:
-                reader = f"{tags['benchmark']}.{tags['reader']}"
+                reader = f"{experiment}.{tags['reader']}"
                 cure = f"Score its reader: {run_command(pipelines='evaluation', namespaces=reader, with_params=False)}"
             raise CoattendError("holds no predictions", where=f"run {run}", cure=cure) from None
         return pq.read_table(Path(file))

@@ -30,6 +30,8 @@ OUTCOME_SUFFIXES = (".model", ".outcome", ".metrics")
 """Suffixes of the datasets that hold outcomes of trials."""
 OUTCOME_METRICS = ("seconds", "questions_per_second", "peak_memory_mib", "parameters", "held_out", "best_step")
 OUTCOME_TAGS = ("device", "processor", "threads", "precision", "tagger", "selection", "benchmark_version")
+_RULE = "|---|---|---|---|"
+"""Line above the readers in the description of a parent run."""
 SCORE = "score"
 """Metric of a trial that repeats the one that counts for its task."""
 
@@ -67,7 +69,7 @@ class TrialRun:
         if failure:
             self._client.set_tag(self.run, "failure", masked_text(failure)[:LONGEST_TEXT])
         else:
-            # A training that was continued has told its listeners of its end alone.
+            # The listeners of a continued training heard only what came after the interruption.
             first = self._first_step
             earlier = [point for point in outcome["curve"] if first is None or point["step"] < first]
             _write_curve(self._client, self.run, earlier)
@@ -246,13 +248,14 @@ def summarise(parent: ParentRun, nodes: Iterable[Node], catalog: DataCatalog) ->
     """Write the estimates of the readers that some nodes scored in a parent run, describe it by them, and say which
     questions their trials learned from and were chosen on.
 
-    The description stays if the run has other readers, which an earlier command scored.
+    What the run says of readers that an earlier command scored stays; so does its ``data_hash``, if there are some.
     """
     nodes = list(nodes)
     names = (name for node in nodes for name in node.outputs if name.endswith(".metrics") and catalog.exists(name))
     scored = [metrics for name in names if (metrics := catalog.load(name))]
     values: dict[str, float | None] = {}
-    lines = []
+    lines = _described(parent)
+    earlier = lines.keys() - {metrics["reader"] for metrics in scored}
     for metrics in scored:
         estimates = dict(by_name(metrics))
         for name, metric in estimates.items():
@@ -261,18 +264,23 @@ def summarise(parent: ParentRun, nodes: Iterable[Node], catalog: DataCatalog) ->
         if leading is not None:
             count = len(finished(metrics["trials"]))
             seeds = f"{count} seed{'s' * (count > 1)}"
-            lines.append(f"| {metrics['reader']} | {leading} | {estimates[leading]['mean']:.1f} % | {seeds} |")
+            row = (metrics["reader"], leading, f"{estimates[leading]['mean']:.1f} %", seeds)
+            lines[metrics["reader"]] = f"| {' | '.join(row)} |"
     tag_selection(parent, {selection_of(finished(m["trials"]), m["benchmark"], training_benchmark(m)) for m in scored})
     log_changed(parent.client, parent.run, values)
-    if scored and set(parent.client.get_run(parent.run).data.metrics) - set(values):
-        return
     if lines:
         page = "The page of all readers is `results/index.html`, below “Artifacts”."
-        table = "\n".join(("| reader | metric | mean | |", "|---|---|---|---|", *lines))
+        table = "\n".join(("| reader | metric | mean | |", _RULE, *lines.values()))
         parent.client.set_tag(parent.run, NOTE, f"{page}\n\n{table}"[:LONGEST_TEXT])
     digest = data_hash(nodes, catalog)
-    if digest:
+    if digest and not earlier:
         parent.client.set_tag(parent.run, "data_hash", digest)
+
+
+def _described(parent: ParentRun) -> dict[str, str]:
+    """Map the readers that a parent run is described by to their lines of its description."""
+    _, _, rows = parent.client.get_run(parent.run).data.tags.get(NOTE, "").partition(f"{_RULE}\n")
+    return {line.removeprefix("| ").partition(" | ")[0]: line for line in rows.splitlines()}
 
 
 def tag_selection(parent: ParentRun, selections: Iterable[str]) -> None:

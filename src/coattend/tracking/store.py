@@ -17,6 +17,7 @@ from coattend.io.mlflow_store import (
     TRIALS,
     follow_project,
     is_server,
+    logged_name,
     store_errors,
     store_uri,
     view_address,
@@ -119,7 +120,8 @@ def log_values(
     """Write those metrics that have a value in one call, and link them to a model."""
     from mlflow.entities import Metric
 
-    now, measured = int(time.time() * 1000), {name: value for name, value in values.items() if value is not None}
+    now = int(time.time() * 1000)
+    measured = {logged_name(name): value for name, value in values.items() if value is not None}
     client.log_batch(
         run, metrics=[Metric(name, float(value), now, step, model_id=model) for name, value in measured.items()]
     )
@@ -131,7 +133,7 @@ def log_changed(client: "MlflowClient", run: str, values: Mapping[str, float | N
     if model is not None:
         linked = {metric.key: metric.value for metric in client.get_logged_model(model).metrics or ()}
         before = {name: value for name, value in before.items() if linked.get(name) == value}
-    changed = {name: value for name, value in values.items() if before.get(name) != value}
+    changed = {name: value for name, value in values.items() if before.get(logged_name(name)) != value}
     if changed:
         log_values(client, run, changed, model=model)
 

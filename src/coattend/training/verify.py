@@ -11,6 +11,7 @@ from coattend.errors import CoattendError
 from coattend.evaluation.records import Differences, Verification
 from coattend.evaluation.summary import by_name, summarise
 from coattend.inference.predict import compute_predictions
+from coattend.io.mlflow_store import logged_name
 from coattend.io.table_store import StoredTables
 from coattend.trials.run_spec import restore_experiment
 from coattend.trials.store import FinishedTrial, answers_of
@@ -83,7 +84,9 @@ def _changed_metrics(predictions: pa.Table, questions: pa.Table, task: str, logg
     trials = dict(zip(predictions["trial_id"].to_pylist(), predictions["seed"].to_pylist(), strict=True))
     metrics = by_name(summarise(predictions, questions, task=task, trials=trials))
     return sorted(
-        name for name, metric in metrics if name in logged and abs(metric["mean"] - logged[name]) > METRIC_TOLERANCE
+        name
+        for name, metric in metrics
+        if abs(metric["mean"] - logged.get(logged_name(name), metric["mean"])) > METRIC_TOLERANCE
     )
 
 

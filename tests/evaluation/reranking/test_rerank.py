@@ -183,14 +183,16 @@ def test_each_trial_and_each_subset_has_weights_of_its_own():
     rows += [{**row, "question_id": f"{row['question_id']}-CN", "subset": "CN"} for row in rows_of({"dev": 8})]
     dev_rows = [row for row in rows if row["split"] == "dev"]
     predictions = [guess(row) for row in dev_rows] + [guess(row, trial="t1", seed=7, confident=0.9) for row in dev_rows]
-    table, report = ranked_again(rows, [*predictions[:-1]], trials={"t0": 0, "t1": 7})
+    # The last question of CN has no answer of the second trial, and the one before has none of either.
+    left = [row for number, row in enumerate(predictions[:-1]) if number not in (14, 30)]
+    table, report = ranked_again(rows, left, trials={"t0": 0, "t1": 7})
     parts = {(part["trial_id"], part["seed"], part["subset"], part["applied_to"]) for part in report["weights"]}
     assert len(parts) == len(report["weights"]) == 8
     assert {part[:3] for part in parts} == {(f"t{n}", seed, s) for n, seed in ((0, 0), (1, 7)) for s in ("CN", "NE")}
     assert set(report["splits"]["dev"]) == {"all", "CN", "NE"}
-    assert report["splits"]["dev"]["CN"]["missing"] == 1
+    assert report["splits"]["dev"]["CN"]["missing"] == 2
     assert report["splits"]["dev"]["all"]["questions"] == 16
-    assert len(table) == 31
+    assert len(table) == 29
 
 
 def test_questions_whose_passages_overlap_are_in_one_half():

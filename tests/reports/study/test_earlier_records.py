@@ -95,6 +95,13 @@ def test_variants_that_share_their_trials_keep_their_own_answers_if_they_are_rec
         own = {name: part for name, part in parts.items() if name.split(".")[1] not in {*order} - {variant}}
         before = with_earlier_records(record_study(parameters, tmp_path / variant, own)[1], before)
     assert recorded_findings(before)["rows"] == recorded_findings(whole)["rows"]
+    # One that is recorded again has its new answers.
+    for benchmark in parameters.benchmarks:
+        parts[f"{benchmark}.poi_net.answers"] = parts[f"{benchmark}.plain.answers"]
+    _, whole = record_study(parameters, tmp_path / "again", parts)
+    own = {name: part for name, part in parts.items() if name.split(".")[1] != "plain"}
+    again = with_earlier_records(record_study(parameters, tmp_path / "second", own)[1], before)
+    assert recorded_findings(again)["rows"] == recorded_findings(whole)["rows"]
 
 
 def test_what_its_budget_left_out_and_was_trained_before_is_not_left_out(tmp_path):

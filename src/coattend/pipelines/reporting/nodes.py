@@ -21,7 +21,7 @@ def compare(
     The metrics are those of the readers in this pipeline. Predictions, and readers of earlier runs, are looked up on
     disk. Readers that are in neither are shown as "not run".
     """
-    from coattend.evaluation.groups import is_trained_from_dev
+    from coattend.evaluation.groups import share_moved_from_dev
     from coattend.reports.benchmark import benchmark_sections
     from coattend.reports.comparison import compare_readers
     from coattend.reports.figures import dot_plot
@@ -40,8 +40,9 @@ def compare(
     )
     results["scored"], results["benchmark_version"] = benchmark.scored, benchmark.version
     results["simulated"] = benchmark.is_simulated
-    if benchmark.train_from_dev is not None and is_trained_from_dev(questions, passages):
-        results["train_from_dev"] = benchmark.train_from_dev
+    share = share_moved_from_dev(benchmark, questions, passages)
+    if share is not None:
+        results["train_from_dev"] = share
     title, page = f"{results['title']}: readers compared", benchmark_sections(results)
     links = page_links("../", experiment=benchmark.name)
     return results, markdown_page(title, page), html_page(title, page, links=links), dot_plot(results)

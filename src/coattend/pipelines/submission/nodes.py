@@ -15,7 +15,7 @@ def submit(
     benchmark: BenchmarkParameters,
 ) -> dict[str, str]:
     """Write a reader's predictions as its benchmark wants them: the content of each file by its name."""
-    from coattend.evaluation.groups import is_trained_from_dev
+    from coattend.evaluation.groups import share_moved_from_dev
     from coattend.reports import submission
 
     if benchmark.submission is None:
@@ -24,8 +24,9 @@ def submit(
     if predictions is None:
         cure = "Run the pipelines training and evaluation first"
         raise CoattendError("has no predictions", where=benchmark.title, cure=cure)
-    moved = benchmark.train_from_dev is not None and is_trained_from_dev(questions, passages)
-    if benchmark.submission == "recam" and (benchmark.scored < 1 or moved):
+    if benchmark.submission == "recam" and (
+        benchmark.scored < 1 or share_moved_from_dev(benchmark, questions, passages) is not None
+    ):
         problem = "knows a question by its place in its file, and here some are left out"
         raise CoattendError(problem, where=benchmark.title, cure="Set 'scored' to 1 and 'train_from_dev' to null")
     sources = passages.to_table(columns=["passage_id", "source"]).to_pydict()

@@ -31,6 +31,7 @@ def with_earlier_records(records: Mapping[str, Any], before: Mapping[str, Any]) 
     if old is None or old["format"] != FORMAT or any(old["study"].get(key) != new["study"][key] for key in _OF_STUDY):
         return dict(records)
     merged, order, benchmarks = dict(records), list(new["study"]["variants"]), new["study"]["benchmarks"]
+    anew = {f"{benchmark}.{variant}" for benchmark, runs in new["outcomes"].items() for variant in runs}
     for benchmark in benchmarks:
         kept = [variant for variant in order if _holds(benchmark, variant, records, before)]
         if not kept:
@@ -45,7 +46,7 @@ def with_earlier_records(records: Mapping[str, Any], before: Mapping[str, Any]) 
         new["left_out"] = [variant for variant in new["left_out"] if variant not in kept]
         for variant in kept:
             for trial_id in recorded[variant]["trials"]:
-                merged[trial_id] = _united(merged.get(trial_id), before[trial_id], benchmark, variant)
+                merged[trial_id] = _united(merged.get(trial_id), before[trial_id], f"{benchmark}.{variant}", anew)
     # As a run writes them: a benchmark after the other, and of each its variants.
     new["breakdowns"] = sorted(
         new["breakdowns"], key=lambda row: (benchmarks.index(row["benchmark"]), order.index(row["variant"]))
@@ -114,13 +115,21 @@ def _in_order(by_variant: Mapping[str, Any], order: Sequence[str]) -> dict[str, 
     return {variant: by_variant[variant] for variant in order if variant in by_variant}
 
 
-def _united(new: FileOfTrial | None, old: FileOfTrial, benchmark: str, variant: str) -> FileOfTrial:
-    """Add what a trial answered before, on other benchmarks or for a kept variant, to what it has answered now."""
+def _united(new: FileOfTrial | None, old: FileOfTrial, kept: str, anew: Collection[str]) -> FileOfTrial:
+    """Add what a trial answered before, on other benchmarks or for a kept variant, to what it has answered now.
+
+    Args:
+        new: The trial's record of now, if there is one.
+        old: That of before.
+        kept: The benchmark and the variant whose answers are kept, as in ``dream.plain``.
+        anew: Those that have answered anew.
+    """
     if new is None:
         return old
-    scores, answers = old["scores"] | new["scores"], old["answers"] | new["answers"]
-    own = f"{benchmark}.{variant}" if f"{benchmark}.{variant}" in old["answers"] else benchmark
+    scores = {key: value for key, value in old["scores"].items() if key not in anew} | new["scores"]
+    answers = {key: value for key, value in old["answers"].items() if key not in anew} | new["answers"]
+    own, benchmark = kept if kept in old["answers"] else kept.partition(".")[0], kept.partition(".")[0]
     # Variants that share a trial may be scored unlike: what the others answer now are not this one's answers.
     if answers[benchmark] != old["answers"][own]:
-        scores[f"{benchmark}.{variant}"], answers[f"{benchmark}.{variant}"] = old["scores"][own], old["answers"][own]
+        scores[kept], answers[kept] = old["scores"][own], old["answers"][own]
     return {**new, "scores": scores, "answers": answers}
