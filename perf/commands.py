@@ -11,7 +11,7 @@ from typing import Any
 from perf.timing import Usage, watch
 
 ROOT = Path(__file__).parents[1]
-PERSONAL = ("COATTEND_RAW", "KEDRO_ENV", "MLFLOW_TRACKING_URI")
+USER_SETTINGS = ("COATTEND_RAW", "KEDRO_ENV", "MLFLOW_TRACKING_URI")
 """Environment variables of this machine's user, without which commands are measured."""
 NODE_ROUNDS = 5
 """Runs of the shortest commands, of which the median counts."""
@@ -53,14 +53,14 @@ def new_project(folder: Path) -> Path:
     return folder
 
 
-def impersonal() -> dict[str, str]:
-    """Return the environment variables, without those of `PERSONAL`."""
-    return {key: value for key, value in os.environ.items() if key not in PERSONAL}
+def clean_environment() -> dict[str, str]:
+    """Return the environment variables, without those of `USER_SETTINGS`."""
+    return {key: value for key, value in os.environ.items() if key not in USER_SETTINGS}
 
 
 def kedro(project: Path, *arguments: str, raw: Path | None = None) -> Usage:
     """Run one kedro command, with the raw files of real benchmarks if a folder is given."""
-    environment = impersonal()
+    environment = clean_environment()
     if raw is not None:
         environment["COATTEND_RAW"] = str(raw.resolve())
     return watch([Path(sys.executable).parent / "kedro", *arguments], folder=project, environment=environment)

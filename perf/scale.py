@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from coattend.trials.build import build_collator, build_reader
-from perf.commands import ROOT, impersonal, new_project
+from perf.commands import ROOT, clean_environment, new_project
 from perf.timing import watch
 
 PASSAGES = (10_000, 1_000_000)
@@ -53,9 +53,9 @@ def run_stages(project: Path, count: int) -> dict[str, Any]:
         "ingestion,tagging,tokenization",
     ]
     command += ["--namespaces", "sample", "--params", params]
-    stages = watch(command, folder=project, environment=impersonal())
+    stages = watch(command, folder=project, environment=clean_environment())
     size = sum(path.stat().st_size for path in (project / "data").rglob("*") if path.is_file())
-    environment = impersonal() | {"PYTHONPATH": str(ROOT)}
+    environment = clean_environment() | {"PYTHONPATH": str(ROOT)}
     loader = watch([sys.executable, "-m", "perf.scale", project], folder=project, environment=environment)
     return stages._asdict() | {"disk_mib": round(size / 2**20), "loader": loader._asdict()}
 

@@ -1,6 +1,7 @@
 """Each measurement runs at a small size; nothing is said of speed."""
 
 import json
+import shutil
 from functools import partial
 
 import pytest
@@ -99,6 +100,20 @@ def test_the_released_way_and_ours(raw):
     assert len(pairs) == 24_468
     figures = data_stages.compare(pairs[:60], pairs_timed=10, workers=1, rounds=2)
     assert figures["pairs"] == 60 and figures["faster"]["ratio"] > 0
+
+
+def test_commands_are_measured_without_what_their_user_has_set(tmp_path, monkeypatch):
+    for name in (*commands.USER_SETTINGS, "OMP_NUM_THREADS"):
+        monkeypatch.setenv(name, "1")
+    assert not set(commands.USER_SETTINGS) & set(commands.clean_environment())
+    assert commands.clean_environment()["OMP_NUM_THREADS"] == "1"
+    (tmp_path / "mine/conf/local").mkdir(parents=True)
+    (tmp_path / "mine/conf/local/parameters.yml").write_text("tracking: { models: false }\n")
+    for name in ("pyproject.toml", ".telemetry"):
+        shutil.copy(commands.ROOT / name, tmp_path / "mine")
+    monkeypatch.setattr(commands, "ROOT", tmp_path / "mine")
+    (tmp_path / "new").mkdir()
+    assert list((commands.new_project(tmp_path / "new") / "conf/local").iterdir()) == []
 
 
 @pytest.mark.long
