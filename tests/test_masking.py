@@ -92,8 +92,8 @@ def test_short_values_of_the_environment_stay(monkeypatch):
 
 
 def test_the_working_folder_is_no_credential(monkeypatch):
-    monkeypatch.setenv("PWD", "/home/me/project")
-    assert masked_text("sqlite:////home/me/project/mlflow.db") == "sqlite:////home/me/project/mlflow.db"
+    monkeypatch.setenv("PWD", "the/folder/of/the/shell")
+    assert masked_text("sqlite:///the/folder/of/the/shell/mlflow.db") == "sqlite:///the/folder/of/the/shell/mlflow.db"
     assert masked_text("see http://host/x?pwd=12") == f"see http://host/x?pwd={MASK}"
 
 
