@@ -68,13 +68,14 @@ def attached_predictions(store: str, run: str) -> pa.Table:
     from mlflow.exceptions import MlflowException
 
     with store_errors(store, writing=False), tempfile.TemporaryDirectory() as folder:
+        client = MlflowClient(store)
         try:
-            file = MlflowClient(store).download_artifacts(run, "predictions.parquet", folder)
+            file = client.download_artifacts(run, "predictions.parquet", folder)
         except (MlflowException, OSError) as error:
             if getattr(error, "error_code", NOT_FOUND) != NOT_FOUND:
                 raise
-            found = MlflowClient(store).get_run(run)
-            tags, experiment = found.data.tags, MlflowClient(store).get_experiment(found.info.experiment_id).name
+            found = client.get_run(run)
+            tags, experiment = found.data.tags, client.get_experiment(found.info.experiment_id).name
             cure = f"Name its trial, whose answers are kept: --params run={tags['trial_id']}"
             if "study" not in tags:
                 reader = f"{experiment}.{tags['reader']}"

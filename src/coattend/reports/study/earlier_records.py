@@ -128,7 +128,8 @@ def _united(new: FileOfTrial | None, old: FileOfTrial, kept: str, anew: Collecti
         return old
     scores = {key: value for key, value in old["scores"].items() if key not in anew} | new["scores"]
     answers = {key: value for key, value in old["answers"].items() if key not in anew} | new["answers"]
-    own, benchmark = kept if kept in old["answers"] else kept.partition(".")[0], kept.partition(".")[0]
+    benchmark = kept.partition(".")[0]
+    own = kept if kept in old["answers"] else benchmark
     # Variants that share a trial may be scored unlike: what the others answer now are not this one's answers.
     if answers[benchmark] != old["answers"][own]:
         scores[kept], answers[kept] = old["scores"][own], old["answers"][own]
