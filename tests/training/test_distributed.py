@@ -3,6 +3,7 @@
 import signal
 
 import pytest
+import torch
 from accelerate import PartialState
 
 from coattend.errors import CoattendError
@@ -33,6 +34,16 @@ def test_the_first_process_speaks_for_all():
     answered = signal.getsignal(signal.SIGINT)
     assert launch(own_place, 7, processes=2, name="test") == ((0, 2), 7, 0)
     assert signal.getsignal(signal.SIGINT) is answered
+
+
+@pytest.mark.slow
+def test_processes_share_the_threads_of_the_one_that_starts_them():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(6)
+    try:
+        assert launch(torch.get_num_threads, processes=2, name="test") == 3
+    finally:
+        torch.set_num_threads(threads)
 
 
 @pytest.mark.slow

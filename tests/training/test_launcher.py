@@ -4,6 +4,7 @@ import os
 import signal
 
 import pytest
+import torch
 from distributed import LocalCluster
 
 from coattend.config import EngineParameters
@@ -68,6 +69,27 @@ def test_trials_that_a_dead_worker_leaves_have_failure_records_and_are_trained_a
         (4, "a worker process died"),
     ]
     assert not any(outcome.get("failure") for outcome in train_seeds(TrialRunner.of(experiment_for(), tmp_path)))
+
+
+def test_trials_share_all_cores_and_gpus_of_a_machine_that_has_more_of_them(experiment_for, tmp_path, monkeypatch):
+    asked = []
+
+    def one_after_the_other(engine, attempt, items, workers, **_):
+        asked.append(workers)
+        yield from map(attempt, items)
+
+    for name, value in {
+        "cores": lambda: 16,
+        "map_shards": one_after_the_other,
+        "visible_gpus": lambda: ["4", "5"],
+    }.items():
+        monkeypatch.setattr(launcher, name, value)
+    monkeypatch.setattr(launcher, "use_worker_gpu", asked.append)
+    monkeypatch.setattr(torch, "set_num_threads", asked.append)
+    monkeypatch.setattr(TrialRunner, "attempt", lambda runner, seed: ({"seed": seed}, None))
+    outcomes = train_seeds(TrialRunner.of(experiment_for(device="auto"), tmp_path))
+    assert outcomes == [{"seed": 3}, {"seed": 4}]
+    assert asked == [2, ["4", "5"], 8, ["4", "5"], 8]
 
 
 @pytest.mark.slow

@@ -1,8 +1,9 @@
 """Worker processes take a GPU each, full memory has a cure, and the garbage collector leaves alone what is loaded."""
 
 import gc
+import os
 from functools import partial
-from multiprocessing import current_process, get_context
+from multiprocessing import get_context
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from coattend.config import LOCAL, TrainingParameters
 from coattend.parallel.engine import map_shards
 from coattend.readers.reader import Reader
 from coattend.training.run_trial import TrialRunner
-from coattend.trials.device import freeze_gc, gpu_index, uses_bf16
+from coattend.trials.device import freeze_gc, gpu_index, use_worker_gpu, uses_bf16, visible_gpus
 from experiments import train_reader, train_seed
 
 _barriers: list[Any] = []
@@ -54,16 +55,30 @@ def meet_at(barrier: Any) -> None:
     _barriers[:] = [barrier]
 
 
-def gpu_of_process(_: int) -> int:
+def gpu_of_process(_: int) -> str:
     _barriers[0].wait(timeout=120)  # One process alone would take both items.
-    return gpu_index(current_process().name, 2)
+    use_worker_gpu(["1", "GPU-f0"])
+    return os.environ["CUDA_VISIBLE_DEVICES"]
 
 
 @pytest.mark.slow
-def test_two_workers_take_two_gpus():
+def test_two_workers_see_a_gpu_each():
     barrier = get_context("forkserver").Barrier(2)
     devices = map_shards(LOCAL, gpu_of_process, range(2), workers=2, initializer=partial(meet_at, barrier))
-    assert sorted(devices) == [0, 1]
+    assert sorted(devices) == ["1", "GPU-f0"]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "count", "gpus"),
+    [(None, 2, ["0", "1"]), ("3, GPU-f0", 2, ["3", "GPU-f0"]), ("0,7", 1, ["0"]), ("", 0, []), (None, 0, [])],
+)
+def test_gpus_have_the_names_that_chose_them(monkeypatch, chosen, count, gpus):
+    # PyTorch sees none behind a name that the machine does not have.
+    monkeypatch.setattr("coattend.trials.device.gpu_count", lambda: count)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if chosen is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", chosen)
+    assert visible_gpus() == gpus
 
 
 def test_a_batch_that_is_too_large_for_the_gpu_has_a_cure(experiment_for, tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, TypeVar, cast
 
 import torch
@@ -19,17 +20,20 @@ from accelerate.utils import broadcast_object_list
 from torch import distributed
 
 from coattend.errors import CoattendError
-from coattend.parallel.processes import cores
 
 Result = TypeVar("Result")
 
 LOSS_WEIGHT, BATCH_WEIGHT = "loss_weight", "batch_weight"
 """Keys of the weights of a process's loss and of the whole batch, beside the tensors of a batch."""
 
+PATIENCE = timedelta(days=1)
+"""How long processes wait for the main one, which alone caches outputs of a frozen encoder, asks a teacher and scores
+held-out questions."""
+
 
 def launch(function: Callable[..., Result], *arguments: Any, processes: int, name: str) -> Result:
-    """Call a picklable function in a group of processes of this machine, and return the result of the main process.
-    ``name`` is the id of the call: the same on all machines, and unique."""
+    """Call a picklable function in a group of processes of this machine, which share this process's threads, and return
+    the result of the main process. ``name`` is the id of the call: the same on all machines, and unique."""
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
@@ -46,7 +50,7 @@ def launch(function: Callable[..., Result], *arguments: Any, processes: int, nam
     )
     # Searching for unused weights warns if there are none.
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
-    threads = max(1, cores() // processes)
+    threads = max(1, torch.get_num_threads() // processes)
     try:
         with _restored_signal_handlers():
             results = elastic_launch(config, _run_in_group)(function, arguments, threads)
@@ -84,7 +88,7 @@ def _run_in_group(function: Callable[..., Result], arguments: Sequence[Any], thr
     if torch.cuda.is_available():
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
         backend = "cpu:gloo,cuda:nccl"
-    distributed.init_process_group(backend)
+    distributed.init_process_group(backend, timeout=PATIENCE)
     # Accelerate remembers the group, and looks for one on processors only if it is told so.
     PartialState(cpu=not torch.cuda.is_available())
     try:

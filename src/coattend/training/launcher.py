@@ -11,7 +11,7 @@ from coattend.parallel.engine import map_shards
 from coattend.parallel.processes import cores
 from coattend.training import events
 from coattend.training.run_trial import TrialRunner
-from coattend.trials.device import concurrent_trials, device_and_precision, use_worker_gpu
+from coattend.trials.device import concurrent_trials, use_worker_gpu, visible_gpus
 from coattend.trials.trial import TrialOutcome
 
 
@@ -52,10 +52,14 @@ def train_jobs(
         yield from ((index, _attempt(runner, job)) for index, job in indexed)
         return
     yield from ((index, _attempt(runner, job)) for index, job in indexed if (index, job) not in to_train)
-    threads = max(1, cores() // processes) if engine.kind == "local" else None
+    threads, gpus = None, []
+    if engine.kind == "local":
+        processes = min(processes, len(to_train))
+        threads = max(1, cores() // processes)
+        gpus = visible_gpus() if runner.experiment.training.device != "cpu" else []
     # These tell a worker where this run is tracked; paths and limits stay the worker's.
     environment = {name: value for name, value in os.environ.items() if name.startswith(("COATTEND_", "MLFLOW_"))}
-    attempt = partial(_attempt_in_worker, runner, threads, list(events.listeners), environment)
+    attempt = partial(_attempt_in_worker, runner, threads, gpus, list(events.listeners), environment)
     title = f"{runner.experiment.benchmark}.{runner.experiment.name}"
     pending = dict(to_train)
     try:
@@ -72,6 +76,7 @@ def train_jobs(
 def _attempt_in_worker(
     runner: TrialRunner,
     threads: int | None,
+    gpus: list[str],
     listeners: list[events.Listener],
     environment: dict[str, str],
     indexed_job: tuple[int, Job],
@@ -80,11 +85,11 @@ def _attempt_in_worker(
 
     # A cluster's worker trains other runs' trials in between, so each call sets the environment.
     os.environ.update(environment)
+    if gpus:
+        use_worker_gpu(gpus)
     events.listeners[:] = listeners
     if threads is not None:
         torch.set_num_threads(threads)
-        if device_and_precision(runner.experiment.training)[0] == "cuda":
-            use_worker_gpu()
     index, job = indexed_job
     return index, _attempt(runner, job)
 

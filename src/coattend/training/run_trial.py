@@ -47,8 +47,8 @@ EXCLUDED_FROM_TRIAL_ID = {
 """Training parameters that do not enter a trial's id.
 
 The seed and the precision are fields of their own, the device is recorded with the outcome, the number of processes
-only changes the order of sums, gradient checkpointing changes none, and ``reads`` and tag noise show in the data: a
-trial with noise in dev alone is the trial without noise."""
+only changes the order of sums and what dropout draws, gradient checkpointing changes none, and ``reads`` and tag noise
+show in the data: a trial with noise in dev alone is the trial without noise."""
 
 UNNAMED_DEFAULTS = {
     "distillation": None, "lora": None, "optimizer": "adamw", "over_windows": None, "questions_per_batch": None,

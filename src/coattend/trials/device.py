@@ -2,9 +2,10 @@
 
 import ctypes
 import gc
+import os
 import platform
 import resource
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from multiprocessing import current_process
@@ -130,12 +131,20 @@ def gpu_count() -> int:
     return torch.cuda.device_count() if torch.cuda.is_available() else 0
 
 
-def use_worker_gpu() -> None:
-    """Select a GPU for this worker process, a different one for each worker as far as there are enough."""
-    if count := gpu_count():
-        import torch
+def visible_gpus() -> list[str]:
+    """Return the GPUs that this process can use, by the names that ``CUDA_VISIBLE_DEVICES`` has for them."""
+    count = gpu_count()
+    names = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return [name.strip() for name in names.split(",")][:count] if names else [str(index) for index in range(count)]
 
-        torch.cuda.set_device(gpu_index(current_process().name, count))
+
+def use_worker_gpu(gpus: Sequence[str]) -> None:
+    """Show this worker process one of the GPUs alone, a different one for each worker as far as there are enough.
+
+    It has to come before anything that asks for a GPU. Selecting one in PyTorch would not last: transformers' arguments
+    select the first.
+    """
+    os.environ["CUDA_VISIBLE_DEVICES"] = gpus[gpu_index(current_process().name, len(gpus))]
 
 
 def gpu_index(process_name: str, count: int) -> int:
