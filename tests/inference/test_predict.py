@@ -113,6 +113,17 @@ def test_answers_are_the_same_however_many_are_asked_at_once(experiment_for, mon
     assert all(alone[key] == pytest.approx(together[key], abs=1e-5) for key in alone)
 
 
+@pytest.mark.parametrize("name", ["plain", "plain_apart"])
+def test_a_question_that_is_asked_alone_shares_its_batch_with_no_other(experiment_for, name):
+    experiment = experiment_for(name)
+    questions = experiment.training_questions().train
+    reader = build_reader(experiment, questions)
+    alone = [read.examples for read in prediction.read_questions(experiment, reader, questions, alone=True)]
+    assert alone == [[example] for example in questions.examples]
+    answers = answer_questions(experiment, reader, questions, alone=True)
+    assert [answer.example for answer in answers] == list(questions.examples)
+
+
 @pytest.mark.parametrize("evaluations", [1, 3])
 def test_questions_held_out_are_asked_once_for_each_evaluation(experiment_for, tmp_path, evaluations):
     counts = []

@@ -51,9 +51,9 @@ def test_every_entry_is_asked_alone_and_in_batches_in_both_precisions(run_traine
 def test_answers_that_change_are_counted(run_trained, trained_sample, monkeypatch):
     answer = batch_invariance.answer_questions
 
-    def other_answers_alone(*arguments, batch_tokens, **keywords):
-        answers = answer(*arguments, batch_tokens=batch_tokens, **keywords)
-        if batch_tokens is None:
+    def other_answers_alone(*arguments, alone, **keywords):
+        answers = answer(*arguments, alone=alone, **keywords)
+        if not alone:
             return answers
         turned = [replace(first, scores=first.scores[-1:] + first.scores[:-1]) for first in answers[:2]]
         return turned + answers[2:]

@@ -192,16 +192,16 @@ def answer_questions(
     questions: QuestionSet,
     *,
     features: CachedFeatures | None = None,
-    batch_tokens: int | None = None,
+    alone: bool = False,
     title: str | None = None,
 ) -> list[Answer]:
     """Answer questions in batches of similar length, without gradients and dropout; a title makes a progress bar.
 
-    ``batch_tokens`` is the budget of padded tokens in a batch; None: as suits the device.
+    ``alone`` makes a batch of each question.
     """
     answers = (
         answer
-        for output, batch, examples, collator in read_questions(experiment, reader, questions, features, batch_tokens)
+        for output, batch, examples, collator in read_questions(experiment, reader, questions, features, alone=alone)
         for answer in decode(
             output,
             batch,
@@ -228,17 +228,21 @@ def read_questions(
     reader: Reader,
     questions: QuestionSet,
     features: CachedFeatures | None = None,
-    batch_tokens: int | None = None,
+    *,
+    alone: bool = False,
 ) -> Generator[ReadBatch, None, None]:
     """Yield what a reader says of questions, as `answer_questions` asks them."""
     training, device, examples = experiment.training, next(reader.parameters()).device, questions.examples
     _, bf16 = device_and_precision(training)
     collator = build_collator(experiment, reader, questions, features=features).unanswered()
     is_transformer = not isinstance(questions.tokens, WordTokens)
-    budget = batch_tokens or inference_batch_tokens(training, transformer=is_transformer, trained=True)
+    budget = inference_batch_tokens(training, transformer=is_transformer, trained=True)
+    # Under a small budget, questions about a passage that is read once would still share a batch.
+    single = ([index] for index in range(len(examples)))
+    batches = single if alone else collator.buckets(examples, tokens_per_batch=budget, shuffle=False)
     was_training = reader.training
     reader.eval()
-    for indices in collator.buckets(examples, tokens_per_batch=budget, shuffle=False):
+    for indices in batches:
         batch_examples = [examples[index] for index in indices]
         batch = Batch(**collator(batch_examples)).to(device)
         with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bf16):

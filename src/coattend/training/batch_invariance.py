@@ -24,8 +24,6 @@ from coattend.trials.store import FinishedTrial, find_trial, finished_trials
 from coattend.trials.trial import check_weights
 
 PRECISIONS = ("fp32", "bf16")
-ONE_QUESTION = 1
-"""Budget of tokens under which each question makes a batch alone."""
 
 logger = logging.getLogger(__name__)
 
@@ -94,17 +92,17 @@ def count_changed_answers(
 
 def _changes(experiment: Experiment, reader: Reader, questions: QuestionSet, trial: FinishedTrial) -> Differences:
     # Without cached outputs of a frozen encoder, which would be those of a batch.
-    together, alone = (
+    in_batches, one_by_one = (
         score_answers(
-            answer_questions(experiment, reader, questions, batch_tokens=batch_tokens),
+            answer_questions(experiment, reader, questions, alone=alone),
             questions,
             trial_id=trial.id,
             seed=trial.content["seed"],
             threshold=trial.outcome["null_threshold"],
         )
-        for batch_tokens in (None, ONE_QUESTION)
+        for alone in (False, True)
     )
-    return differences(alone, together)
+    return differences(one_by_one, in_batches)
 
 
 def _in_precision(experiment: Experiment, precision: str) -> Experiment:
