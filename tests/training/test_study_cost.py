@@ -21,7 +21,7 @@ from coattend.config import StudyParameters
 from coattend.evaluation.comparison import expected_resolution
 from coattend.training.run_trial import TrialRunner
 from coattend.training.study_cost import INFERENCE_SPEEDUP, cost_of, estimate
-from coattend.trials.build import build_collator, build_reader, training_batches
+from coattend.trials.build import build_collator, build_reader, cached_features, training_batches
 from coattend.trials.device import device_and_precision, device_name
 
 TOO_LONG = 100_000
@@ -133,19 +133,46 @@ def test_without_an_earlier_trial_a_few_batches_are_timed(experiment_for, tmp_pa
     assert cost["seconds"] > 0
 
 
+def rate_of_timed_batches(experiment, questions):
+    """Questions a second if the batches that are timed take one."""
+    reader = build_reader(experiment, questions)
+    collator = build_collator(experiment, reader, questions)
+    batches, _ = training_batches(collator, questions.examples, experiment.training)
+    assert len({len(batch) for batch in batches}) > 1
+    return min(3, len(batches) - 1) * len(questions.examples) / len(batches)
+
+
 def test_a_timed_batch_stands_for_as_many_questions_as_batches_have_on_average(experiment_for, tmp_path, monkeypatch):
     experiment = experiment_for(tokens_per_batch=1024)
-    work = TrialRunner.of(experiment, tmp_path)
-    train, reader = work.questions.train, build_reader(experiment, work.questions.train)
-    batches, _ = training_batches(build_collator(experiment, reader, train), train.examples, experiment.training)
-    assert len({len(batch) for batch in batches}) > 1
+    questions = TrialRunner.of(experiment, tmp_path).questions
+    rate = rate_of_timed_batches(experiment, questions.train)
     clock = SimpleNamespace(perf_counter=partial(next, count()))  # The batches that are timed take a second.
     monkeypatch.setattr("coattend.training.study_cost.time", clock)
     cost = cost_of(experiment, tmp_path)
-    learned, marked = len(train.examples), len(work.questions.held_out.examples)
+    learned, marked = len(questions.train.examples), len(questions.held_out.examples)
     scored = len(experiment.source.evaluation(experiment.training).examples)
-    rate = min(3, len(batches) - 1) * len(train.examples) / len(batches)
     assert cost["seconds"] == pytest.approx(2 * (learned + (marked + scored) / INFERENCE_SPEEDUP) / rate)
+
+
+def test_a_frozen_encoder_reads_each_question_once_whatever_trains_over_it(experiment_for, tmp_path, monkeypatch):
+    experiment, read = experiment_for("duma", tokens_per_batch=1024, frozen=True), []
+
+    def count_examples(experiment, reader, questions, store):
+        read.append(len(questions.examples))
+        features = cached_features(experiment, reader, questions, store)
+        return lambda examples, arrays: read.append(0) or features(examples, arrays)
+
+    monkeypatch.setattr("coattend.training.study_cost.cached_features", count_examples)
+    clock = SimpleNamespace(perf_counter=partial(next, count()))  # The encoder takes a second, and the batches another.
+    monkeypatch.setattr("coattend.training.study_cost.time", clock)
+    cost = cost_of(experiment, tmp_path)
+    timed, *batches = read
+    assert timed > 0 and batches == [0] * len(batches) and 2 <= len(batches) <= 4  # They read what it said.
+    questions = TrialRunner.of(experiment, tmp_path).questions
+    learned, marked = len(questions.train.examples), len(questions.held_out.examples)
+    scored = len(experiment.source.evaluation(experiment.training).examples)
+    trained = 2 * (learned + (marked + scored) / INFERENCE_SPEEDUP) / rate_of_timed_batches(experiment, questions.train)
+    assert cost["seconds"] == pytest.approx(trained + (learned + marked + scored) / timed)
 
 
 STUDY = StudyParameters(

@@ -4,7 +4,9 @@ import json
 import logging
 import time
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,7 +28,7 @@ from coattend.training.launcher import Job
 from coattend.training.run_trial import TrialRunner
 from coattend.training.trainer import epochs_of
 from coattend.training.tuning import best_index, configurations
-from coattend.trials.build import build_collator, build_reader, training_batches
+from coattend.trials.build import build_collator, build_reader, cached_features, training_batches
 from coattend.trials.device import device_and_precision, device_name
 from coattend.trials.experiment import Experiment, reads_apart
 from coattend.trials.store import finished_trials
@@ -187,11 +189,12 @@ def cost_of(
     if not missing:
         return {"trials": 0, "seconds": 0.0, "known_from": "all trials are there"}
     trials = 0 if counted else len(missing)
-    rate, source = _recorded_rate(runner), "earlier trials"
+    rate, source, encoding = _recorded_rate(runner), "earlier trials", 0.0
     if rate is None:
         # Training will hit the same error and report it, and the other variants go on.
         try:
-            rate, source = _measured_rate(runner), f"{TIMED_BATCHES} batches"
+            rate, encoding = _measured_speed(runner)
+            source = f"{TIMED_BATCHES} batches"
         except Exception as error:
             problem = f"cannot be timed: {masked_text(f'{type(error).__name__}: {error}')}"
             logger.warning("%s on %s %s", experiment.name, experiment.benchmark, problem)
@@ -201,9 +204,12 @@ def cost_of(
     trained = len(runner.questions.train.examples) * epochs
     held_out = len(missing) * len(runner.questions.held_out.examples) * experiment.training.evaluations
     evaluated = evaluated or experiment
-    scored = len(missing) * len(evaluated.source.evaluation(evaluated.training).examples)
+    to_score = len(evaluated.source.evaluation(evaluated.training).examples)
     training_cost = 0 if counted else trained + held_out / INFERENCE_SPEEDUP
-    seconds = (training_cost + scored / INFERENCE_SPEEDUP) / rate
+    seconds = (training_cost + len(missing) * to_score / INFERENCE_SPEEDUP) / rate
+    # All trials share what a frozen encoder says, of each question once.
+    to_learn = 0 if counted else len(runner.questions.train.examples) + len(runner.questions.held_out.examples)
+    seconds += (to_learn + to_score) * encoding
     return {"trials": trials, "seconds": seconds, "known_from": source}
 
 
@@ -261,28 +267,36 @@ def _speed_key(content: TrialContent) -> list[object]:
     return [*map(content.get, SPEED_FIELDS), *map(content["training"].get, SPEED_FIELDS_IN_TRAINING)]
 
 
-def _measured_rate(runner: TrialRunner) -> float:
-    """Train a few batches and return the questions per second."""
+def _measured_speed(runner: TrialRunner) -> tuple[float, float]:
+    """Train a few batches and return the questions per second, and the seconds in which a frozen encoder, whose outputs
+    are kept, reads a question once; 0 if there is none."""
     experiment = runner.experiment
     device, bf16 = device_and_precision(experiment.training)
     train = runner.questions.train
     examples, reader = train.examples, build_reader(experiment, train).to(device).train()
-    buckets, collator = training_batches(build_collator(experiment, reader, train), examples, experiment.training)
+    buckets, _ = training_batches(build_collator(experiment, reader, train), examples, experiment.training)
     optimiser = torch.optim.AdamW([weights for weights in reader.parameters() if weights.requires_grad], lr=1e-5)
     # Evenly spaced batches stand for all lengths. They have equal budgets of tokens, which short texts fill with many
     # questions and long ones with few: a batch stands for as many as batches have on average.
     batches, limit = list(buckets), WARM_UP_BATCHES + TIMED_BATCHES
     sampled = [batches[index * len(batches) // limit] for index in range(min(limit, len(batches)))]
     warm_up = min(WARM_UP_BATCHES, len(sampled) - 1)
-    start = time.perf_counter()
-    for number, indices in enumerate(sampled):
-        if number == warm_up:
-            start = time.perf_counter()
-        with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=bf16):
-            batch = Batch(**collator([examples[index] for index in indices])).to(device)
-            output = read_batch(reader, batch, experiment.training.over_windows)
-        require(output.loss, "output.loss").backward()
-        optimiser.step()
-        optimiser.zero_grad()
-    batches_per_second = (len(sampled) - warm_up) / max(time.perf_counter() - start, 1e-6)
-    return batches_per_second * len(examples) / len(batches)
+    timed = replace(train, examples=[examples[index] for indices in sampled for index in indices])
+    with TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        features = cached_features(experiment, reader, timed, Path(folder) / "trials")
+        encoding = 0.0 if features is None else (time.perf_counter() - start) / len(timed.examples)
+        collator = build_collator(experiment, reader, train, features=features)
+        _, collator = training_batches(collator, examples, experiment.training)
+        start = time.perf_counter()
+        for number, indices in enumerate(sampled):
+            if number == warm_up:
+                start = time.perf_counter()
+            with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=bf16):
+                batch = Batch(**collator([examples[index] for index in indices])).to(device)
+                output = read_batch(reader, batch, experiment.training.over_windows)
+            require(output.loss, "output.loss").backward()
+            optimiser.step()
+            optimiser.zero_grad()
+        batches_per_second = (len(sampled) - warm_up) / max(time.perf_counter() - start, 1e-6)
+    return batches_per_second * len(examples) / len(batches), encoding
