@@ -257,10 +257,10 @@ def test_an_unknown_encoder_of_an_environment_is_refused(project, parameters):
 
 
 MEASURED = {
-    **dict.fromkeys(
-        ["duma_table5.dream", "duma_table6.dream", "duma_table9.dream", "poi_net_table8.dream"],
-        {"frozen": False, "epochs": 1, "learning_rate": 8e-5, "max_questions": None, "held_out": 0.15},
-    ),
+    **{
+        f"{study}.dream": {"frozen": False, "epochs": 1, "learning_rate": 8e-5, "max_questions": None, "held_out": 0.15}
+        for study in ("duma_table5", "duma_table6", "duma_table9", "poi_net_table8")
+    },
     "recam_steps.recam": {"frozen": True, "epochs": 6, "learning_rate": 5e-4, "max_questions": None},
     "aoa_results_cbt_ne.cbt": {
         "epochs": 2,

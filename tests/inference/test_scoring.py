@@ -43,13 +43,14 @@ def test_a_tie_is_wrong_for_words_and_the_first_for_options(task, options, score
 
 
 def test_the_loss_on_questions_held_out_is_their_cross_entropy():
-    question_set = questions("options", ["a", "b", "c"], labels=(2, 0, 1))
-    scores = torch.tensor([[0.3, -1.0, 2.0], [5.0, 1.0, 0.0], [0.1, 0.2, 0.3]], dtype=torch.float64)
+    # The answer of the last one is not known.
+    question_set = questions("options", ["a", "b", "c"], labels=(2, 0, 1, None))
+    scores = torch.tensor([[0.3, -1.0, 2.0], [5.0, 1.0, 0.0], [0.1, 0.2, 0.3], [1.0, 0.0, 0.0]], dtype=torch.float64)
     answers = [
         OptionAnswer(example, 0, tuple(row))
         for example, row in zip(question_set.examples, scores.tolist(), strict=True)
     ]
-    expected = torch.nn.functional.cross_entropy(scores, torch.tensor([2, 0, 1])).item()
+    expected = torch.nn.functional.cross_entropy(scores[:3], torch.tensor([2, 0, 1])).item()
     # Answers come in the order of batches, and a question that was not answered has no part.
     assert held_out_loss(answers[::-1], question_set, "options") == pytest.approx(expected)
     without = torch.nn.functional.cross_entropy(scores[:2], torch.tensor([2, 0])).item()

@@ -19,6 +19,7 @@ from coattend.training.distillation import TEACHER, distilled_loss, with_teacher
 from coattend.training.run_trial import TrialRunner
 from coattend.trials import run_spec
 from coattend.trials.build import build_collator, build_reader
+from coattend.trials.device import device_and_precision
 from coattend.trials.store import FinishedTrial
 from coattend.trials.trial import read_content
 from experiments import lose_a_bit, train_seed
@@ -174,6 +175,13 @@ def test_a_teacher_is_asked_once_for_all_that_it_teaches_the_same_questions(teac
     np.testing.assert_array_equal(again, first)
     with pytest.raises(AssertionError, match="read again"):
         with_teacher(other, 5, questions.sample(2), None, store)
+    # What it says in another precision is another answer.
+    now = "bf16" if device_and_precision(other.training)[1] else "fp32"
+    precise = taught_by(
+        experiment_for("plain_apart", precision="fp32" if now == "bf16" else "bf16"), outcome["trial_id"]
+    )
+    with pytest.raises(AssertionError, match="read again"):
+        with_teacher(precise, 3, questions, None, store)
     # What it taught is none of the predictions that `compare` and the list of trials take from its folder.
     assert not FinishedTrial(store / outcome["trial_id"], {}, outcome).answer_files()
 

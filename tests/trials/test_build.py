@@ -7,10 +7,11 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoConfig
 
+from coattend.batches.subword_alignment import SubwordAlignment
 from coattend.config import EncoderParameters, LoraParameters, TrainingParameters
 from coattend.errors import CoattendError
 from coattend.inference.predict import predict_all
-from coattend.trials.build import build_collator, build_reader, initial_reader, training_batches
+from coattend.trials.build import build_collator, build_reader, cached_features, initial_reader, training_batches
 from experiments import lose_a_bit, train_reader, train_seed
 
 
@@ -113,6 +114,41 @@ def test_adapters_of_what_is_not_pretrained_are_refused(experiment_for):
 def test_an_encoder_is_frozen_or_adapted():
     with pytest.raises(ValueError, match="a frozen encoder has no adapters: set frozen: false, or lora: null"):
         TrainingParameters(frozen=True, lora=LORA)
+
+
+def test_tags_that_are_frozen_before_they_were_learned_are_told_of(experiment_for, tmp_path, caplog):
+    experiment = experiment_for("poi_net")
+    parent = train_seed(experiment, tmp_path)
+    caplog.clear()
+    frozen = replace(experiment, training=experiment.training.model_copy(update={"frozen": True}))
+    questions = experiment.training_questions().train
+    build_reader(frozen, questions)
+    assert "begins at zero, and is frozen with it: tags have no effect" in caplog.text
+    caplog.clear()
+    # Those of a parent have learned, and a reader without tags has none to learn.
+    learned = replace(frozen, training=frozen.training.model_copy(update={"start_from": parent["trial_id"]}))
+    initial_reader(learned, questions, tmp_path, seed=3)
+    build_reader(experiment_for("plain", frozen=True), questions)
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    ("training", "refused"),
+    [
+        ({"permute_entities": True}, "permute_entities: true"),
+        ({"reads": "shuffled_passage"}, "reads: shuffled_passage"),
+    ],
+)
+def test_words_that_change_have_no_vectors_in_context(experiment_for, sample, tmp_path, training, refused):
+    experiment = experiment_for(**training)
+    questions = experiment.training_questions().train
+    reader, alignment = (
+        build_reader(experiment, questions),
+        SubwordAlignment.between(sample.words, questions.tokens, None),
+    )
+    assert cached_features(experiment, reader, questions, tmp_path) is None
+    with pytest.raises(CoattendError, match=f"context vectors: cannot be used with training.{refused}"):
+        cached_features(replace(experiment, alignment=alignment), reader, questions, tmp_path)
 
 
 def test_questions_by_lot_are_padded_to_the_longest_and_not_read_with_one_passage(experiment_for):

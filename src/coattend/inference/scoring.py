@@ -91,7 +91,9 @@ def held_out_loss(answers: Iterable[Answer], questions: QuestionSet, head: str) 
         (answer.scores, labels[answer.example.question_id]) for answer in answers if isinstance(answer, OptionAnswer)
     ]
     # Heads that sum masses give a candidate that was not read no mass at all.
-    reachable = [(scores, label) for scores, label in scored if head not in MASSES or scores[label] > 0]
+    reachable = [
+        (scores, label) for scores, label in scored if label is not None and (head not in MASSES or scores[label] > 0)
+    ]
     losses = [-log_probabilities(scores, head)[label] for scores, label in reachable]
     return float(np.mean(losses)) if losses else None
 

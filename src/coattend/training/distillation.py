@@ -30,6 +30,7 @@ from coattend.readers.interfaces import require
 from coattend.training.distributed import broadcast_from_main
 from coattend.trials import run_spec
 from coattend.trials.build import check_trained
+from coattend.trials.device import device_and_precision
 from coattend.trials.experiment import Experiment
 
 TEACHER = "teacher"
@@ -97,7 +98,9 @@ def _ask(experiment: Experiment, trial: str, questions: QuestionSet, store: Path
         problem = f"the trial {trial!r} answers by the head {asked.head!r}, which does not score all answers"
         raise CoattendError(problem, where=f"{WHERE}.teacher", cure="Name a trial with the head span or pointer")
     # What it says waits beside its weights for the next reader that it teaches the same questions.
-    file = f"teaching-{predictions_file(asked, questions)}"
+    # It is asked in the precision of the reader that learns, whose trial would else depend on who asked first.
+    precision = "bf16" if device_and_precision(experiment.training)[1] else "fp32"
+    file = f"teaching-{precision}-{predictions_file(asked, questions)}"
     taught: Probabilities = {}
     if experiment.task == "options":
         answers = predict(asked, outcome, questions, store, file)

@@ -1,5 +1,6 @@
 """Build what a trial of an experiment needs: its reader, batches, cached features and entity permutation."""
 
+import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -31,6 +32,8 @@ from coattend.text.tokenizer import CHARACTER_IDS, load_tokenizer
 from coattend.trials.device import device_and_precision, inference_batch_tokens
 from coattend.trials.experiment import Experiment, reads_apart
 from coattend.trials.trial import TrialOutcome, check_weights, encoder_digest, read_outcome
+
+logger = logging.getLogger(__name__)
 
 
 def build_reader(experiment: Experiment, train: QuestionSet) -> Reader:
@@ -96,6 +99,11 @@ def prepare_for_training(experiment: Experiment, reader: Reader) -> Reader:
     if not isinstance(encoder, TransformerEncoder):
         return reader
     if training.frozen:
+        if encoder.tags is not None and not encoder.tags.weight.any():
+            logger.warning(
+                "the embedding of tags at the encoder's input begins at zero, and is frozen with it: tags have no "
+                "effect; hidden_tag_embedding: true adds one behind the encoder, which is trained"
+            )
         encoder.freeze()
     elif training.gradient_checkpointing:
         encoder.checkpoint_gradients()
@@ -233,6 +241,11 @@ def cached_features(
         raise CoattendError(f"cannot be: {problem}", where="training.frozen", cure="Train it with frozen: false")
     if not training.frozen and experiment.alignment is None:
         return None
+    # Words alone change: their vectors in context would tell what they were, and where.
+    if experiment.alignment is not None and (training.permute_entities or training.reads == "shuffled_passage"):
+        changed = "permute_entities: true" if training.permute_entities else "reads: shuffled_passage"
+        problem = f"cannot be used with training.{changed}, which changes words and not their vectors in context"
+        raise CoattendError(problem, where="context vectors", cure="Set context: false, or leave the words as they are")
     # A trial may start from the weights of another one: outputs belong to the weights at hand, not to those published.
     frozen_parts: tuple[nn.Module, ...]
     if experiment.alignment is None:
