@@ -44,6 +44,16 @@ def test_the_command_for_a_trained_reader_brings_its_data_along(kedro_run, sampl
     assert (sample_project / "data/test/08_reporting/sample/index.html").is_file()
 
 
+def test_the_costs_of_a_study_are_written_before_anything_is_trained(empty_project):
+    bootstrap_project(empty_project)
+    source.enter("conf", "test")
+    options = options_of(writing_command("study.duma_table7.costs", pipelines))
+    chosen = {"pipelines": "study_duma_table7", "to-nodes": "study.duma_table7.prepare"}
+    assert options == chosen | {"env": "test"} or options == chosen
+    run = pipelines[options["pipelines"]].to_nodes(options["to-nodes"])
+    assert "study.duma_table7.costs" in run.all_outputs() and not any("gpu" in node.tags for node in run.nodes)
+
+
 def test_every_table_that_a_stage_reads_has_a_command_that_writes_it(empty_project):
     bootstrap_project(empty_project)
     source.enter("conf", "test")

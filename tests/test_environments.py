@@ -256,6 +256,46 @@ def test_an_unknown_encoder_of_an_environment_is_refused(project, parameters):
     assert raised.value.where == "readers.duma.encoder of the environment"
 
 
+@pytest.mark.parametrize("wiring", ["encoder: bert_base", "tagging: nltk_penn_lowercase"])
+def test_what_an_environment_wires_is_no_mistake_of_a_study(project, parameters, wiring):
+    """With it a variant is what its baseline is: a study's file is right or wrong by itself."""
+    file = project / "conf" / "quick" / "parameters.yml"
+    file.write_text(file.read_text() + f"readers: {{ plain: {{ {wiring} }} }}\n")
+    studies.forget_studies()
+    assert len(parameters("quick")["studies"]) == len(studies.study_names())
+    field, _, name = wiring.partition(": ")
+    assert entries.reader_entry("plain")[field] == name
+
+
+@pytest.mark.parametrize(
+    ("content", "where"),
+    [
+        ("readers: { duma: { tagging: nltk_pen } }", "readers.duma.tagging of the environment"),
+        ("benchmarks: { dream: { tagging: nltk_pen } }", "benchmarks.dream.tagging of the environment"),
+        ("benchmarks: { dream: { encoder: minilmm } }", "benchmarks.dream.encoder of the environment"),
+    ],
+)
+def test_an_unknown_profile_of_an_environment_is_refused(project, parameters, content, where):
+    (project / "conf" / "quick" / "parameters_mine.yml").write_text(content)
+    with pytest.raises(CoattendError, match=r"Did you mean '(nltk_penn|minilm)'\?") as raised:
+        parameters("quick")
+        tokens_read("training", "dream.duma")
+    assert raised.value.where == where
+
+
+def test_a_study_that_mixes_readers_has_one_encoder_with_the_papers_sizes(parameters):
+    """But for rows that name another one, and what an encoder is compared with."""
+    loaded = parameters("paper")["studies"]
+    for name, study in loaded.items():
+        rows = studies.load_study(name).parameters.variants
+        encoders = {
+            entry.encoder
+            for variant, entry in study["variants"].items()
+            if "encoder" not in rows[variant].change and readers.encoder_of(entry.reader) == "transformer"
+        }
+        assert len(encoders) <= 1, (name, encoders)
+
+
 MEASURED = {
     **{
         f"{study}.dream": {"frozen": False, "epochs": 1, "learning_rate": 8e-5, "max_questions": None, "held_out": 0.15}

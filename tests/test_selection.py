@@ -131,6 +131,7 @@ def test_misspelt_nodes_datasets_and_tags_are_refused_with_the_nearest(names, fi
             ["dream.poi_net_span"],
             r"--namespaces dream.poi_net_span: 'poi_net_span' has no head for options.*Readers of dream: .*duma",
         ),
+        ([], ["mctest.bidaf"], r"benchmarks\.mctest\.readers does not name 'bidaf'\. Readers of mctest: .*poi_net"),
         (["submission"], ["sample.plain"], r"in the pipelines submission. They are run for: .*recam, .*squad_v1"),
     ],
 )

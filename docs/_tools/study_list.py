@@ -46,7 +46,7 @@ def _row(name: str, study: Mapping[str, Any], small: Mapping[str, Any]) -> tuple
     spec = StudyParameters.model_validate(dict(study["about"]))
     trainings = sum(len(benchmarks) for _, benchmarks in _trained(study))
     benchmarks = ", ".join(f"`{benchmark}`" for benchmark in spec.benchmarks)
-    numbers = (str(len(study["variants"])), str(trainings * len(spec.seeds)), _questions(study), _questions(small))
+    numbers = (str(len(study["variants"])), str(trainings * spec.trials), _questions(study), _questions(small))
     return f"`{PREFIX}{name}`", f"{spec.title} ({spec.source})", benchmarks, *numbers
 
 
@@ -62,7 +62,7 @@ def _trained(study: Mapping[str, Any]) -> Iterator[tuple[ReaderParameters, list[
 def _questions(study: Mapping[str, Any]) -> str:
     """Count the questions that all trials are trained on together, each as often as it is read."""
     settings = {name: BenchmarkParameters.model_validate(dict(entry)) for name, entry in study["benchmarks"].items()}
-    seeds, total, unknown = len(study["about"]["seeds"]), 0.0, False
+    trials, total, unknown = StudyParameters.model_validate(dict(study["about"])).trials, 0.0, False
     for reader, benchmarks in _trained(study):
         recurrent = readers.encoder_of(reader.reader) == "recurrent"
         for benchmark in (settings[name] for name in benchmarks):
@@ -70,7 +70,7 @@ def _questions(study: Mapping[str, Any]) -> str:
             published = _published(benchmark, training.train_on.get(benchmark.name))
             counts = [count for count in (training.max_questions, published) if count is not None]
             unknown |= not counts
-            total += seeds * training.epochs * min(counts, default=0)
+            total += trials * training.epochs * min(counts, default=0)
     number = f"{total / 1000:,.0f} k" if total >= 1000 else f"{total:,.0f}"
     return f"{number}, and the sample's" if unknown else number
 

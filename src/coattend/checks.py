@@ -52,10 +52,11 @@ def check_wiring(key: NodeKey, reader: ReaderParameters, catalog: Any, *, reads_
     }
     for where, (wanted, wired) in wiring.items():
         if wanted != wired:
+            files = "a file of the base environment" if where.startswith("encoders") else "a parameter file"
             raise CoattendError(
                 f"is {wanted!r}, but the pipelines are built for {wired!r}",
                 where=where,
-                cure="Say it in a parameter file: it decides which tables are read, which --params cannot change",
+                cure=f"Say it in {files}: it decides which tables are read, which --params cannot change",
             )
 
 
@@ -158,7 +159,9 @@ def writing_command(table: str, registry: Mapping[str, Pipeline]) -> str | None:
                 stages[:0] = ["book_cloze"] if f"{namespace}.raw" in books else []
                 return run_command(pipelines=",".join(stages), namespaces=namespace)
             if name.startswith(studies.PREFIX):
-                return run_command(pipelines=name)
+                # Variants read the costs, which are written before any is trained.
+                to_nodes = node.name if entry_of(table) == "costs" else ""
+                return run_command(pipelines=name, to_nodes=to_nodes)
             # A reader's namespace alone brings along its data.
             return run_command(pipelines="" if NodeKey.of(node).reader else name, namespaces=namespace)
     return None

@@ -18,11 +18,12 @@ from kedro.utils import load_obj
 from kedro.validation.exceptions import ParameterValidationError
 
 from coattend import studies
-from coattend.config import StudyParameters, entries, source
+from coattend.config import ReaderParameters, StudyParameters, entries, source
 from coattend.config.explain import Setting, Sources, explain, table
 from coattend.config.project import project_folder
 from coattend.config.reader import Layer, merge
 from coattend.errors import CoattendError, did_you_mean
+from coattend.pipelines.keys import STUDY
 from coattend.selection import Filters, pipeline_of, select
 
 RUNNERS = ("SequentialRunner", "ThreadRunner", "ParallelRunner")
@@ -120,30 +121,50 @@ def print_menu(part: str, env: str | None, conf_source: str | None) -> None:
     else:
         session = KedroSession.create(env=env, conf_source=conf_source)
         with session:
-            results = session.load_context().config_loader["globals"]["results"]
-        lines = menu.study_lines(Path(results) / "08_reporting" / "studies")
+            loader = session.load_context().config_loader
+            results, parameters = loader["globals"]["results"], loader["parameters"]
+        lines = menu.study_lines(Path(results) / "08_reporting" / "studies", parameters)
     click.echo("\n".join(lines))
 
 
 def explained(name: str, loader: Any) -> Iterator[tuple[str, list[Setting]]]:
     """The settings of an entry, or of each variant of a study on each of its benchmarks."""
-    parameters, first = loader["parameters"], name.partition(".")[0]
-    location, runtime_params = str(loader.conf_source), loader.runtime_params or {}
-    if not first.startswith(studies.PREFIX):
-        benchmark, reader = pipeline_of(name), name.partition(".")[2]
-        entries.check_reader(reader)
-        entry = parameters["readers"].get(reader) or entries.complete_reader(reader, None)
-        sources = Sources(location, loader.env, runtime_params)
-        yield name, explain(parameters, parameters["benchmarks"][benchmark], entry, sources)
-        return
-    spec = studies.load_study(first.removeprefix(studies.PREFIX))
-    content, chosen = parameters["studies"][spec.name], name.partition(".")[2]
+    first, _, rest = name.partition(".")
+    if first == STUDY and rest:
+        yield from _explain_study(*f"{studies.PREFIX}{rest}".partition(".")[::2], loader)
+    elif first.startswith(studies.PREFIX):
+        yield from _explain_study(first, rest, loader)
+    else:
+        yield from _explain_reader(pipeline_of(first), rest, loader)
+
+
+def _explain_reader(benchmark: str, reader: str, loader: Any) -> Iterator[tuple[str, list[Setting]]]:
+    if not reader:
+        cure = f"Add a dot and one of its readers: {', '.join(entries.readers_of(benchmark))}"
+        raise CoattendError("names no reader", where=benchmark, cure=cure)
+    entries.check_reader(reader)
+    parameters = loader["parameters"]
+    entry = parameters["readers"].get(reader) or entries.complete_reader(reader, None)
+    entries.text_profiles(entry, benchmark)  # An environment may name some that do not exist.
+    sources = Sources(str(loader.conf_source), loader.env, loader.runtime_params or {})
+    home = parameters["benchmarks"][benchmark].get("trained_on") or benchmark
+    for asked in dict.fromkeys((home, benchmark)):
+        settings = explain(parameters, parameters["benchmarks"][asked], entry, sources, asked_only=asked != home)
+        title = f"{asked}.{reader}"
+        yield title if asked == home else f"{title}, which asks the trials of {home}.{reader}", settings
+
+
+def _explain_study(pipeline: str, chosen: str, loader: Any) -> Iterator[tuple[str, list[Setting]]]:
+    parameters = loader["parameters"]
+    spec = studies.load_study(pipeline.removeprefix(studies.PREFIX))
+    content = parameters["studies"][spec.name]
     # The study with the changes of the environment and the command.
     changed = replace(spec, parameters=StudyParameters.model_validate(dict(content["about"])))
     if chosen and chosen not in content["variants"]:
         raise CoattendError(f"no variant is called {chosen!r}", cure=did_you_mean(chosen, list(content["variants"])))
     entry_name = spec.name.removeprefix(f"{spec.file.stem}_")
-    sources = Sources(location, loader.env, runtime_params, (spec.file, spec.name, entry_name))
+    study = (spec.file, spec.name, entry_name)
+    sources = Sources(str(loader.conf_source), loader.env, loader.runtime_params or {}, study)
     for variant in [chosen] if chosen else content["variants"]:
         training = changed.training_layers(variant, parameters["readers"])
         if seeds := parameters["study"].get("seeds"):
@@ -151,9 +172,18 @@ def explained(name: str, loader: Any) -> Iterator[tuple[str, list[Setting]]]:
         # With start_from, the variant whose trials a run looks up.
         entry = {**content["variants"][variant], "training": merge(training)}
         layers = (spec.name, changed.entry_layers(variant, parameters["readers"]), training)
+        homes: dict[str, list[str]] = {}
         for benchmark in changed.parameters.benchmarks_of(variant):
-            settings = explain(parameters, dict(content["benchmarks"][benchmark]), entry, sources, study=layers)
-            yield f"{first}.{variant} on {benchmark}", settings
+            entries.text_profiles(entry, benchmark)
+            homes.setdefault(ReaderParameters.model_validate(entry).trained_on(benchmark), []).append(benchmark)
+        for home, scored_on in homes.items():
+            for benchmark in dict.fromkeys((home, *scored_on)):
+                about = dict(content["benchmarks"][benchmark])
+                settings = explain(parameters, about, entry, sources, study=layers, asked_only=benchmark != home)
+                yield (
+                    f"{pipeline}.{variant} on {benchmark}" + (f", trained on {home}" if benchmark != home else ""),
+                    settings,
+                )
 
 
 def to_user_error(error: Exception) -> CoattendError:

@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from coattend import studies
-from coattend.config import entries
+from coattend.config import StudyParameters, entries
 from coattend.evaluation.runs import included_costs
 from coattend.studies.study import Study
 
@@ -53,9 +55,10 @@ def pipeline_lines() -> Iterator[str]:
     yield from _block("Studies", STUDIES)
 
 
-def study_lines(results: Path) -> Iterator[str]:
-    """List the studies with what they train, and what that costs where the folder of their results says so."""
-    for file, members in _by_file().items():
+def study_lines(results: Path, parameters: Mapping[str, Any]) -> Iterator[str]:
+    """List the studies with what they train by a run's parameters, and what that costs where the folder of their
+    results says so."""
+    for file, members in _by_file(parameters).items():
         yield from _block(file, {f"{studies.PREFIX}{study.name}": _describe(study, results) for study in members})
     groups = {f"{studies.PREFIX}{name}": ", ".join(members) for name, members in studies.study_groups().items()}
     yield from _block("Several at once", groups)
@@ -77,10 +80,13 @@ def _benchmark(name: str) -> tuple[str, str]:
     return name, f"{entries.benchmark(name).title}, {len(readers)} readers"
 
 
-def _by_file() -> dict[str, list[Study]]:
+def _by_file(parameters: Mapping[str, Any]) -> dict[str, list[Study]]:
+    """Group the studies, with what a run's parameters change in them, by paper."""
     by_file: dict[str, list[Study]] = {}
+    changed: dict[str, Any] = {"seeds": seeds} if (seeds := parameters["study"].get("seeds")) else {}
     for name in studies.study_names():
-        study = studies.load_study(name)
+        about = StudyParameters.model_validate({**parameters["studies"][name]["about"], **changed})
+        study = replace(studies.load_study(name), parameters=about)
         paper = study.paper
         others = " and others" if len(paper.authors) > 1 else ""
         cited = f"{paper.title} ({paper.authors[0]}{others}, {paper.venue} {paper.year})"
@@ -91,7 +97,7 @@ def _by_file() -> dict[str, list[Study]]:
 def _describe(study: Study, results: Path) -> str:
     parameters = study.parameters
     benchmarks = sorted({name for variant in parameters.variants for name in parameters.benchmarks_of(variant)})
-    trials = len(study.trainings) * len(parameters.seeds)
+    trials = len(study.trainings) * parameters.trials
     return f"{parameters.title} ({', '.join(benchmarks)}; {trials} trials, {_hours(results / study.name / COSTS)})"
 
 

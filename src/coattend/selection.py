@@ -209,9 +209,13 @@ def _unknown_namespace(namespace: str, pipeline_names: Sequence[str], registered
         if not (entries.is_trained(entry) or entry.get(MODEL)):
             return entries.missing_model(reader)
     if siblings and reader in entries.reader_names():
-        tasks = " or ".join(entries.benchmark(benchmark).answerable)
+        parameters = entries.benchmark(benchmark)
+        tasks = " or ".join(parameters.answerable)
+        problem = f"{reader!r} has no head for {tasks}, which {benchmark} asks for, or its entry leaves {benchmark} out"
+        if parameters.readers is not None and reader not in parameters.readers:
+            problem = f"benchmarks.{benchmark}.readers does not name {reader!r}"
         return CoattendError(
-            f"{reader!r} has no head for {tasks}, which {benchmark} asks for, or its entry leaves {benchmark} out",
+            problem,
             where=f"--namespaces {namespace}",
             cure=f"Readers of {benchmark}: {', '.join(name.partition('.')[2] for name in siblings)}",
         )

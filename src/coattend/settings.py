@@ -4,7 +4,7 @@ and commands are in `coattend.cli`."""
 from typing import Any
 
 from coattend import studies
-from coattend.config.loader import ConfigLoader, check_names
+from coattend.config.loader import ConfigLoader
 from coattend.config.source import BESIDE, listed
 
 
@@ -15,7 +15,7 @@ class ProjectConfigLoader(ConfigLoader):
         """Add the parameters of every study."""
         super().complete(parameters)
         changes = parameters.get("studies") or {}
-        check_names("study", "studies", changes, studies.study_names())
+        self.check_names("study", ("studies",), changes, studies.study_names())
         models = listed((parameters.get("study") or {}).get(BESIDE))
         parameters["studies"] = studies.study_parameters(
             changes, parameters["readers"], parameters.get("benchmarks") or {}, models

@@ -11,6 +11,7 @@ from coattend import readers, studies
 from coattend.cli import explained
 from coattend.config import BenchmarkParameters, ReaderParameters, entries, explain, source, training_of
 from coattend.config.explain import table
+from coattend.errors import CoattendError
 from coattend.settings import CONFIG_LOADER_ARGS, ProjectConfigLoader
 
 PLACE = re.compile(r"(.+\.yml):(\d+)")
@@ -24,11 +25,30 @@ def loader(request):
 
 def check(settings, benchmark, reader):
     """Compare settings with what a run trains, and each source with the line that it names."""
-    benchmark, reader = BenchmarkParameters.model_validate(benchmark), ReaderParameters.model_validate(reader)
-    training = training_of(benchmark, reader, recurrent=readers.encoder_of(reader.reader) == "recurrent")
+    training = resolved(benchmark, reader)
     values = {setting.field.removeprefix("training."): setting.value for setting in settings}
     # Where a variant starts from, a run looks up.
     assert training.model_dump(mode="json", exclude={"start_from"}).items() <= values.items()
+    check_sources(settings)
+
+
+def check_asked(settings, benchmark, reader):
+    """Compare settings with what a run asks questions by: how the reader learned is none of them."""
+    values = {field: setting.value for setting in settings if (field := setting.field).startswith("training.")}
+    training = resolved(benchmark, reader).model_dump(mode="json")
+    assert values == {field: training[field.removeprefix("training.")] for field in values}
+    assert "training.max_length" in values and not {"training.epochs", "training.learning_rate"} & values.keys()
+    check_sources(settings)
+
+
+def resolved(benchmark, reader):
+    """The training parameters of a reader on a benchmark, from their entries."""
+    benchmark, reader = BenchmarkParameters.model_validate(benchmark), ReaderParameters.model_validate(reader)
+    return training_of(benchmark, reader, recurrent=readers.encoder_of(reader.reader) == "recurrent")
+
+
+def check_sources(settings):
+    """Compare each source with the line that it names."""
     for setting in settings:
         if (place := PLACE.fullmatch(setting.source)) is None:
             # A default: what the model has where nothing is said.
@@ -69,8 +89,15 @@ def test_every_reader_is_explained_by_the_lines_that_a_run_resolves(loader, monk
     monkeypatch.setattr(type(loader), "__getitem__", lambda self, key: parameters)
     monkeypatch.setattr(explain.Lines, "of", cache(explain.Lines.of))
     for benchmark, reader in pairs(every=every):
-        ((_, settings),) = explained(f"{benchmark}.{reader}", loader)
-        check(settings, parameters["benchmarks"][benchmark], parameters["readers"][reader])
+        (title, settings), *asked = explained(f"{benchmark}.{reader}", loader)
+        home = parameters["benchmarks"][benchmark].get("trained_on") or benchmark
+        assert title == f"{home}.{reader}"
+        check(settings, parameters["benchmarks"][home], parameters["readers"][reader])
+        assert [title for title, _ in asked] == [
+            f"{benchmark}.{reader}, which asks the trials of {home}.{reader}" for _ in range(home != benchmark)
+        ]
+        for _, settings in asked:
+            check_asked(settings, parameters["benchmarks"][benchmark], parameters["readers"][reader])
 
 
 def test_every_variant_of_a_study_is_explained(loader, monkeypatch):
@@ -80,8 +107,31 @@ def test_every_variant_of_a_study_is_explained(loader, monkeypatch):
     for study in studies.study_names():
         content = parameters["studies"][study]
         for title, settings in explained(f"study_{study}", loader):
-            variant, _, benchmark = title.partition(".")[2].partition(" on ")
-            check(settings, content["benchmarks"][benchmark], content["variants"][variant])
+            variant, _, place = title.partition(".")[2].partition(" on ")
+            benchmark, _, home = place.partition(", trained on ")
+            entry = content["variants"][variant]
+            assert ReaderParameters.model_validate(dict(entry)).trained_on(benchmark) == home or benchmark
+            compare = check_asked if home else check
+            compare(settings, content["benchmarks"][benchmark], entry)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("dream", r"^dream: names no reader\. Add a dot and one of its readers: .*plain"),
+        ("study.duma_table77", r"no study is called 'duma_table77'"),
+        ("study.duma_table7.sumation", r"no variant is called 'sumation'\. Did you mean 'summation'\?"),
+    ],
+)
+def test_what_cannot_be_explained_is_told(name, message):
+    loader = ProjectConfigLoader("conf", env="small", **CONFIG_LOADER_ARGS)
+    with pytest.raises(CoattendError, match=message):
+        list(explained(name, loader))
+    (_, by_namespace), (_, by_pipeline) = (
+        next(explained(f"{study}duma_table7.summation", loader)) for study in ("study.", "study_")
+    )
+    assert by_namespace == by_pipeline
+    source.enter("conf", "test")
 
 
 def test_an_override_is_told_with_the_lines_that_it_overrides():

@@ -40,6 +40,22 @@ def load(tmp_path, monkeypatch):
         ("base/parameters_a.yml", "\nbenchmark: {}", r"_a.yml, line 2, benchmark: .* Did you mean 'benchmarks'\?"),
         ("local/parameters_a.yml", "trackng: {}", r"_a.yml, line 1, trackng: .* Did you mean 'tracking'\?"),
         ("local/parameters_a.yml", "training: {}", r"training: .* Say whose: benchmarks.<name>.training"),
+        (
+            "local/parameters.yml",
+            "engine:\n  kind: dusk",
+            r"local/parameters.yml, line 2, engine.kind: Input should be",
+        ),
+        (
+            "local/parameters.yml",
+            "encoders:\n  minilm:\n    sorce: x",
+            r"line 3, encoders.minilm.sorce: there .*'source'",
+        ),
+        (
+            "local/parameters.yml",
+            "readers:\n  plain:\n    training:",
+            r"line 3, readers.plain.training: Input should be",
+        ),
+        ("local/parameters.yml", "readers:\n  plan: {}", r"line 2, readers.plan: .* A new one belongs in .*conf/base"),
         ("local/parameters_a.yml", "engine:\n  kind: ${globals:a}", r"Globals key 'a' not found"),
     ],
 )

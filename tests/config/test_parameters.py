@@ -24,7 +24,7 @@ from coattend.settings import CONFIG_LOADER_ARGS, ProjectConfigLoader
             r"training\.seeds: must be a list: .*\[3\] is the seed 3",
         ),
         ({"engine": {"address": "tcp://10.0.0.1:8786"}}, r"^engine: address is that of a Dask scheduler"),
-        ({"compare": {"left": 7.5}}, r"^compare\.left: was read as a number"),
+        ({"compare": {"left": 7.5}}, r"^--params compare\.left: was read as a number"),
         ({"training": {"epochs": 2}}, r"--params training: there is no .* Say whose: benchmarks\.<name>\.training"),
         (
             {"benchmarks": {"sampel": {"scored": 1}}},
@@ -41,6 +41,23 @@ from coattend.settings import CONFIG_LOADER_ARGS, ProjectConfigLoader
             r"aoa_results_cbt_ne\.training\.cbt\.tokens_per_batch: is overruled for every variant. "
             r"Change benchmarks\.cbt\.recurrent\.tokens_per_batch, which counts more",
         ),
+        (
+            {"studies": {"duma_table8": {"protocol": "frozen", "training": {"dream": {"learning_rate": 0.1}}}}},
+            r"^studies\.duma_table8\.training\.dream\.learning_rate: is overruled for every variant. "
+            r"Change benchmarks\.dream\.frozen\.learning_rate, which counts more",
+        ),
+        (
+            {"studies": {"duma_table7": {"training": {"draem": {"epochs": 1}}}}},
+            r"^studies\.duma_table7\.training\.draem: there is no benchmark 'draem' here\. Did you mean 'dream'\?",
+        ),
+        ({"studies": {"duma_table7": {"thresholds": {"race": 5}}}}, r"thresholds\.race: there is no benchmark 'race'"),
+        ({"studies": {"duma_table7": {"training": 5}}}, r"^studies\.duma_table7\.training: must be a block of fields"),
+        ({"readers": {"plain": {"training_on": {"draem": {}}}}}, r"plain\.training_on\.draem: there is no such bench"),
+        (
+            {"readers": {"plain": {"training_on": {"dream": {"epoch": 1}}}}},
+            r"readers\.plain\.training_on\.dream\.epoch: Extra inputs .* Did you mean 'epochs'\?",
+        ),
+        ({"benchmarks": {"dream": {"recurrent": {"epochs": 0}}}}, r"dream\.recurrent\.epochs: Input should be greater"),
         (
             {"studies": {"dcn_plus_answer": {"training": {"squad_v1": {"seeds": [3]}}}}},
             r"dcn_plus_answer\.training\.squad_v1\.seeds: seeds are the study's, .* Say its own: seeds",

@@ -46,6 +46,19 @@ def test_a_baseline_may_be_run_on_fewer_where_the_others_have_one_of_their_own(t
     assert read(tmp_path, POI_NET, f"{POI_NET}, benchmarks: [dream]", *changes)
 
 
+def test_fields_of_an_entry_that_do_nothing_in_a_study_are_refused(tmp_path):
+    for field, value, cure in [
+        ("training_on", "{ dream: { epochs: 9 } }", "own block 'training'"),
+        ("benchmarks", "[dream]", "beside 'change'"),
+        ("name", "mine", "the name of its block"),
+    ]:
+        error = error_of(tmp_path, "change: { turns: 1", f"change: {{ {field}: {value}, turns: 1")
+        assert error.problem == f"{field!r} does nothing in a study" and cure in error.cure
+        assert f"mine.yml, line 12, studies.table1.variants.turns_1.change.{field}" in error.where
+        error = error_of(tmp_path, "base: { reader: poi_net", f"base: {{ {field}: {value}, reader: poi_net")
+        assert f"mine.yml, line 7, studies.table1.base.{field}" in error.where
+
+
 LARGE = "      large: { title: Large, repeats: duma, change: { reader: duma, encoder: albert_base } }\n      turns_1:"
 
 

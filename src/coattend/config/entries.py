@@ -85,6 +85,8 @@ def reader_entry(name: str) -> Entry:
         check_reader(name)
     if "encoder" in wiring:
         encoder_entry(wiring["encoder"], where=f"readers.{name}.encoder of the environment")
+    if "tagging" in wiring:
+        check_tagging(wiring["tagging"], where=f"readers.{name}.tagging of the environment")
     return complete_reader(name, entries.get(name)) | wiring
 
 
@@ -145,19 +147,31 @@ def tagging_names() -> list[str]:
     return sorted(_entries("taggings"))
 
 
+def check_tagging(name: Any, *, where: str) -> None:
+    """Raise CoattendError if there is no tagging profile of a name, which an environment gives ``where``."""
+    if name not in tagging_names():
+        cure = f"A new one belongs in {current().location}/{BASE}. {did_you_mean(str(name), tagging_names())}"
+        raise CoattendError(f"no tagging profile is called {name!r}", where=where, cure=cure)
+
+
 def encoder_entry(name: str, *, where: str | None = None) -> Entry:
     """Look up an encoder's parameters; an error says ``where`` it is named, else the base environment."""
     encoders = _entries("encoders")
     if name not in encoders:
         where = where or f"encoders in {current().location}/{BASE}"
-        cure = f"A new one belongs in {current().location}/{BASE}. {did_you_mean(name, list(encoders))}"
+        cure = f"A new one belongs in {current().location}/{BASE}. {did_you_mean(str(name), list(encoders))}"
         raise CoattendError(f"no encoder is called {name!r}", where=where, cure=cure)
     return encoders[name]
 
 
 def text_profiles(entry: Entry, benchmark_name: str) -> TextProfiles:
     """The profiles of a reader's entry on a benchmark: what the entry leaves out is the benchmark's, or the default."""
-    of_benchmark = benchmark_entry(benchmark_name) | current().benchmarks.get(benchmark_name, {})
+    changes = current().benchmarks.get(benchmark_name, {})
+    if changes.get("encoder") is not None:
+        encoder_entry(changes["encoder"], where=f"benchmarks.{benchmark_name}.encoder of the environment")
+    if changes.get("tagging") is not None:
+        check_tagging(changes["tagging"], where=f"benchmarks.{benchmark_name}.tagging of the environment")
+    of_benchmark = benchmark_entry(benchmark_name) | changes
     encoder, tagging = (
         entry.get(field) or of_benchmark.get(field) or ReaderParameters.model_fields[field].default
         for field in WIRING_FIELDS

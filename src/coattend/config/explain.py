@@ -13,6 +13,11 @@ from coattend.config.yaml import Lines, TextFile
 
 QUESTION_FIELDS = ("fill_blanks", "words_as_options", "drop_asked", "scored", "max_characters")
 """Fields of a benchmark that decide which questions a reader is asked, and in which form."""
+ASKED_FIELDS = (
+    *("tokens_per_batch", "max_length", "stride", "stride_counts", "over_windows", "max_answer_length"),
+    *("precision", "device", "tag_noise", "tag_noise_kind", "tag_noise_in", "reads"),
+)
+"""Fields of training that say how questions are asked; the others say how a reader learns."""
 VALUES = ("protocol", "seeds")
 """Fields of studies that decide on fields of training."""
 
@@ -71,9 +76,11 @@ def explain(
     sources: Sources,
     *,
     study: tuple[str, Sequence[Layer], Sequence[Layer]] | None = None,
+    asked_only: bool = False,
 ) -> list[Setting]:
     """Resolve a reader on a benchmark as a run does, with the origin of each value. In a study the entries are the
-    study's and its variant's, and ``study`` is its name with the layers that the variant's entry and training merge."""
+    study's and its variant's, and ``study`` is its name with the layers that the variant's entry and training merge.
+    ``asked_only`` leaves out how the reader learns, which another benchmark says."""
     about = BenchmarkParameters.model_validate(benchmark)
     entry = ReaderParameters.model_validate(reader).on(about)
     recurrent = readers.encoder_of(entry.reader) == "recurrent"
@@ -103,12 +110,13 @@ def explain(
     wiring_layers = [Layer(f"benchmarks.{about.name}", profiles), *entry_layers]
     encoder_layer = Layer(f"encoders.{entry.encoder}", parameters["encoders"][entry.encoder])
     questions = {field: getattr(about, field) for field in QUESTION_FIELDS}
+    trained = training.model_dump(mode="json", include={*ASKED_FIELDS} if asked_only else None)
     return [
         *settings("", wiring, wiring_layers, "default of ReaderParameters"),
         *settings("", options, entry_layers, f"default of {entry.reader}"),
         *settings("encoder.", encoder.model_dump(), [encoder_layer], "default of EncoderParameters"),
         *settings("benchmark.", questions, [benchmark_layer], "default of BenchmarkParameters"),
-        *settings("training.", training.model_dump(mode="json"), training_blocks, "default of TrainingParameters"),
+        *settings("training.", trained, training_blocks, "default of TrainingParameters"),
     ]
 
 

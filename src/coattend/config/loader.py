@@ -1,6 +1,6 @@
 """Kedro's configuration with every benchmark and reader in it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -10,6 +10,7 @@ from omegaconf.errors import OmegaConfBaseException
 from coattend import readers
 from coattend.config import entries, source
 from coattend.config.parameters import ProjectParameters, check_parameters, nearest_parameter
+from coattend.config.reader import Layer, check_training
 from coattend.config.unread import check_files, check_globals
 from coattend.config.yaml import Lines, load_yaml
 from coattend.errors import CoattendError, did_you_mean
@@ -53,22 +54,57 @@ class ConfigLoader(OmegaConfigLoader):
         if key == "parameters":
             self._check_blocks(config)
             self.complete(config)
-            check_parameters(config)
             self._check_unread()
         return config
 
     def complete(self, parameters: dict[str, Any]) -> None:
-        """Add to parameters what their files may leave out; refuse readers and benchmarks that do not exist."""
+        """Add to parameters what their files may leave out, and check them; refuse readers and benchmarks that do not
+        exist."""
         changes = parameters.get("readers") or {}
         benchmarks = parameters.get("benchmarks") or {}
-        _check_readers(changes)
-        check_names("benchmark", "benchmarks", benchmarks, entries.benchmark_names())
+        self._check_readers(changes)
+        self.check_names("benchmark", ("benchmarks",), benchmarks, entries.benchmark_names())
         self._check_shapes({"benchmarks": benchmarks, "readers": changes})
         names = sorted({*readers.names(), *changes})
         parameters["readers"] = {name: entries.complete_reader(name, changes.get(name)) for name in names}
         for name, entry in benchmarks.items():
             entry["name"] = name
         parameters["profiles"] = {block: parameters.get(block, {}) for block in PROFILES}
+        check_parameters(parameters, locate=self._nearest_location)
+        self._check_differences(parameters)
+
+    def check_names(self, noun: str, block: Sequence[str], names: Iterable[str], declared: list[str]) -> None:
+        """Refuse names of a block that no file of the base environment declares."""
+        for name in names:
+            if name not in declared:
+                raise CoattendError(
+                    f"there is no such {noun}",
+                    where=self._location(*block, name),
+                    cure=f"{did_you_mean(name, declared)} A new one belongs in {self.conf_source}/{source.BASE}",
+                )
+
+    def _check_readers(self, names: Iterable[str]) -> None:
+        """Readers of the base environment, and those that are called by their parts, may be changed."""
+        entries.reader_names()  # A mistake in a file of that environment is none of these names.
+        for name in names:
+            try:
+                entries.check_reader(name)
+            except CoattendError as error:
+                cure = f"{error.cure} A new one belongs in {self.conf_source}/{source.BASE}"
+                raise CoattendError(error.problem, where=self._location("readers", name), cure=cure) from None
+
+    def _check_differences(self, parameters: Mapping[str, Any]) -> None:
+        """Refuse differences from a benchmark's training that no reader can have, or that are those of no benchmark."""
+        for name, entry in (parameters.get("benchmarks") or {}).items():
+            for block in ("recurrent", "frozen"):
+                check_training([Layer(f"benchmarks.{name}.{block}", entry.get(block) or {})])
+        for name, entry in parameters["readers"].items():
+            check_training([Layer(f"readers.{name}.training", entry.get("training") or {})])
+            by_benchmark = entry.get("training_on") or {}
+            place = ("readers", name, "training_on")
+            self.check_names("benchmark", place, by_benchmark, entries.benchmark_names())
+            for benchmark, values in by_benchmark.items():
+                check_training([Layer(f"readers.{name}.training_on.{benchmark}", values)])
 
     def _check_files(self) -> None:
         """Refuse the first file that is not YAML, and the first block of one that is no mapping of names to entries."""
@@ -121,10 +157,7 @@ class ConfigLoader(OmegaConfigLoader):
 
     def _location(self, *path: str) -> str:
         """File and line of a block of parameters or of a part of it, or the option that names it."""
-        named: Any = self.runtime_params
-        for key in path:
-            named = named.get(key) if isinstance(named, Mapping) else None
-        for environment in reversed(self._environments()) if named is None else ():
+        for environment in () if self._is_named(path) else reversed(self._environments()):
             for file in source.parameter_files(str(self.conf_source), environment):
                 lines = Lines.of(file)
                 if lines.line_of(path) is not None:
@@ -132,6 +165,21 @@ class ConfigLoader(OmegaConfigLoader):
                 if lines.content == path[0]:  # OmegaConf takes a text for the name of a block.
                     return f"{file}, line 1, {path[0][:60]!r}"
         return f"--params {'.'.join(path)}"
+
+    def _is_named(self, path: Sequence[str]) -> bool:
+        """Tell if ``--params`` names a parameter."""
+        named: Any = self.runtime_params
+        for key in path:
+            named = named.get(key) if isinstance(named, Mapping) else None
+        return named is not None
+
+    def _nearest_location(self, path: Sequence[str]) -> str:
+        """File and line of a parameter, or of the nearest block around it that is written somewhere."""
+        for length in range(len(path), 1, -1):
+            location = self._location(*path[:length])
+            if not location.startswith("--params") or self._is_named(path[:length]):
+                return ".".join((location, *path[length:]))
+        return ".".join(path)
 
     def _environments(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((source.BASE, self.env or self.default_run_env)))
@@ -147,26 +195,8 @@ class ConfigLoader(OmegaConfigLoader):
             self.runtime_params = runtime_params
 
 
-def check_names(noun: str, block: str, names: Iterable[str], declared: list[str]) -> None:
-    """Refuse names of a block that no file of the base environment declares: they are misspelt."""
-    for name in names:
-        if name not in declared:
-            where = f"{block}.{name} in a parameter file"
-            raise CoattendError(f"there is no such {noun}", where=where, cure=did_you_mean(name, declared))
-
-
 def _check_environment(location: str, environment: str | None) -> None:
     environments = source.environments(location) if environment is not None else []
     if environments and environment not in (*environments, source.BASE):
         cure = did_you_mean(str(environment), environments)
         raise CoattendError(f"there is no environment {environment!r}", where=f"--env {environment}", cure=cure)
-
-
-def _check_readers(names: Iterable[str]) -> None:
-    """Readers of the base environment, and those that are called by their parts, may be changed."""
-    entries.reader_names()  # A mistake in a file of that environment is none of these names.
-    for name in names:
-        try:
-            entries.check_reader(name)
-        except CoattendError as error:
-            raise CoattendError(error.problem, where=f"readers.{name} in a parameter file", cure=error.cure) from None

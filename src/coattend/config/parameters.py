@@ -1,6 +1,6 @@
 """The model of all parameters, and the first mistake in them as one line."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import UnionType
 from typing import Any, get_args, get_origin
 
@@ -50,15 +50,22 @@ class ProjectParameters(BaseModel):
     tracking: TrackingParameters = Field(TrackingParameters(), description="What MLflow keeps.")
 
 
-def check_parameters(content: Any, model: type[BaseModel] = ProjectParameters, *, block: str = "") -> None:
-    """Raise CoattendError for the first mistake in parameters, with the nearest name if there is no such parameter;
-    ``block`` is their place among all parameters, such as ``studies.duma_table7.about``."""
+def check_parameters(
+    content: Any,
+    model: type[BaseModel] = ProjectParameters,
+    *,
+    block: str = "",
+    locate: Callable[[Sequence[str]], str] = ".".join,
+) -> None:
+    """Raise CoattendError for the first mistake in parameters, with the nearest name if there is no such parameter.
+    ``block`` is their place among all parameters, such as ``studies.duma_table7.about``, and ``locate`` tells where a
+    path among these was written."""
     try:
         model.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
         path = [str(key) for key in first["loc"]]
-        where = ".".join([block, *path] if block else path)
+        where = locate([block, *path] if block else path)
         if first["type"] != UNKNOWN_FIELD:
             raise CoattendError(message_of(first), where=where) from None
         cure = did_you_mean(path[-1], field_names(model, path[:-1]))

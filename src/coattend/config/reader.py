@@ -1,6 +1,6 @@
 """Parameters of encoders and readers, and the training parameters that a reader has on a benchmark."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pydantic import Field, ValidationError, model_validator
@@ -154,9 +154,15 @@ def merge(layers: Iterable[Layer]) -> dict[str, Any]:
 
 def training_of(benchmark: BenchmarkParameters, reader: ReaderParameters, *, recurrent: bool) -> TrainingParameters:
     """The training parameters of a reader on a benchmark, as `training_layers` has them; an error names the block."""
-    layers = training_layers(benchmark, reader, recurrent=recurrent)
+    training = check_training(training_layers(benchmark, reader, recurrent=recurrent))
+    all_subsets = training.train_on == {benchmark.name: ()}
+    return training.model_copy(update={"train_on": {}}) if all_subsets else training
+
+
+def check_training(layers: Sequence[Layer]) -> TrainingParameters:
+    """Return the training parameters that layers make, later ones count; an error names the layer's block."""
     try:
-        training = TrainingParameters.model_validate(merge(layers))
+        return TrainingParameters.model_validate(merge(layers))
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
@@ -164,8 +170,6 @@ def training_of(benchmark: BenchmarkParameters, reader: ReaderParameters, *, rec
         names = list(TrainingParameters.model_fields)
         cure = did_you_mean(field, names) if field not in names else None
         raise CoattendError(message_of(first), where=f"{block}.{field}", cure=cure) from None
-    all_subsets = training.train_on == {benchmark.name: ()}
-    return training.model_copy(update={"train_on": {}}) if all_subsets else training
 
 
 def check_fine_tuning(name: str, encoder: EncoderParameters, training: TrainingParameters) -> str | None:

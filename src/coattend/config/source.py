@@ -13,6 +13,7 @@ import mimetypes
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -134,12 +135,12 @@ def enter(location: str | None, environment: str | None, runtime_params: Mapping
         project.pipelines.configure(f"{PACKAGE}.pipeline_registry")
 
 
-def run_command(*, pipelines: str = "", namespaces: str = "", with_params: bool = True) -> str:
+def run_command(*, pipelines: str = "", namespaces: str = "", to_nodes: str = "", with_params: bool = True) -> str:
     """Write a command for ``kedro run`` with the environment, the configuration source and the parameters of this
     process, so that it works when it is pasted."""
     options = dict(_newest.options) if _newest.folder == project_folder() else {}
     params = options.pop("params", None)
-    options |= {"pipelines": pipelines, "namespaces": namespaces}
+    options |= {"pipelines": pipelines, "namespaces": namespaces, "to-nodes": to_nodes}
     if params and with_params:
         options["params"] = params
     words = [f"--{name} {shlex.quote(value)}" for name, value in options.items() if value]
@@ -152,6 +153,17 @@ def current() -> ConfigSource:
     if _newest.source is not None and _newest.folder == folder:
         return _newest.source
     return _default_source(folder, _chosen_environment())
+
+
+@contextmanager
+def base_environment() -> Iterator[None]:
+    """Have `current` be without the changes of its environment meanwhile: what its files say is right by themselves."""
+    before = _newest.folder, _newest.source
+    _newest.folder, _newest.source = project_folder(), ConfigSource(current().location)
+    try:
+        yield
+    finally:
+        _newest.folder, _newest.source = before
 
 
 @cache

@@ -262,6 +262,11 @@ class StudyParameters(Parameters):
             raise ValueError("must name a reader, as in base: { reader: plain }")
         return base
 
+    @property
+    def trials(self) -> int:
+        """The number of trials of a variant on a benchmark; the best of a search is that of the first seed."""
+        return len(self.seeds) + (self.search.trials - 1 if self.search is not None else 0)
+
     def benchmarks_of(self, variant: str) -> tuple[str, ...]:
         """The benchmarks that a variant is run on."""
         return self.variants[variant].benchmarks or self.benchmarks

@@ -7,20 +7,22 @@ from collections import UserDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from coattend.config import BenchmarkParameters, ReaderParameters, entries
 from coattend.config.parameters import UNKNOWN_FIELD, check_parameters, field_names
-from coattend.config.source import BASE, BESIDE, current, files
+from coattend.config.reader import Layer, training_layers
+from coattend.config.source import BASE, BESIDE, base_environment, current, files
 from coattend.config.study import PaperParameters, StudyParameters
 from coattend.config.yaml import Lines, TextFile
 from coattend.errors import CoattendError, did_you_mean, message_of
 from coattend.readers.registry import encoder_of, is_trained
 from coattend.studies.study import Study
 from coattend.studies.validation import benchmarks_alike, check_frozen, check_variant, find_problems
-from coattend.studies.value_checks import check_training, nearest_choice
+from coattend.studies.value_checks import check_name, check_training, nearest_choice
 
 _NAME = re.compile(r"[A-Za-z0-9_]+")
 PREFIX = "study_"
@@ -125,7 +127,7 @@ def study_parameters(
                 check_parameters(entry, ReaderParameters, block=f"studies.{name}.variants.{variant}")
             for benchmark, entry in read.items():
                 check_parameters(entry, BenchmarkParameters, block=f"studies.{name}.benchmarks.{benchmark}")
-            _check_effect(study, changes[name].get("training") or {}, variants, read)
+            _check_effect(study, changes[name], variants, read)
         blocks[name] = {"about": StudyBlock(study.dumped), "variants": variants, "benchmarks": read}
     return blocks
 
@@ -133,21 +135,39 @@ def study_parameters(
 def _check_effect(
     study: Study, changed: Mapping[str, Any], variants: Mapping[str, Any], read: Mapping[str, Any]
 ) -> None:
-    """Refuse a change of training on a benchmark that does nothing: the study's seeds overrule it, or for every variant
-    the benchmark's block ``recurrent``."""
-    for benchmark in changed.keys() & read.keys():
-        # What a study's own file cannot say, an environment cannot either.
-        for problem in check_training((benchmark,), changed[benchmark]):
-            where = ".".join(("studies", study.name, "training", *map(str, problem.path)))
-            raise CoattendError(problem.what, where=where, cure=problem.cure)
-        overruled = changed[benchmark].keys() & read[benchmark].get("recurrent", {}).keys()
-        names = (name for name in variants if benchmark in study.parameters.benchmarks_of(name)) if overruled else ()
-        trained = filter(is_trained, (variants[name]["reader"] for name in names))
-        if set(map(encoder_of, trained)) == {"recurrent"}:
-            field = min(overruled)
-            where = f"studies.{study.name}.training.{benchmark}.{field}"
-            cure = f"Change benchmarks.{benchmark}.recurrent.{field}, which counts more"
-            raise CoattendError("is overruled for every variant", where=where, cure=cure)
+    """Refuse a change that does nothing: it is of no benchmark, or the study's seeds overrule it, or for every variant
+    the benchmark's blocks ``recurrent`` or ``frozen``."""
+    training: Mapping[str, Any] = changed.get("training") or {}
+    # What a study's own file cannot say, an environment cannot either.
+    problems = chain(
+        # One block may serve several studies, so that some of its benchmarks are those of another.
+        *(check_name(("training", name), name, entries.benchmark_names(), "benchmark") for name in training),
+        *(check_name(("thresholds", name), name, study.read, "benchmark") for name in changed.get("thresholds") or ()),
+        *(check_training(("training", name), fields) for name, fields in training.items()),
+    )
+    for problem in problems:
+        where = ".".join(("studies", study.name, *map(str, problem.path)))
+        raise CoattendError(problem.what, where=where, cure=problem.cure)
+    for benchmark in training.keys() & read.keys():
+        about = BenchmarkParameters.model_validate(read[benchmark])
+        blocks = [
+            _block_of_kind(about, ReaderParameters.model_validate(entry))
+            for name, entry in variants.items()
+            if benchmark in study.parameters.benchmarks_of(name) and is_trained(entry["reader"])
+        ]
+        for field in sorted(training[benchmark]):
+            if blocks and all(field in block.values for block in blocks):
+                counting = " and ".join(sorted({f"{block.block}.{field}" for block in blocks}))
+                where = f"studies.{study.name}.training.{benchmark}.{field}"
+                cure = f"Change {counting}, which counts more"
+                raise CoattendError("is overruled for every variant", where=where, cure=cure)
+
+
+def _block_of_kind(benchmark: BenchmarkParameters, reader: ReaderParameters) -> Layer:
+    """The differences from a benchmark's training for readers of a kind, which count more; empty for other readers."""
+    kinds = {f"benchmarks.{benchmark.name}.{kind}" for kind in ("recurrent", "frozen")}
+    layers = training_layers(benchmark, reader, recurrent=encoder_of(reader.reader) == "recurrent")
+    return next((layer for layer in layers if layer.block in kinds), Layer("", {}))
 
 
 def forget_studies() -> None:
@@ -158,7 +178,8 @@ def forget_studies() -> None:
 @cache
 def _studies(location: str) -> dict[str, Study]:
     entries.reader_names()  # A mistake in a file of readers is none of a study that starts from one of them.
-    return {study.name: study for file in files(location, BASE, "studies") for study in read_studies(file)}
+    with base_environment():
+        return {study.name: study for file in files(location, BASE, "studies") for study in read_studies(file)}
 
 
 def read_studies(file: TextFile) -> list[Study]:

@@ -17,6 +17,8 @@ from coattend.errors import CoattendError, message_of
 _VALUES = ("seeds", "protocol", "budget_hours", "training", "options", "thresholds", "base", BESIDE)
 """Fields of a study that an environment may change; of its base only the reader's wiring, and language models are added
 to those beside it."""
+_BLOCKS = ("base", "training", "options", "thresholds")
+"""Those that are merged field by field; other values replace those of the file."""
 
 
 @dataclass(frozen=True)
@@ -50,16 +52,15 @@ class Study:
             if field not in _VALUES:
                 cure = f"Environments change values only: {', '.join(_VALUES)}"
                 raise CoattendError("cannot be changed here", where=f"studies.{self.name}.{field}", cure=cure)
+        for field in _BLOCKS:
+            if not isinstance(values.get(field) or {}, Mapping):
+                raise CoattendError("must be a block of fields", where=f"studies.{self.name}.{field}")
         for field in values.get("base") or {}:
             if field not in WIRING_FIELDS:
                 cure = f"Environments change there: {', '.join(WIRING_FIELDS)}"
                 raise CoattendError("cannot be changed here", where=f"studies.{self.name}.base.{field}", cure=cure)
         values_now = dict(self.dumped)
-        # These blocks are merged field by field; other values replace those of the file.
-        blocks = {
-            field: values_now[field] | (values.get(field) or {})
-            for field in ("base", "training", "options", "thresholds")
-        }
+        blocks = {field: values_now[field] | (values.get(field) or {}) for field in _BLOCKS}
         values_now |= {**values, **blocks, BESIDE: [*values_now[BESIDE], *listed(values.get(BESIDE))]}
         try:
             return replace(self, parameters=StudyParameters.model_validate(values_now))

@@ -160,6 +160,23 @@ def check_search(search: SearchParameters) -> Iterator[Problem]:
         yield Problem(("search", "trials"), problem, "Ask for fewer, or allow more values")
 
 
+_OF_ENTRIES = {
+    "training_on": "Say it in the study's own block 'training', for all variants alike, or in 'training' here",
+    "benchmarks": "Say it beside 'change', as the variant's own 'benchmarks'",
+    "name": "A variant has the name of its block",
+}
+"""Fields of a reader's entry that do nothing in a study."""
+
+
+def check_fields(study: Study) -> Iterator[Problem]:
+    """Yield fields of readers' entries that would do nothing in the study."""
+    blocks: dict[Path, Collection[str]] = {("base",): study.parameters.base}
+    blocks |= {("variants", name, "change"): variant.change for name, variant in study.parameters.variants.items()}
+    for path, block in blocks.items():
+        for field in _OF_ENTRIES.keys() & block:
+            yield Problem((*path, field), f"{field!r} does nothing in a study", _OF_ENTRIES[field])
+
+
 def check_variant(study: Study, name: str) -> Iterator[Problem]:
     """Yield the mistakes of a variant: unknown names, invalid settings, a variant equal to its baseline."""
     parameters, path = study.parameters, ("variants", name)
@@ -286,6 +303,7 @@ def find_problems(study: Study) -> Iterator[Problem]:
     """Yield all mistakes of a study, the most basic ones first."""
     parameters = study.parameters
     yield from check_benchmarks(study)
+    yield from check_fields(study)
     yield from check_name(("baseline",), parameters.baseline, parameters.variants, "variant")
     for name in parameters.variants:
         yield from check_variant(study, name)
