@@ -67,3 +67,11 @@ def test_what_changes_no_weight_changes_no_id(experiment_for, tmp_path):
     assert (
         len({usual.id, trial(lora={"rank": 2}).id, trial(lora={"rank": 4}).id, trial(optimizer="adamw_8bit").id}) == 4
     )
+
+
+def test_processes_that_find_no_gpu_each_are_refused_before_any_starts(experiment_for, tmp_path, monkeypatch):
+    monkeypatch.setattr("coattend.training.run_trial.select_device", lambda training: "cuda")
+    monkeypatch.setattr("coattend.training.run_trial.gpu_count", lambda: 1)
+    outcome, error = TrialRunner.of(experiment_for(processes=2), tmp_path).attempt(3)
+    assert str(error).startswith("training.processes: is 2, and each process takes a GPU, of which there are 1. Set it")
+    assert outcome["failure"] == f"CoattendError: {error}"

@@ -31,9 +31,12 @@ PATIENCE = timedelta(days=1)
 held-out questions."""
 
 
-def launch(function: Callable[..., Result], *arguments: Any, processes: int, name: str) -> Result:
+def launch(
+    function: Callable[..., Result], *arguments: Any, processes: int, name: str, on_gpus: bool = False
+) -> Result:
     """Call a picklable function in a group of processes of this machine, which share this process's threads, and return
-    the result of the main process. ``name`` is the id of the call: the same on all machines, and unique."""
+    the result of the main process. ``name`` is the id of the call: the same on all machines, and unique. With
+    ``on_gpus`` each process has a GPU of its own."""
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
@@ -53,7 +56,7 @@ def launch(function: Callable[..., Result], *arguments: Any, processes: int, nam
     threads = max(1, torch.get_num_threads() // processes)
     try:
         with _restored_signal_handlers():
-            results = elastic_launch(config, _run_in_group)(function, arguments, threads)
+            results = elastic_launch(config, _run_in_group)(function, arguments, threads, on_gpus)
     except ChildFailedError as error:
         rank, failure = error.get_first_failure()
         raise CoattendError(
@@ -81,16 +84,16 @@ def _restored_signal_handlers() -> Iterator[None]:
                 signal.signal(number, handler)
 
 
-def _run_in_group(function: Callable[..., Result], arguments: Sequence[Any], threads: int) -> Result:
+def _run_in_group(function: Callable[..., Result], arguments: Sequence[Any], threads: int, on_gpus: bool) -> Result:
     torch.set_num_threads(threads)
     backend = "gloo"
     # Objects travel over gloo, gradients of GPUs over NCCL.
-    if torch.cuda.is_available():
+    if on_gpus:
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
         backend = "cpu:gloo,cuda:nccl"
     distributed.init_process_group(backend, timeout=PATIENCE)
     # Accelerate remembers the group, and looks for one on processors only if it is told so.
-    PartialState(cpu=not torch.cuda.is_available())
+    PartialState(cpu=not on_gpus)
     try:
         return function(*arguments)
     finally:

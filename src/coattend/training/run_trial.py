@@ -35,7 +35,15 @@ from coattend.training.distributed import broadcast_from_main, launch
 from coattend.training.trainer import ReaderTrainer, arguments_of, last_checkpoint
 from coattend.trials import run_spec
 from coattend.trials.build import cached_features, initial_reader
-from coattend.trials.device import device_and_precision, device_name, freeze_gc, memory_errors, processor_name
+from coattend.trials.device import (
+    device_and_precision,
+    device_name,
+    freeze_gc,
+    gpu_count,
+    memory_errors,
+    processor_name,
+    select_device,
+)
 from coattend.trials.experiment import Experiment, TrainingQuestions
 from coattend.trials.trial import EncoderContent, Trial, TrialContent, TrialOutcome, encoder_digest
 from coattend.trials.warnings import alarms
@@ -87,8 +95,13 @@ def _train_or_load(questions: TrainingQuestions, experiment: Experiment, trial: 
     _check_vectors(experiment)
     process = PartialState()
     if experiment.training.processes > 1 and process.num_processes == 1 and trial.outcome() is None:
-        arguments = (list(events.listeners), questions, experiment, trial)
-        return launch(_train_in_process, *arguments, processes=experiment.training.processes, name=f"trial {trial.id}")
+        on_gpus, processes = select_device(experiment.training) == "cuda", experiment.training.processes
+        if on_gpus and processes > gpu_count():
+            problem = f"is {processes}, and each process takes a GPU, of which there are {gpu_count()}"
+            cure = f"Set it to {gpu_count()} or less, or training.device: cpu"
+            raise CoattendError(problem, where="training.processes", cure=cure)
+        arguments, name = (list(events.listeners), questions, experiment, trial), f"trial {trial.id}"
+        return launch(_train_in_process, *arguments, processes=processes, name=name, on_gpus=on_gpus)
     title, seed = f"{experiment.benchmark}.{experiment.name}", trial.content["seed"]
     with trial.locked() if process.is_main_process else nullcontext():
         finished = broadcast_from_main(trial.outcome)
