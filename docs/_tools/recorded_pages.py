@@ -1,18 +1,21 @@
 """Pages of results that are written from records: one for each recorded study, and the leaderboard."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any, cast
 
 from docs._tools.results_tables import ScoredRow
 
+from coattend import readers
+from coattend.config import ReaderParameters
 from coattend.errors import CoattendError
 from coattend.reports.records import StudyFindings
 from coattend.reports.study.leaderboard import leaderboard_page
 from coattend.reports.study.page import recorded_page, score_tables
 from coattend.reports.study.table import rows_in_question
-from coattend.reports.study.trial_records import STUDY_FILE, read_records, recorded_findings
+from coattend.reports.study.trial_records import STUDY_FILE, FileOfStudy, FileOfTrial, read_records, recorded_findings
 from coattend.reports.tables import METRIC_TITLES, format_interval, format_questions, to_markdown
 
 RECORDS = "records"
@@ -60,16 +63,15 @@ def scored_rows(results: Path) -> Iterator[ScoredRow]:
         results: Folder of the pages of results, with that of the records.
     """
     for file in _study_files(results):
-        study, findings = json.loads(file.read_text(encoding="utf-8"))["study"], _findings(file.parent)
-        entries = {
-            variant: study["base"] | entry["change"]
-            for variant, entry in study["variants"].items()
-            if not study["options"]
-        }
+        records, findings = read_records(file.parent), _findings(file.parent)
+        content = cast("FileOfStudy", records[STUDY_FILE])
+        study = content["study"]
         scores: dict[tuple[str, str], dict[str, str]] = {}
         for row in rows_in_question(findings):
-            entry = entries.get(row["variant"], {})
-            if set(entry) == {"reader"}:
+            entry = study["base"] | study["variants"][row["variant"]]["change"]
+            trials = content["outcomes"][row["benchmark"]][row["variant"]]["trials"]
+            options = cast("FileOfTrial", records[trials[0]])["configuration"]["options"] if trials else {}
+            if not study["options"] and _is_as_declared(entry, options):
                 where = f"{row['benchmark']}, {format_questions(row['split'], row['group'])}"
                 head = METRIC_TITLES[row["metric"]]
                 score = f"{row['mean']:.1f} {format_interval(row)}"
@@ -78,6 +80,16 @@ def scored_rows(results: Path) -> Iterator[ScoredRow]:
             first, *others = by_metric.items()
             heads = {f"{where}: {first[0]}": first[1], **dict(others)}
             yield ScoredRow(f"{file.parent.name}.md", findings["source"], f"`{reader}`", heads)
+
+
+def _is_as_declared(entry: Mapping[str, Any], options: Mapping[str, Any]) -> bool:
+    """Tell if a variant changes nothing of a reader's entry: its fields are options that its head does not have, as the
+    pooling of spans, or that have the entry's own values."""
+    reader = entry["reader"]
+    fields = entry.keys() - {"reader"}
+    return not fields & ReaderParameters.model_fields.keys() and all(
+        field not in options or options[field] == readers.default_of(reader, field) for field in fields
+    )
 
 
 def _study_files(results: Path) -> list[Path]:
