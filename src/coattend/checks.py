@@ -52,7 +52,8 @@ def check_wiring(key: NodeKey, reader: ReaderParameters, catalog: Any, *, reads_
     }
     for where, (wanted, wired) in wiring.items():
         if wanted != wired:
-            files = "a file of the base environment" if where.startswith("encoders") else "a parameter file"
+            in_base = where.startswith("encoders") or where.endswith(".reader")
+            files = "a file of the base environment" if in_base else "a parameter file"
             raise CoattendError(
                 f"is {wanted!r}, but the pipelines are built for {wired!r}",
                 where=where,

@@ -145,13 +145,13 @@ def _explain_reader(benchmark: str, reader: str, loader: Any) -> Iterator[tuple[
     entries.check_reader(reader)
     parameters = loader["parameters"]
     entry = parameters["readers"].get(reader) or entries.complete_reader(reader, None)
-    entries.text_profiles(entry, benchmark)  # An environment may name some that do not exist.
     sources = Sources(str(loader.conf_source), loader.env, loader.runtime_params or {})
     home = parameters["benchmarks"][benchmark].get("trained_on") or benchmark
-    for asked in dict.fromkeys((home, benchmark)):
-        settings = explain(parameters, parameters["benchmarks"][asked], entry, sources, asked_only=asked != home)
-        title = f"{asked}.{reader}"
-        yield title if asked == home else f"{title}, which asks the trials of {home}.{reader}", settings
+    for name in dict.fromkeys((home, benchmark)):
+        entries.text_profiles(entry, name)  # An environment may name some that do not exist.
+        settings = explain(parameters, parameters["benchmarks"][name], entry, sources, asked_only=name != home)
+        title = f"{name}.{reader}"
+        yield title if name == home else f"{title}, which asks the trials of {home}.{reader}", settings
 
 
 def _explain_study(pipeline: str, chosen: str, loader: Any) -> Iterator[tuple[str, list[Setting]]]:
@@ -174,10 +174,10 @@ def _explain_study(pipeline: str, chosen: str, loader: Any) -> Iterator[tuple[st
         layers = (spec.name, changed.entry_layers(variant, parameters["readers"]), training)
         homes: dict[str, list[str]] = {}
         for benchmark in changed.parameters.benchmarks_of(variant):
-            entries.text_profiles(entry, benchmark)
             homes.setdefault(ReaderParameters.model_validate(entry).trained_on(benchmark), []).append(benchmark)
         for home, scored_on in homes.items():
             for benchmark in dict.fromkeys((home, *scored_on)):
+                entries.text_profiles(entry, benchmark)
                 about = dict(content["benchmarks"][benchmark])
                 settings = explain(parameters, about, entry, sources, study=layers, asked_only=benchmark != home)
                 yield (

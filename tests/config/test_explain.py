@@ -110,7 +110,7 @@ def test_every_variant_of_a_study_is_explained(loader, monkeypatch):
             variant, _, place = title.partition(".")[2].partition(" on ")
             benchmark, _, home = place.partition(", trained on ")
             entry = content["variants"][variant]
-            assert ReaderParameters.model_validate(dict(entry)).trained_on(benchmark) == home or benchmark
+            assert ReaderParameters.model_validate(dict(entry)).trained_on(benchmark) == (home or benchmark)
             compare = check_asked if home else check
             compare(settings, content["benchmarks"][benchmark], entry)
 
@@ -118,13 +118,15 @@ def test_every_variant_of_a_study_is_explained(loader, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
+        ("dream.poi_net", r"^poi_net\.tagging on dream: no tagging profile is called 'nltk_pen'\. .*'nltk_penn'\?"),
         ("dream", r"^dream: names no reader\. Add a dot and one of its readers: .*plain"),
         ("study.duma_table77", r"no study is called 'duma_table77'"),
         ("study.duma_table7.sumation", r"no variant is called 'sumation'\. Did you mean 'summation'\?"),
     ],
 )
 def test_what_cannot_be_explained_is_told(name, message):
-    loader = ProjectConfigLoader("conf", env="small", **CONFIG_LOADER_ARGS)
+    misspelt = {"readers": {"poi_net": {"tagging": "nltk_pen"}}}
+    loader = ProjectConfigLoader("conf", env="small", runtime_params=misspelt, **CONFIG_LOADER_ARGS)
     with pytest.raises(CoattendError, match=message):
         list(explained(name, loader))
     (_, by_namespace), (_, by_pipeline) = (

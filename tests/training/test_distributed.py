@@ -37,7 +37,11 @@ def test_the_first_process_speaks_for_all():
 
 
 @pytest.mark.slow
-def test_processes_share_the_threads_of_the_one_that_starts_them():
+@pytest.mark.parametrize("chosen", [None, "6"])
+def test_processes_share_the_threads_of_the_one_that_starts_them(monkeypatch, chosen):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if chosen is not None:
+        monkeypatch.setenv("OMP_NUM_THREADS", chosen)
     threads = torch.get_num_threads()
     torch.set_num_threads(6)
     try:

@@ -74,8 +74,10 @@ def test_trials_that_a_dead_worker_leaves_have_failure_records_and_are_trained_a
 def test_trials_share_all_cores_and_gpus_of_a_machine_that_has_more_of_them(experiment_for, tmp_path, monkeypatch):
     asked = []
 
-    def one_after_the_other(engine, attempt, items, workers, **_):
+    def one_after_the_other(engine, attempt, items, workers, initializer, **_):
         asked.append(workers)
+        if initializer is not None:
+            initializer()
         yield from map(attempt, items)
 
     for name, value in {
@@ -89,7 +91,12 @@ def test_trials_share_all_cores_and_gpus_of_a_machine_that_has_more_of_them(expe
     monkeypatch.setattr(TrialRunner, "attempt", lambda runner, seed: ({"seed": seed}, None))
     outcomes = train_seeds(TrialRunner.of(experiment_for(device="auto"), tmp_path))
     assert outcomes == [{"seed": 3}, {"seed": 4}]
-    assert asked == [2, ["4", "5"], 8, ["4", "5"], 8]
+    assert asked == [2, ["4", "5"], 8, 8]
+    # Processes of one trial take a GPU each themselves, and a trial on a processor none.
+    for training in ({"device": "auto", "processes": 2}, {"device": "cpu"}):
+        asked.clear()
+        train_seeds(TrialRunner.of(experiment_for(**training), tmp_path), processes=2)
+        assert asked == [2, 8, 8]
 
 
 @pytest.mark.slow

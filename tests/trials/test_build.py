@@ -129,6 +129,8 @@ def test_tags_that_are_frozen_before_they_were_learned_are_told_of(experiment_fo
     learned = replace(frozen, training=frozen.training.model_copy(update={"start_from": parent["trial_id"]}))
     initial_reader(learned, questions, tmp_path, seed=3)
     build_reader(experiment_for("plain", frozen=True), questions)
+    # So has an embedding behind the encoder.
+    build_reader(experiment_for("multi_head_block", frozen=True), questions)
     assert not caplog.records
 
 

@@ -2,21 +2,19 @@
 
 import gc
 import os
+import time
 from functools import partial
-from multiprocessing import get_context
 from typing import Any
 
 import pytest
 import torch
 
 from coattend.config import LOCAL, TrainingParameters
-from coattend.parallel.engine import map_shards
+from coattend.parallel.engine import call, map_shards
 from coattend.readers.reader import Reader
 from coattend.training.run_trial import TrialRunner
-from coattend.trials.device import freeze_gc, gpu_index, use_worker_gpu, uses_bf16, visible_gpus
+from coattend.trials.device import freeze_gc, gpu_index, uses_bf16, visible_gpus
 from experiments import train_reader, train_seed
-
-_barriers: list[Any] = []
 
 
 @pytest.mark.parametrize(
@@ -51,21 +49,29 @@ def test_bf16_is_used_where_the_processor_is_faster_in_it(
         assert uses_bf16(TrainingParameters(precision=precision), "cpu") == (precision == "bf16")
 
 
-def meet_at(barrier: Any) -> None:
-    _barriers[:] = [barrier]
+# What asks for GPUs when it is imported, and this module, come behind it.
+CHOOSES_GPU = """
+import os, sys
+from coattend.trials.device import use_worker_gpu
+use_worker_gpu(["1", "GPU-f0"])
+os.environ["COATTEND_TEST_IMPORTED"] = " ".join({"torch", "peft", "bitsandbytes"} & sys.modules.keys())
+"""
 
 
-def gpu_of_process(_: int) -> str:
-    _barriers[0].wait(timeout=120)  # One process alone would take both items.
-    use_worker_gpu(["1", "GPU-f0"])
-    return os.environ["CUDA_VISIBLE_DEVICES"]
+def gpu_of_process(runner: TrialRunner) -> tuple[str, str]:
+    # One process alone would take both tasks.
+    (runner.store / str(os.getpid())).touch()
+    deadline = time.monotonic() + 60
+    while len(list(runner.store.iterdir())) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return os.environ["CUDA_VISIBLE_DEVICES"], os.environ["COATTEND_TEST_IMPORTED"]
 
 
 @pytest.mark.slow
-def test_two_workers_see_a_gpu_each():
-    barrier = get_context("forkserver").Barrier(2)
-    devices = map_shards(LOCAL, gpu_of_process, range(2), workers=2, initializer=partial(meet_at, barrier))
-    assert sorted(devices) == ["1", "GPU-f0"]
+def test_two_workers_see_a_gpu_each_before_anything_asks_for_one(experiment_for, tmp_path):
+    tasks = [partial(gpu_of_process, TrialRunner.of(experiment_for(), tmp_path))] * 2
+    devices = map_shards(LOCAL, call, tasks, workers=2, initializer=partial(exec, CHOOSES_GPU))
+    assert sorted(devices) == [("1", ""), ("GPU-f0", "")]
 
 
 @pytest.mark.parametrize(

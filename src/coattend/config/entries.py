@@ -171,6 +171,8 @@ def text_profiles(entry: Entry, benchmark_name: str) -> TextProfiles:
         encoder_entry(changes["encoder"], where=f"benchmarks.{benchmark_name}.encoder of the environment")
     if changes.get("tagging") is not None:
         check_tagging(changes["tagging"], where=f"benchmarks.{benchmark_name}.tagging of the environment")
+    if entry.get("tagging") is not None:
+        check_tagging(entry["tagging"], where=f"{entry['name']}.tagging on {benchmark_name}")
     of_benchmark = benchmark_entry(benchmark_name) | changes
     encoder, tagging = (
         entry.get(field) or of_benchmark.get(field) or ReaderParameters.model_fields[field].default

@@ -101,8 +101,7 @@ class ConfigLoader(OmegaConfigLoader):
         for name, entry in parameters["readers"].items():
             check_training([Layer(f"readers.{name}.training", entry.get("training") or {})])
             by_benchmark = entry.get("training_on") or {}
-            place = ("readers", name, "training_on")
-            self.check_names("benchmark", place, by_benchmark, entries.benchmark_names())
+            self.check_names("benchmark", ("readers", name, "training_on"), by_benchmark, entries.benchmark_names())
             for benchmark, values in by_benchmark.items():
                 check_training([Layer(f"readers.{name}.training_on.{benchmark}", values)])
 

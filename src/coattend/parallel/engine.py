@@ -58,6 +58,12 @@ def map_shards(
     return track_progress(results, total, title)
 
 
+def call(task: Callable[[], Result]) -> Result:
+    """Call a function, as the function of `map_shards` for items that are functions themselves: a worker loads these,
+    and imports what they need, behind its initializer."""
+    return task()
+
+
 def _select_engine(engine: EngineParameters, title: str) -> Callable[..., Generator[Any, None, None]]:
     if engine.kind == "local":
         return map_in_processes

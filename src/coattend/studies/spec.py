@@ -138,11 +138,12 @@ def _check_effect(
     """Refuse a change that does nothing: it is of no benchmark, or the study's seeds overrule it, or for every variant
     the benchmark's blocks ``recurrent`` or ``frozen``."""
     training: Mapping[str, Any] = changed.get("training") or {}
+    thresholds: Mapping[str, Any] = changed.get("thresholds") or {}
     # What a study's own file cannot say, an environment cannot either.
     problems = chain(
         # One block may serve several studies, so that some of its benchmarks are those of another.
         *(check_name(("training", name), name, entries.benchmark_names(), "benchmark") for name in training),
-        *(check_name(("thresholds", name), name, study.read, "benchmark") for name in changed.get("thresholds") or ()),
+        *(check_name(("thresholds", name), name, study.parameters.benchmarks, "benchmark") for name in thresholds),
         *(check_training(("training", name), fields) for name, fields in training.items()),
     )
     for problem in problems:

@@ -86,6 +86,7 @@ def _restored_signal_handlers() -> Iterator[None]:
 
 def _run_in_group(function: Callable[..., Result], arguments: Sequence[Any], threads: int, on_gpus: bool) -> Result:
     torch.set_num_threads(threads)
+    os.environ["OMP_NUM_THREADS"] = str(threads)  # Without it accelerate chooses another number.
     backend = "gloo"
     # Objects travel over gloo, gradients of GPUs over NCCL.
     if on_gpus:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from coattend.config import LOCAL, EngineParameters
 from coattend.errors import WorkerError
-from coattend.parallel.engine import map_shards
+from coattend.parallel.engine import call, map_shards
 from coattend.parallel.processes import cores
 from coattend.training import events
 from coattend.training.run_trial import TrialRunner
@@ -52,18 +52,22 @@ def train_jobs(
         yield from ((index, _attempt(runner, job)) for index, job in indexed)
         return
     yield from ((index, _attempt(runner, job)) for index, job in indexed if (index, job) not in to_train)
-    threads, gpus = None, []
+    threads = initializer = None
     if engine.kind == "local":
-        processes = min(processes, len(to_train))
+        processes, training = min(processes, len(to_train)), runner.experiment.training
         threads = max(1, cores() // processes)
-        gpus = visible_gpus() if runner.experiment.training.device != "cpu" else []
+        # The processes of one trial take a GPU each themselves.
+        gpus = visible_gpus() if training.device != "cpu" and training.processes == 1 else []
+        initializer = partial(use_worker_gpu, gpus) if gpus else None
     # These tell a worker where this run is tracked; paths and limits stay the worker's.
     environment = {name: value for name, value in os.environ.items() if name.startswith(("COATTEND_", "MLFLOW_"))}
-    attempt = partial(_attempt_in_worker, runner, threads, gpus, list(events.listeners), environment)
+    arguments = (runner, threads, list(events.listeners), environment)
+    tasks = [partial(_attempt_in_worker, *arguments, item) for item in to_train]
     title = f"{runner.experiment.benchmark}.{runner.experiment.name}"
     pending = dict(to_train)
     try:
-        for index, outcome in map_shards(engine, attempt, to_train, workers=processes, title=title):
+        work = map_shards(engine, call, tasks, workers=processes, initializer=initializer, title=title)
+        for index, outcome in work:
             del pending[index]
             yield index, outcome
     # A worker that dies takes the pool with it, and so the trials that had not started.
@@ -76,7 +80,6 @@ def train_jobs(
 def _attempt_in_worker(
     runner: TrialRunner,
     threads: int | None,
-    gpus: list[str],
     listeners: list[events.Listener],
     environment: dict[str, str],
     indexed_job: tuple[int, Job],
@@ -85,8 +88,6 @@ def _attempt_in_worker(
 
     # A cluster's worker trains other runs' trials in between, so each call sets the environment.
     os.environ.update(environment)
-    if gpus:
-        use_worker_gpu(gpus)
     events.listeners[:] = listeners
     if threads is not None:
         torch.set_num_threads(threads)

@@ -99,7 +99,8 @@ def prepare_for_training(experiment: Experiment, reader: Reader) -> Reader:
     if not isinstance(encoder, TransformerEncoder):
         return reader
     if training.frozen:
-        if encoder.tags is not None and not encoder.tags.weight.any():
+        # An embedding behind the encoder is trained, and has an effect.
+        if encoder.tags is not None and encoder.hidden_tags is None and not encoder.tags.weight.any():
             logger.warning(
                 "the embedding of tags at the encoder's input begins at zero, and is frozen with it: tags have no "
                 "effect; hidden_tag_embedding: true adds one behind the encoder, which is trained"

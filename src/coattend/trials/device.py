@@ -141,8 +141,8 @@ def visible_gpus() -> list[str]:
 def use_worker_gpu(gpus: Sequence[str]) -> None:
     """Show this worker process one of the GPUs alone, a different one for each worker as far as there are enough.
 
-    It has to come before anything that asks for a GPU. Selecting one in PyTorch would not last: transformers' arguments
-    select the first.
+    It has to come before anything that asks for a GPU, as some packages do when they are imported. Selecting one in
+    PyTorch would not last: transformers' arguments select the first.
     """
     os.environ["CUDA_VISIBLE_DEVICES"] = gpus[gpu_index(current_process().name, len(gpus))]
 
