@@ -15,7 +15,7 @@ from coattend.readers.reader import Reader
 peft = pytest.importorskip("peft", reason="peft is not installed: it is in the extra `lora`")
 
 FAMILIES = ["bert", "albert", "roberta", "electra", "deberta", "deberta_v1", "modernbert"]
-FAMILIES += ["t5", "llama", "qwen2", "qwen3"]
+FAMILIES += ["t5", "gpt2", "llama", "qwen2", "qwen3"]
 
 
 def source_of(family, folder):

@@ -1,5 +1,7 @@
 """Attention in half precision beside PyTorch's own in double precision."""
 
+from contextlib import nullcontext
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -86,6 +88,15 @@ def test_a_hidden_key_has_no_gradient_and_nothing_is_lost_to_a_query_without_key
 def test_wider_types_are_attended_to_by_pytorch_itself(dtype):
     inputs = [stream.to(dtype) for stream in streams(2, 2, 5, 6)]
     assert torch.equal(attend(*inputs, None), scaled_dot_product_attention(*inputs))
+
+
+def test_rotated_queries_and_keys_take_the_type_of_values_off_processors(monkeypatch):
+    """Rotations are in float32. The device has no numbers and no autocast, and refuses several types as GPUs do."""
+    monkeypatch.setattr(module, "full_precision", nullcontext)
+    query, key, value = (stream.to("meta") for stream in streams(2, 2, 5, 6))
+    assert attend(query.float(), key.float(), value.bfloat16(), None).dtype == torch.bfloat16
+    with pytest.raises(RuntimeError, match="same dtype"):
+        scaled_dot_product_attention(query.float(), key.float(), value.bfloat16())
 
 
 def test_autocast_does_not_round_what_is_given_in_full():

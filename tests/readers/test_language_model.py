@@ -5,6 +5,7 @@ import random
 import pytest
 import torch
 import transformers
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from coattend.errors import CoattendError
 from coattend.readers.encoders.language_model import MOST_BRANCHES, LanguageModel
@@ -140,6 +141,47 @@ def test_a_context_is_tokenized_as_a_whole_and_options_as_its_continuation(langu
     for prompt, encoded in zip(prompts, model.encode(prompts), strict=True):
         for text, tokens in zip(prompt.continuations, encoded.continuations, strict=True):
             assert model.tokenizer(prompt.context + text)["input_ids"] == [*encoded.context, *tokens]
+
+
+@pytest.fixture(scope="module")
+def merging_model():
+    """A language model whose tokenizer has whole words, as the parts of which a blank may stand."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    texts = ["Statement: The unable unhappy man was unable to do it . able happy", "Statement: \u4ed6\u4eec"]
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    settings = {"vocab_size": 500, "special_tokens": ["<eos>"], "show_progress": False}
+    tokenizer.train_from_iterator(50 * texts, trainers.BpeTrainer(initial_alphabet=alphabet, **settings))
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<eos>")
+    torch.manual_seed(0)
+    config = transformers.LlamaConfig(**SIZES | {"vocab_size": len(fast)}, **NARROW, num_key_value_heads=2)
+    return LanguageModel(transformers.LlamaForCausalLM(config).double(), fast, "merging")
+
+
+@pytest.mark.parametrize(
+    ("question", "options", "merged"),
+    [
+        ("The un_ man .", ("able", "happy"), True),  # A blank inside a word.
+        ("The man was un_", ("able", "happy"), True),
+        ("\u4ed6_", ("\u4eec", "\u662f"), True),  # Chinese has no spaces.
+        ("The man was _ .", ("unable", "happy"), False),
+    ],
+)
+def test_options_that_merge_with_what_is_before_them_are_scored_from_the_first_token_that_differs(
+    merging_model, question, options, merged
+):
+    start = question.index("_")
+    prompt = write_prompt(Inquiry("P.", question, options, (start, start + 1)))
+    (encoded,) = merging_model.encode([prompt])
+    context, *whole = (
+        tuple(merging_model.tokenizer(text)["input_ids"])
+        for text in (prompt.context, *(prompt.context + text for text in prompt.continuations))
+    )
+    assert [(*encoded.context, *tokens) for tokens in encoded.continuations] == whole
+    assert (encoded.context != context) == merged and context[: len(encoded.context)] == encoded.context
+    ((_, values),) = merging_model.log_probabilities([[encoded]], tokens_per_batch=512)
+    assert values == pytest.approx(log_probabilities(merging_model.model, encoded), abs=1e-9)
+    assert values[0] != pytest.approx(values[1], abs=1e-3)
 
 
 def test_a_cut_passage_loses_its_end(language_model):

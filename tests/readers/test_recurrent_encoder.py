@@ -106,7 +106,8 @@ VECTORS = {"rose": [1.0, 2.0, -3.0], "Rose": [0.5, 0.25, 4.0], "is": [1e-3, 0.0,
 def vectors(tmp_path) -> Path:
     file = tmp_path / "vectors.txt"
     lines = [f"{word} {' '.join(map(str, numbers))}\n" for word, numbers in VECTORS.items()]
-    file.write_text("".join([*lines[:2], "at name@domain.com 9 9 9\n", lines[2]]))
+    # word2vec writes a space behind each number.
+    file.write_text("".join([lines[0].replace("\n", " \n"), lines[1], "at name@domain.com 9 9 9\n", lines[2]]))
     return file
 
 

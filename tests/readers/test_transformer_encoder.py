@@ -135,7 +135,7 @@ def test_parameters_of_bert_base_are_those_of_its_shapes():
     assert 39 * 768 == 29_952
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [*FAMILIES, "gpt2"])
 def test_dropout_is_set_everywhere(family):
     config = tiny.encoder(family)
     reader = readers.build("plain", encoder=config, dropout=0.25)

@@ -38,6 +38,10 @@ def encoder(family: str = "bert", *, layers: int = 2) -> transformers.Pretrained
         "deberta": lambda: transformers.DebertaV2Config(**sizes, **_DEBERTA),
         "deberta_convolved": lambda: transformers.DebertaV2Config(conv_kernel_size=3, **sizes, **_DEBERTA),
         "llama": lambda: transformers.LlamaConfig(**_GROUPED, **sizes),
+        "gpt2": lambda: transformers.GPT2Config(
+            **{"n_embd": 16, "n_head": 4, "n_inner": 24, "n_layer": layers, "n_positions": 64},
+            **{"vocab_size": VOCABULARY, "bos_token_id": CLS, "eos_token_id": SEP},
+        ),
         "qwen2": lambda: transformers.Qwen2Config(**_GROUPED, **sizes),
         "qwen3": lambda: transformers.Qwen3Config(head_dim=4, **_GROUPED, **sizes),
         "t5": lambda: transformers.T5Config(

@@ -56,13 +56,14 @@ def add_adapters(model: "PreTrainedModel", adapters: Adapters) -> None:
     """
     try:
         from peft import LoraConfig, inject_adapter_in_model
+        from transformers.pytorch_utils import Conv1D  # GPT-2's linear layers.
     except ImportError:
         raise CoattendError("needs the package peft", where="training.lora", cure=INSTALL) from None
-    layers = [
-        name
+    layers = {
+        name: module
         for name, module in model.named_modules()
-        if isinstance(module, nn.Linear) and not f"{name}.".startswith(WHOLE)
-    ]
+        if isinstance(module, nn.Linear | Conv1D) and not f"{name}.".startswith(WHOLE)
+    }
     for target in adapters.targets:
         if not any(_is_called(name, target) for name in layers):
             ends = sorted({name.rpartition(".")[2] for name in layers})
@@ -73,7 +74,13 @@ def add_adapters(model: "PreTrainedModel", adapters: Adapters) -> None:
             )
     chosen = [name for name in layers if not adapters.targets or any(_is_called(name, end) for end in adapters.targets)]
     factor: Any = adapters.alpha  # peft takes any number, and annotates whole ones.
-    config = LoraConfig(r=adapters.rank, lora_alpha=factor, lora_dropout=adapters.dropout, target_modules=chosen)
+    config = LoraConfig(
+        r=adapters.rank,
+        lora_alpha=factor,
+        lora_dropout=adapters.dropout,
+        target_modules=chosen,
+        fan_in_fan_out=any(isinstance(layers[name], Conv1D) for name in chosen),  # Their weights are transposed.
+    )
     with silence():
         inject_adapter_in_model(config, model)
     for name, weights in model.named_parameters():

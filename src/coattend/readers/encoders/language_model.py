@@ -131,16 +131,21 @@ class LanguageModel:
         return Prompt(str(context), tuple(text.lstrip() for text in prompt.continuations))
 
     def encode(self, prompts: Sequence[Prompt], *, chat: bool = False) -> list[EncodedPrompt]:
-        """Tokenize prompts; contexts get the special tokens of the tokenizer, unless a chat template has set them."""
+        """Tokenize prompts; contexts get the special tokens of the tokenizer, unless a chat template has set them.
+
+        Where an option changes the last tokens before it, as behind a part of a word, these belong to all options.
+        """
         contexts = self._tokenize([prompt.context for prompt in prompts], add_special_tokens=not chat)
         texts = [text for prompt in prompts for text in (prompt.tail, *(prompt.tail + c for c in prompt.continuations))]
         tokens = iter(self._tokenize(texts, add_special_tokens=False))
         encoded = []
         for prompt, context in zip(prompts, contexts, strict=True):
-            before = len(next(tokens))
-            encoded.append(
-                EncodedPrompt(tuple(context), tuple(tuple(next(tokens)[before:]) for _ in prompt.continuations))
-            )
+            tail, joined = tuple(next(tokens)), [tuple(next(tokens)) for _ in prompt.continuations]
+            # Each option has a token at least, and so has what is before it.
+            kept = min(min(shared_length([tail, text]), len(text) - 1) for text in joined)
+            kept = max(kept, len(tail) + 1 - len(context))
+            before = len(context) - (len(tail) - kept)
+            encoded.append(EncodedPrompt(tuple(context[:before]), tuple(text[kept:] for text in joined)))
         return encoded
 
     def _tokenize(self, texts: list[str], *, add_special_tokens: bool) -> list[list[int]]:

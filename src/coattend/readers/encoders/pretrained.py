@@ -321,10 +321,11 @@ def _change(config: "PretrainedConfig", *, dropout: float | None, layers: int | 
         config.use_cache = False  # Of keys and values, for texts that go on.
     if getattr(config, "hidden_act", None) == "gelu_new":  # ALBERT's: eight kernels, where one computes the same.
         config.hidden_act = "gelu_pytorch_tanh"
-    # Families call their dropouts differently; all names contain the word.
+    # Families call their dropouts differently: hidden_dropout_prob, attn_pdrop.
     if dropout is not None:
         for name, value in config.to_dict().items():
-            if "dropout" in name and isinstance(value, int | float) and not isinstance(value, bool):
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if is_number and ("dropout" in name or name.endswith("pdrop")):
                 setattr(config, name, dropout)
     if layers is not None:
         if layers > config.num_hidden_layers:

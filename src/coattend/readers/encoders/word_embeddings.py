@@ -141,7 +141,7 @@ def read_vectors(path: Path, words: Iterable[str]) -> Tensor:
     try:
         with path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
-                word, *values = line.rstrip("\n").split(" ")
+                word, *values = line.rstrip(" \n").split(" ")  # word2vec writes a space behind each number.
                 width = width or len(values)
                 if len(values) != width or not width:
                     # Some published words contain spaces; words of the vocabulary do not.

@@ -64,6 +64,8 @@ def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, dr
         call.query, call.key, call.mask = query, key, mask
     with full_precision(query):
         if query.device.type != "cpu":
+            # Rotated queries and keys are in float32, and kernels take one type.
+            query, key = query.to(value.dtype), key.to(value.dtype)
             return scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
         if query.dtype == torch.bfloat16 and not dropout:
             attended: Tensor = _HalfPrecision.apply(query, key, value, mask)  # type: ignore[no-untyped-call]
