@@ -180,10 +180,8 @@ def _explain_study(pipeline: str, chosen: str, loader: Any) -> Iterator[tuple[st
                 entries.text_profiles(entry, benchmark)
                 about = dict(content["benchmarks"][benchmark])
                 settings = explain(parameters, about, entry, sources, study=layers, asked_only=benchmark != home)
-                yield (
-                    f"{pipeline}.{variant} on {benchmark}" + (f", trained on {home}" if benchmark != home else ""),
-                    settings,
-                )
+                title = f"{pipeline}.{variant} on {benchmark}"
+                yield title if benchmark == home else f"{title}, trained on {home}", settings
 
 
 def to_user_error(error: Exception) -> CoattendError:
