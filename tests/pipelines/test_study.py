@@ -316,7 +316,7 @@ def test_a_study_changes_training_and_an_environment_a_reader_that_is_called_by_
     parameters = project / "conf" / "test" / "parameters.yml"
     before = parameters.read_text()
     parameters.write_text(f"{before}readers: {{ transformer+gatd: {{ hops: 2 }} }}\n")
-    with pytest.raises(CoattendError, match=r"readers.transformer\+gatd in a parameter file: .*'gatd'.*'gated'"):
+    with pytest.raises(CoattendError, match=r"parameters.yml, line \d+, readers.transformer\+gatd: .*'gatd'.*'gated'"):
         kedro_run("study_mine_turns", study=ONE_BY_ONE)
     parameters.write_text(f"{before}readers: {{ transformer+gated: {{ hops: 2 }} }}\n")
     kedro_run("study_mine_turns", study=ONE_BY_ONE)

@@ -80,7 +80,7 @@ class ConfigLoader(OmegaConfigLoader):
                 raise CoattendError(
                     f"there is no such {noun}",
                     where=self._location(*block, name),
-                    cure=f"{did_you_mean(name, declared)} A new one belongs in {self.conf_source}/{source.BASE}",
+                    cure=f"A new one belongs in {self.conf_source}/{source.BASE}. {did_you_mean(name, declared)}",
                 )
 
     def _check_readers(self, names: Iterable[str]) -> None:
@@ -90,7 +90,7 @@ class ConfigLoader(OmegaConfigLoader):
             try:
                 entries.check_reader(name)
             except CoattendError as error:
-                cure = f"{error.cure} A new one belongs in {self.conf_source}/{source.BASE}"
+                cure = f"A new one belongs in {self.conf_source}/{source.BASE}. {error.cure}"
                 raise CoattendError(error.problem, where=self._location("readers", name), cure=cure) from None
 
     def _check_differences(self, parameters: Mapping[str, Any]) -> None:
