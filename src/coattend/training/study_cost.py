@@ -274,7 +274,7 @@ def _measured_speed(runner: TrialRunner) -> tuple[float, float]:
     device, bf16 = device_and_precision(experiment.training)
     train = runner.questions.train
     examples, reader = train.examples, build_reader(experiment, train).to(device).train()
-    buckets, _ = training_batches(build_collator(experiment, reader, train), examples, experiment.training)
+    buckets, collator = training_batches(build_collator(experiment, reader, train), examples, experiment.training)
     optimiser = torch.optim.AdamW([weights for weights in reader.parameters() if weights.requires_grad], lr=1e-5)
     # Evenly spaced batches stand for all lengths. They have equal budgets of tokens, which short texts fill with many
     # questions and long ones with few: a batch stands for as many as batches have on average.
@@ -286,8 +286,7 @@ def _measured_speed(runner: TrialRunner) -> tuple[float, float]:
         start = time.perf_counter()
         features = cached_features(experiment, reader, timed, Path(folder) / "trials")
         encoding = 0.0 if features is None else (time.perf_counter() - start) / len(timed.examples)
-        collator = build_collator(experiment, reader, train, features=features)
-        _, collator = training_batches(collator, examples, experiment.training)
+        collator = replace(collator, features=features)
         start = time.perf_counter()
         for number, indices in enumerate(sampled):
             if number == warm_up:

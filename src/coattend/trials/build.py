@@ -1,6 +1,5 @@
 """Build what a trial of an experiment needs: its reader, batches, cached features and entity permutation."""
 
-import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -32,8 +31,6 @@ from coattend.text.tokenizer import CHARACTER_IDS, load_tokenizer
 from coattend.trials.device import device_and_precision, inference_batch_tokens
 from coattend.trials.experiment import Experiment, reads_apart
 from coattend.trials.trial import TrialOutcome, check_weights, encoder_digest, read_outcome
-
-logger = logging.getLogger(__name__)
 
 
 def build_reader(experiment: Experiment, train: QuestionSet) -> Reader:
@@ -99,12 +96,6 @@ def prepare_for_training(experiment: Experiment, reader: Reader) -> Reader:
     if not isinstance(encoder, TransformerEncoder):
         return reader
     if training.frozen:
-        # An embedding behind the encoder is trained, and has an effect.
-        if encoder.tags is not None and encoder.hidden_tags is None and not encoder.tags.weight.any():
-            logger.warning(
-                "the embedding of tags at the encoder's input begins at zero, and is frozen with it: tags have no "
-                "effect; hidden_tag_embedding: true adds one behind the encoder, which is trained"
-            )
         encoder.freeze()
     elif training.gradient_checkpointing:
         encoder.checkpoint_gradients()

@@ -312,6 +312,12 @@ class TransformerEncoder(nn.Module):
                 "the encoder's pooler was never trained, and is frozen: what is scored is a random map of [CLS]; "
                 "pooling: mean scores what the encoder has learned"
             )
+        # An embedding behind the encoder is trained, and has an effect.
+        if self.tags is not None and self.hidden_tags is None and not self.tags.weight.any():
+            logger.warning(
+                "the embedding of tags at the encoder's input begins at zero, and is frozen with it: tags have no "
+                "effect; hidden_tag_embedding: true adds one behind the encoder, which is trained"
+            )
         for part in self.frozen_parts:
             part.requires_grad_(False)
 
