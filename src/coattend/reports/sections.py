@@ -120,7 +120,8 @@ def selection_notes(
             described.append(name if count == len(scored) else f"{name} ({count} of {len(scored)} trials)")
     if described:
         chosen = "checkpoints, and null thresholds where readers have them, were chosen on dev itself"
-        yield f"Scores on dev of {benchmark} are too good for {', '.join(described)}: {chosen}."
+        separator = "; " if any("," in name for name in described) else ", "
+        yield f"Scores on dev of {benchmark} are too good for {separator.join(described)}: {chosen}."
 
 
 def chosen_on_dev(trial: TrialRecord, benchmark: str, trained_on: str | None = None) -> Iterator[str]:
