@@ -31,8 +31,8 @@ export PYTHONDONTWRITEBYTECODE :=
 export TOKENIZERS_PARALLELISM ?= true
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-full test-long test-python test-newest-kedro golden coverage mutation lint format pipelines studies \
-	viz viz-site pictures mlflow demo bench docs lock clean
+.PHONY: help run test test-full test-long test-python test-newest-kedro golden coverage mutation lint format pipelines \
+	readers studies viz viz-site pictures mlflow demo bench docs lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -105,6 +105,9 @@ format: $(READY_TEST) ## Mend style and formatting
 
 pipelines: $(READY) ## List what can be run, with a sentence each
 	$(BIN)/kedro menu pipelines
+
+readers: $(READY) ## List the readers, with what they answer by
+	$(BIN)/kedro menu readers
 
 studies: $(READY) ## List the studies, with what they train and what that costs
 	$(BIN)/kedro menu studies

@@ -51,6 +51,13 @@ def test_benchmarks_have_the_number_of_their_readers():
     assert line.split(maxsplit=1)[1] == f"DREAM, {len(entries.readers_of('dream'))} readers"
 
 
+def test_every_reader_is_on_the_menu_with_what_it_answers_by():
+    listed = names(menu.reader_lines())
+    assert list(listed) == entries.reader_names() and all(listed.values())
+    lines = [line.split(maxsplit=1) for line in menu.reader_lines() if line.startswith("  ")]
+    assert dict(lines)["duma"] == "DUMA: options, span, word" and dict(lines)["duma_span"] == "DUMA: span"
+
+
 def test_benchmarks_are_listed_by_what_they_ask_for():
     listed = {
         block.splitlines()[0]: names(block.splitlines()) for block in "\n".join(menu.pipeline_lines()).split("\n\n")

@@ -98,6 +98,8 @@ def format_type(annotation: Any) -> str:
 
 def _plural(annotation: Any) -> str:
     """Name the type of a list's members."""
+    if get_origin(annotation) is Annotated:
+        return _plural(get_args(annotation)[0])
     plurals = {int: "whole numbers", float: "numbers", str: "texts"}
     return plurals.get(annotation) or format_type(annotation)
 

@@ -24,14 +24,15 @@ def reader_tables(*names: str) -> str:
     Args:
         names: Names of readers.
     """
-    parts = table(("reader", "encoder", "interaction", "heads", "options that differ"), map(_parts, names))
+    rows = ((f"`{name}`", *parts(name)) for name in names)
+    table_of_parts = table(("reader", "encoder", "interaction", "heads", "options that differ"), rows)
     if not any(map(registry.is_trained, names)):
-        return parts
+        return table_of_parts
     counts = table(
         ("reader", "head", "encoder", "interaction", "head alone", "together"),
         (row for name in names for row in _parameter_counts(name)),
     )
-    return f"{parts}\n\n{counts}"
+    return f"{table_of_parts}\n\n{counts}"
 
 
 def option_table(part: str) -> str:
@@ -67,10 +68,13 @@ def format_options(name: str) -> str:
     return ", ".join(f"`{option}: {yaml_value(value)}`" for option, value in differing_options(name).items())
 
 
-def _parts(name: str) -> tuple[str, ...]:
+def parts(name: str) -> tuple[str, ...]:
+    """Name a reader's encoder, interaction and heads, and the options that differ from their defaults."""
     reader = registry.find(name)
+    # A reader's own file may hold the class of its interaction.
+    interaction = getattr(reader.interaction, "__name__", reader.interaction)
     heads = ", ".join(f"`{head}`" for head in reader.heads)
-    return f"`{name}`", f"`{reader.encoder}`", f"`{reader.interaction}`", heads, format_options(name)
+    return f"`{reader.encoder}`", f"`{interaction}`", heads, format_options(name)
 
 
 def _parameter_counts(name: str) -> Iterator[tuple[str, ...]]:

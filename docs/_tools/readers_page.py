@@ -6,7 +6,7 @@ from pathlib import Path
 
 from docs._tools.markdown import table, yaml_value
 from docs._tools.parameter_table import TABLE_7, dcn_parameters, parameter_table
-from docs._tools.reader_facts import format_options
+from docs._tools.reader_facts import parts
 
 from coattend import readers
 from coattend.readers import registry
@@ -91,9 +91,7 @@ def _named_readers() -> Iterator[tuple[str, ...]]:
     for name in readers.names():
         reader = registry.find(name)
         if registry.module_of(name).startswith(f"{readers.__name__}."):
-            heads = ", ".join(f"`{head}`" for head in reader.heads)
-            parts = (f"`{reader.encoder}`", f"`{reader.interaction}`", heads)
-            yield f"`{name}`", reader.title, reader.paper, *parts, format_options(name)
+            yield f"`{name}`", reader.title, reader.paper, *parts(name)
 
 
 def _descriptions(folder: str) -> Iterator[tuple[str, ...]]:

@@ -108,16 +108,16 @@ def explain_entry(name: str, env: str | None, conf_source: str | None, params: d
 
 
 @cli.command("menu", params=[option for option in kedro_run.params if option.name in ("env", "conf_source")])
-@click.argument("part", type=click.Choice(["pipelines", "studies"]))
+@click.argument("part", type=click.Choice(["pipelines", "readers", "studies"]))
 def print_menu(part: str, env: str | None, conf_source: str | None) -> None:
-    """Print what people run: the pipelines with a sentence each, or the studies with their costs."""
+    """Print what people run: the pipelines with a sentence each, the readers, or the studies with their costs."""
     from kedro.framework.session import KedroSession
 
     from coattend import menu
 
-    if part == "pipelines":
+    if part != "studies":
         source.enter(conf_source, env)
-        lines = menu.pipeline_lines()
+        lines = menu.pipeline_lines() if part == "pipelines" else menu.reader_lines()
     else:
         session = KedroSession.create(env=env, conf_source=conf_source)
         with session:

@@ -9,6 +9,7 @@ from typing import Any
 from coattend import studies
 from coattend.config import StudyParameters, entries
 from coattend.evaluation.runs import included_costs
+from coattend.readers import registry
 from coattend.studies.study import Study
 
 STAGES: Mapping[str, str] = {
@@ -64,6 +65,19 @@ def study_lines(results: Path, parameters: Mapping[str, Any]) -> Iterator[str]:
     yield from _block("Several at once", groups)
     yield "\nHours are estimated on this machine, without training, by the study's first node:"
     yield "kedro run --pipelines study_<name> --to-nodes study.<name>.prepare"
+
+
+def reader_lines() -> Iterator[str]:
+    """List the readers with what they answer by: their heads, the default first."""
+    yield "kedro run --namespaces <benchmark>.<reader> trains a reader from raw files to the page that shows it, and"
+    yield "kedro explain <benchmark>.<reader> prints its parameters."
+    yield from _block("Readers", {name: _reader(name) for name in entries.reader_names()})
+
+
+def _reader(name: str) -> str:
+    entry = entries.reader_entry(name)
+    reader = registry.find(entry["reader"])
+    return f"{reader.title}: {', '.join([entry['head']] if 'head' in entry else reader.heads)}"
 
 
 def _by_task() -> dict[str, list[str]]:

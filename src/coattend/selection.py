@@ -97,6 +97,9 @@ def pipeline_of(namespace: str) -> str:
     if first == STUDY and rest:
         return f"{studies.PREFIX}{studies.load_study(rest[0]).name}"
     benchmarks = entries.benchmark_names()
+    if first in entries.reader_names():
+        problem = f"no benchmark is called {first!r}, which is a reader"
+        raise CoattendError(problem, cure=f"Name the benchmark before it, as in dream.{first}")
     if first not in benchmarks:
         raise CoattendError(f"no benchmark is called {first!r}", cure=did_you_mean(first, benchmarks))
     return first

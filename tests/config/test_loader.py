@@ -97,6 +97,12 @@ def test_what_decides_on_nodes_is_refused_outside_of_the_base_environment(load):
         ("readers:\n  mine: { reader: plain, tagging: pen }", r"readers.mine.tagging: .* Did you mean 'penn'\?"),
         ("benchmarks:\n  mine: { tagging: jeiba }", r"benchmarks.mine.tagging: there is no tagging 'jeiba'"),
         ("benchmarks:\n  mine:\n    readers: [plain, plian]", r"line 3, .*no reader 'plian'. Did you mean 'plain'\?"),
+        (
+            "benchmarks:\n  mine:\n    title: Mine\n    tasks: [options]\n    sources:\n      - format: feilds\n"
+            "        folder: mine\n        files: { train: [a.json] }\n"
+            "        fields: { question: ask, answer: key, answer_is: yes_no }",
+            r"line 6, benchmarks.mine.sources.0: the block `fields` needs format: fields, and the format is 'feilds'",
+        ),
         ("readers:\n  mine: { reader: plain }\n  training: { epochs: 1 }", r"readers.training.reader: .* Indent it"),
     ],
 )

@@ -20,12 +20,17 @@ from coattend.settings import CONFIG_LOADER_ARGS, ProjectConfigLoader
         ({"benchmarks": {"sample": {"training": {"epochs": -1}}}}, r"training\.epochs: Input should be greater than 0"),
         ({"benchmarks": {"sample": {"training": {"seeds": [1, 1]}}}}, r"training\.seeds: the seed 1 is there twice"),
         (
+            {"benchmarks": {"sample": {"training": {"seeds": [-1]}}}},
+            r"training\.seeds\.0: .*greater than or equal to 0",
+        ),
+        (
             {"benchmarks": {"sample": {"training": {"seeds": 3}}}},
             r"training\.seeds: must be a list: .*\[3\] is the seed 3",
         ),
         ({"engine": {"address": "tcp://10.0.0.1:8786"}}, r"^engine: address is that of a Dask scheduler"),
         ({"compare": {"left": 7.5}}, r"^--params compare\.left: was read as a number"),
         ({"training": {"epochs": 2}}, r"--params training: there is no .* Say whose: benchmarks\.<name>\.training"),
+        ({"sample": {"training": {"epochs": 2}}}, r"--params sample: there is no .* Write benchmarks\.sample"),
         (
             {"benchmarks": {"sampel": {"scored": 1}}},
             r"--params benchmarks\.sampel: there is no .* Did you mean 'sample'",

@@ -115,7 +115,10 @@ def test_trials_are_named_by_their_entry_and_seed(run_shared, results, ids):
 def test_trials_that_read_alike_are_told_apart(run_shared, results, ids):
     """By what is set differently; where seeds differ, by the seed."""
     (left, right), _ = ids
-    told = rf"'sample.plain/0' names 2 trials(?=.*{left} \(.*training.learning_rate 0.001)(?=.*{right} \(.*finished)"
+    told = (
+        r"'sample.plain/0' names 2 trials. Give an id"
+        rf"(?=.*{left} \(.*training.learning_rate 0.001)(?=.*{right} \(.*finished)"
+    )
     with pytest.raises(CoattendError, match=told):
         run_shared("compare", compare={"left": "sample.plain/0", "right": right})
     with pytest.raises(CoattendError, match=r"'plain_span' names 2 trials. Give the seed(?=.*seed 0\))(?=.*seed 1\))"):

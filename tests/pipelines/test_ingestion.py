@@ -9,8 +9,11 @@ from collections import Counter
 import pyarrow.parquet as pq
 import pytest
 
+from coattend.config import BenchmarkParameters
 from coattend.errors import CoattendError
 from coattend.io.sharded import ShardedTableDataset
+from coattend.pipelines.ingestion.nodes import ingest
+from coattend.settings import CONFIG_LOADER_ARGS, ProjectConfigLoader
 from coattend.text.hashing import text_id
 
 SIZES = {"dialogues": (52, 2), "stories": (52, 3)}
@@ -168,6 +171,15 @@ def test_a_bad_file_is_one_error_and_leaves_no_table(kedro_run, project, dream, 
         kedro_run("ingestion", "dream")
     assert str(project / "raw" / "dream") in str(caught.value) or "train.json" in str(caught.value)
     assert not (project / "data" / "test" / "02_intermediate").exists()
+
+
+def test_files_of_other_settings_are_refused(kedro_run, project):
+    kedro_run("ingestion", "sample")
+    manifest = json.loads((project / "data" / "01_raw" / "sample" / "written.json").read_text())
+    # The benchmark of another environment, whose sample is larger.
+    benchmark = ProjectConfigLoader("conf", **CONFIG_LOADER_ARGS)["parameters"]["benchmarks"]["sample"]
+    with pytest.raises(CoattendError, match=r"sample: its raw files were written with other settings.* ingestion"):
+        ingest(BenchmarkParameters.model_validate(benchmark), manifest)
 
 
 def test_a_wrong_setting_of_the_generator(kedro_run):

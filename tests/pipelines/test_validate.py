@@ -83,6 +83,16 @@ def test_a_split_without_a_question_is_a_problem(kedro_run, project, write_bench
     assert listed(project)[-1] == ("raw/custom/dev.jsonl", "the file", "no question of the split 'dev' can be used")
 
 
+def test_questions_of_another_task_than_the_benchmark_declares_are_a_problem(kedro_run, project, write_benchmark):
+    write_benchmark("train.jsonl", GOOD, ELSEWHERE)
+    write_benchmark("dev.jsonl", GOOD | {"id": "q2"})
+    declaration = project / "conf/base/parameters/benchmarks/custom.yml"
+    declaration.write_text(declaration.read_text().replace("tasks: [options, span]", "tasks: [span]"))
+    with pytest.raises(CoattendError, match="1 problem in its raw files: training stops at 1 of them"):
+        kedro_run("validate", "custom")
+    assert listed(project) == [("custom", "parameter tasks", "no question is of the task span. Set it to [options]")]
+
+
 HEADER = "passage,question,option_1,option_2,answer"
 ROWS = [
     "Ann has a lamp,Who?,Ann,Tom,Ann",

@@ -216,9 +216,14 @@ def test_a_reader_of_another_package_is_resolved_built_saved_and_loaded(plugin, 
         ('READER = NamedReader(title="Gated", interaction="others.gated:Gate")', r"others\.gated: defines no Gate"),
         ("READER = NamedReader(", r"others\.gated: is no Python"),
         ("import no_such_module", r"others\.gated: cannot be imported: No module named 'no_such_module'"),
+        ("READER = NameReader()", r"others\.gated: cannot be imported: NameError: name 'NameReader' is not defined"),
+        (
+            "class Sharp(Gated.Config):\n    power: int",
+            r"others\.gated: cannot be imported: TypeError: the option 'power' of Sharp needs a default and a desc",
+        ),
         ("READER = 1", r"others\.gated: assigns no NamedReader to READER"),
     ],
-    ids=["option", "interaction", "class", "syntax", "import", "type"],
+    ids=["option", "interaction", "class", "syntax", "import", "name", "default", "type"],
 )
 def test_a_wrong_declaration_is_named(plugin, declaration, problem):
     plugin(gated=f"{INTERACTION}\n\n{declaration}\n")

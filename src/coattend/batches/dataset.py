@@ -153,11 +153,16 @@ class QuestionSource:
             return questions
         unreadable = questions.unreadable
         omitted = f"; {len(unreadable)} are left out, the first because {unreadable[0].reason}" if unreadable else ""
+        cure = "Add passages that do not overlap with the others to its files, or, if questions are too long, raise "
+        cure += "training.max_length"
+        tasks = sorted(self._distinct("task"))
+        if tasks and self.task not in tasks:
+            found = ", ".join(tasks)
+            cure = f"Its questions are of the task {found}: set benchmarks.{self.benchmark}.tasks to [{found}]"
         raise CoattendError(
             f"has no questions of the task {self.task!r} {purpose}{omitted}",
             where=f"benchmark {self.benchmark}",
-            cure="Add passages that do not overlap with the others to its files, or, if questions are too long, raise "
-            "training.max_length",
+            cure=cure,
         )
 
     def _subsets(self, training: TrainingParameters) -> tuple[str, ...]:

@@ -112,8 +112,10 @@ class SourceParameters(Parameters):
 
     @model_validator(mode="after")
     def _has_fields(self) -> "SourceParameters":
-        if (self.format == "fields") != (self.fields is not None):
-            raise ValueError("format: fields and the block `fields` need each other")
+        if self.format == "fields" and self.fields is None:
+            raise ValueError("format: fields needs the block `fields`, with the paths to the parts of questions")
+        if self.format != "fields" and self.fields is not None:
+            raise ValueError(f"the block `fields` needs format: fields, and the format is {self.format!r}")
         return self
 
 

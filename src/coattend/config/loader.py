@@ -129,9 +129,8 @@ class ConfigLoader(OmegaConfigLoader):
         for name in parameters:
             # Kedro, too, leaves names that begin with _ to a file's own anchors.
             if name not in BLOCKS and not name.startswith("_"):
-                raise CoattendError(
-                    "there is no such parameter", where=self._location(name), cure=nearest_parameter(name, BLOCKS)
-                )
+                cure = nearest_parameter(name, BLOCKS, parameters)
+                raise CoattendError("there is no such parameter", where=self._location(name), cure=cure)
         for name in NAMED:
             block = parameters.get(name) or {}
             if not isinstance(block, dict) or not all(isinstance(entry, dict | None) for entry in block.values()):

@@ -1,6 +1,6 @@
 """The model of all parameters, and the first mistake in them as one line."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import UnionType
 from typing import Any, get_args, get_origin
 
@@ -72,11 +72,14 @@ def check_parameters(
         raise CoattendError("there is no such parameter", where=where, cure=cure) from None
 
 
-def nearest_parameter(name: str, blocks: Iterable[str]) -> str:
+def nearest_parameter(name: str, blocks: Iterable[str], parameters: Mapping[str, object]) -> str:
     """The cure for an unknown name at the top of all parameters: a benchmark's field most likely lacks the benchmark's
-    name, and other names are misspelt."""
+    name, an entry its block, and other names are misspelt."""
     if name in BenchmarkParameters.model_fields:
         return f"Say whose: benchmarks.<name>.{name}"
+    for block, entries in parameters.items():
+        if isinstance(entries, Mapping) and name in entries:
+            return f"Write {block}.{name}"
     return did_you_mean(name, list(blocks))
 
 

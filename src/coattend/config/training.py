@@ -24,7 +24,8 @@ def _listed(seeds: object) -> object:
     return seeds
 
 
-Seeds = Annotated[tuple[int, ...], Field(min_length=1), BeforeValidator(_listed), AfterValidator(_each_once)]
+Seed = Annotated[int, Field(ge=0, lt=2**32)]
+Seeds = Annotated[tuple[Seed, ...], Field(min_length=1), BeforeValidator(_listed), AfterValidator(_each_once)]
 
 
 class LoraParameters(Parameters):

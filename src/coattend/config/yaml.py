@@ -121,8 +121,10 @@ def _child(node: yaml.Node | None, key: Any) -> tuple[int, yaml.Node] | None:
         for key_node, value in reversed(node.value):
             if str(key_node.value) == str(key):
                 return key_node.start_mark.line + 1, value
-    if isinstance(node, yaml.SequenceNode) and isinstance(key, int) and key < len(node.value):
-        return node.value[key].start_mark.line + 1, node.value[key]
+    # A dotted name has the place of an entry as text.
+    if isinstance(node, yaml.SequenceNode) and str(key).isdecimal() and int(key) < len(node.value):
+        entry = node.value[int(key)]
+        return entry.start_mark.line + 1, entry
     return None
 
 

@@ -48,6 +48,7 @@ class BenchmarkTables:
         groups: Split to its number of groups, of usable questions.
         crossing: Groups that have usable questions in more than one split.
         file_names: Split to the names of its files.
+        tasks: What the questions ask for.
     """
 
     passages: Spool = field(default_factory=lambda: Spool(PASSAGES))
@@ -57,6 +58,7 @@ class BenchmarkTables:
     groups: dict[str, int] = field(default_factory=dict)
     crossing: int = 0
     file_names: dict[str, list[str]] = field(default_factory=dict)
+    tasks: set[str] = field(default_factory=set)
 
     def add(self, passage: PassageRecord, split: str, subset: str | None, types: QuestionTypes) -> None:
         """Add a passage and its questions; ``subset`` is that of the source, for questions without their own."""
@@ -70,6 +72,7 @@ class BenchmarkTables:
                 *(question.answerable, question.question_types or types.get(question.question_id)),
             )
             self.questions.add(row, characters=len(question.question))
+            self.tasks.add(question.task)
 
     def reject(self, record: Rejection) -> None:
         """List a record that is left out."""

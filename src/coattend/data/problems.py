@@ -90,6 +90,10 @@ def collect_problems(
             yield Problem(row["file"], row["record"], row["reason"])
     if tables.lacks_groups and not benchmark.trained_on:
         yield Problem(", ".join(tables.file_names["train"]), WHOLE_FILE, ONE_GROUP, "stops training")
+    if tables.tasks and tables.tasks.isdisjoint(benchmark.tasks):
+        declared, found = " or ".join(benchmark.tasks), ", ".join(sorted(tables.tasks))
+        reason = f"no question is of the task {declared}. Set it to [{found}]"
+        yield Problem(benchmark.name, "parameter tasks", reason, "stops training")
     for split, count in tables.usable.items():
         if not count:
             file_names = ", ".join(tables.file_names[split])

@@ -221,5 +221,6 @@ def _import(module: str) -> Any:
         return importlib.import_module(module)
     except SyntaxError as error:
         raise CoattendError(f"is no Python: {error}", where=module) from None
-    except ImportError as error:
-        raise CoattendError(f"cannot be imported: {error}", where=module) from error
+    except Exception as error:
+        kind = "" if isinstance(error, ImportError) else f"{type(error).__name__}: "
+        raise CoattendError(f"cannot be imported: {kind}{error}", where=module) from error

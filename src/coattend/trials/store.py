@@ -228,7 +228,8 @@ def _find(
         begins = not any(trial.entry == subject.rpartition(".")[2] for trial in matches)
         problem = f"{subject!r} begins several ids" if begins else f"{name!r} names {len(matches)} trials"
         cure = _suggestions(matches, subject)
-        raise CoattendError(problem, where=where, cure=f"Give the seed, or an id. {cure}")
+        missing = "an id" if _parts(name)[1] else "the seed, or an id"
+        raise CoattendError(problem, where=where, cure=f"Give {missing}. {cure}")
     if not matches:
         # A trial with a folder but no outcome is unfinished, and worth another message.
         unfinished = any(folder.name.startswith(subject) for folder in store.iterdir())

@@ -8,6 +8,7 @@ from random import Random
 from pydantic import Field, ValidationError
 
 from coattend.config import Parameters
+from coattend.config.source import run_command
 from coattend.data import generated_files
 from coattend.data.formats.cbt import SPLITS
 from coattend.data.generated_files import Manifest, Origin
@@ -79,6 +80,20 @@ def write_sample(folder: Path, settings: SampleSettings) -> Manifest:
 def is_current(folder: Path, settings: SampleSettings, manifest: Manifest | None) -> bool:
     """Check that the files of a manifest are those of these settings, and intact."""
     return generated_files.is_current(folder, _origin(settings), manifest)
+
+
+def check_settings(benchmark: str, settings: SampleSettings, manifest: Manifest) -> None:
+    """Refuse the files of other settings.
+
+    Raises:
+        CoattendError: If the files of the manifest were written with other settings.
+    """
+    if manifest["settings"] != settings.model_dump():
+        raise CoattendError(
+            "its raw files were written with other settings of the generator, as another environment has them",
+            where=benchmark,
+            cure=f"Write them again: {run_command(pipelines='ingestion', namespaces=benchmark)}",
+        )
 
 
 def _files(settings: SampleSettings) -> Iterator[tuple[str, Iterator[str | bytes]]]:

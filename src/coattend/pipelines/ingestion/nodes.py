@@ -33,6 +33,9 @@ def ingest(benchmark: BenchmarkParameters, raw: Manifest | None = None) -> tuple
     Args:
         benchmark: Its files and formats.
         raw: The manifest of generated raw files, so that they are written first.
+
+    Raises:
+        CoattendError: If the sample's files were written with other settings.
     """
     from coattend.config.project import raw_folder
     from coattend.data.formats.base import Rejection
@@ -40,8 +43,11 @@ def ingest(benchmark: BenchmarkParameters, raw: Manifest | None = None) -> tuple
     from coattend.data.ingest import ONE_GROUP, BenchmarkTables, read_benchmark, source_digest
     from coattend.data.problems import count_kinds
     from coattend.data.raw_files import annotation_files, paths_by_name, raw_files
+    from coattend.data.synthetic.generate import check_settings, parse_settings
     from coattend.io.checked import TablePlan
 
+    if benchmark.generator is not None and raw is not None:
+        check_settings(benchmark.name, parse_settings(benchmark.generator), raw)
     folder = raw_folder(generated=benchmark.is_written)
     files, annotations = raw_files(benchmark, folder), annotation_files(benchmark, folder)
     roles = [(f"source {benchmark.sources.index(file.source)}, {file.split}", file.path) for file in files]
