@@ -120,7 +120,8 @@ def test_misspelt_nodes_datasets_and_tags_are_refused_with_the_nearest(names, fi
         (["trainign"], [], r"no pipeline is called 'trainign'. Did you mean 'training'\?"),
         ([], ["draem"], r"no benchmark is called 'draem'. Did you mean 'dream'\?"),
         (["ingestion"], ["draem"], r"no benchmark is called 'draem'"),
-        ([], ["duma"], r"no benchmark is called 'duma', which is a reader. Name .*, as in dream\.duma"),
+        ([], ["duma"], r"no benchmark is called 'duma', which is a reader. Name .*, as in \w+\.duma"),
+        ([], ["dcn"], r"no benchmark is called 'dcn', which is a reader. Name .*, as in \w+\.dcn"),
         ([], ["study.duma_table77"], r"no study is called 'duma_table77'. Did you mean 'duma_table7'\?"),
         (
             ["training"],

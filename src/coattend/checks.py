@@ -31,8 +31,7 @@ def check_runtime_params(
     """Check that every block that ``--params`` names exists; the fields of a block are checked by its model."""
     for key, value in runtime_params.items():
         if key not in parameters:
-            known = list(parameters)
-            cure = did_you_mean(key, known) if path else nearest_parameter(key, known, parameters)
+            cure = did_you_mean(key, list(parameters)) if path else nearest_parameter(key, parameters)
             where = f"--params {'.'.join((*path, key))}"
             raise CoattendError("there is no such parameter", where=where, cure=cure)
         block = parameters[key]

@@ -97,11 +97,12 @@ def pipeline_of(namespace: str) -> str:
     if first == STUDY and rest:
         return f"{studies.PREFIX}{studies.load_study(rest[0]).name}"
     benchmarks = entries.benchmark_names()
-    if first in entries.reader_names():
-        problem = f"no benchmark is called {first!r}, which is a reader"
-        raise CoattendError(problem, cure=f"Name the benchmark before it, as in dream.{first}")
     if first not in benchmarks:
-        raise CoattendError(f"no benchmark is called {first!r}", cure=did_you_mean(first, benchmarks))
+        problem, cure = f"no benchmark is called {first!r}", did_you_mean(first, benchmarks)
+        of_reader = [name for name in benchmarks if first in entries.readers_of(name)]
+        if of_reader:
+            problem, cure = f"{problem}, which is a reader", f"Name a benchmark before it, as in {of_reader[0]}.{first}"
+        raise CoattendError(problem, cure=cure)
     return first
 
 

@@ -212,6 +212,19 @@ def test_an_answer_that_no_window_holds_teaches_nothing(tables, layout):
     assert all(answer_in_windows(example, tables["tokens"]) for example in cut.examples if example.spans)
 
 
+@pytest.mark.parametrize(
+    ("kept", "cure"),
+    [((), r"Add passages"), (("options",), r"of the task options: set benchmarks.sample.tasks to \[opt")],
+)
+def test_a_task_without_questions_is_refused_with_what_there_is(tables, layout, kept, cure):
+    questions = rows(tables, "options").slice(0, None if kept else 0)
+    source = QuestionSource(
+        "sample", pads.dataset(questions), tables["passages"], tables["tokens"], "word", layout.count
+    )
+    with pytest.raises(CoattendError, match=rf"benchmark sample: has no questions of the task 'word'.*{cure}"):
+        source.training(TrainingParameters())
+
+
 @pytest.mark.parametrize(("selection", "split"), [("held_out", "train"), ("dev", "dev")])
 def test_what_checkpoints_are_chosen_by(tables, layout, selection, split):
     source = QuestionSource(

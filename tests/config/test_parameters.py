@@ -23,6 +23,7 @@ from coattend.settings import CONFIG_LOADER_ARGS, ProjectConfigLoader
             {"benchmarks": {"sample": {"training": {"seeds": [-1]}}}},
             r"training\.seeds\.0: .*greater than or equal to 0",
         ),
+        ({"benchmarks": {"sample": {"training": {"seeds": [2**32]}}}}, r"training\.seeds\.0: .*less than 4294967296"),
         (
             {"benchmarks": {"sample": {"training": {"seeds": 3}}}},
             r"training\.seeds: must be a list: .*\[3\] is the seed 3",
@@ -30,7 +31,12 @@ from coattend.settings import CONFIG_LOADER_ARGS, ProjectConfigLoader
         ({"engine": {"address": "tcp://10.0.0.1:8786"}}, r"^engine: address is that of a Dask scheduler"),
         ({"compare": {"left": 7.5}}, r"^--params compare\.left: was read as a number"),
         ({"training": {"epochs": 2}}, r"--params training: there is no .* Say whose: benchmarks\.<name>\.training"),
-        ({"sample": {"training": {"epochs": 2}}}, r"--params sample: there is no .* Write benchmarks\.sample"),
+        (
+            {"sample": {"training": {"epochs": 2}}},
+            r"--params sample: there is no .* an entry of a block: benchmarks\.sample",
+        ),
+        ({"minilm": {"source": "x"}}, r"--params minilm: .* a block: encoders\.minilm or tokenizers\.minilm"),
+        ({"benchmark": {"sample": {}}}, r"--params benchmark: there is no .* Did you mean 'benchmarks'\?"),
         (
             {"benchmarks": {"sampel": {"scored": 1}}},
             r"--params benchmarks\.sampel: there is no .* Did you mean 'sample'",

@@ -90,7 +90,8 @@ def test_questions_of_another_task_than_the_benchmark_declares_are_a_problem(ked
     declaration.write_text(declaration.read_text().replace("tasks: [options, span]", "tasks: [span]"))
     with pytest.raises(CoattendError, match="1 problem in its raw files: training stops at 1 of them"):
         kedro_run("validate", "custom")
-    assert listed(project) == [("custom", "parameter tasks", "no question is of the task span. Set it to [options]")]
+    reason = "no question is of the task span, which the benchmark declares. Set its tasks to [options]"
+    assert listed(project) == [("dev.jsonl, train.jsonl", "the file", reason)]
 
 
 HEADER = "passage,question,option_1,option_2,answer"

@@ -116,13 +116,6 @@ def test_resolved_options_build_the_same_reader():
     assert not reader.training
 
 
-def test_null_is_kept_where_the_default_is_a_number():
-    assert "most_words" in readers.resolve("as_reader")
-    options = readers.resolve("as_reader", most_words=None)
-    assert options["most_words"] is None
-    assert readers.resolve("as_reader", **options) == options
-
-
 def test_a_folder_without_a_reader_is_refused(tmp_path):
     with pytest.raises(CoattendError, match="holds no reader"):
         Reader.load(tmp_path)

@@ -1,6 +1,6 @@
 """Warnings of trials, and trials for which there can be none."""
 
-from coattend.reports.sections import partial_scoring, training_warnings, unmonitored_trials
+from coattend.reports.sections import partial_scoring, selection_notes, training_warnings, unmonitored_trials
 
 HEALTHY = {"final_loss": 0.5, "chance_loss": 1.0986, "truncated_passages": 0.0}
 TRUNCATED = HEALTHY | {"truncated_passages": 0.25}
@@ -27,3 +27,9 @@ def test_only_a_share_below_one_is_partial():
     (sentence,) = partial_scoring("dream", 0.1)
     assert sentence.startswith("dream: 10 % of the questions")
     assert not list(partial_scoring("race", 1.0))
+
+
+def test_titles_with_commas_are_listed_by_semicolons():
+    chosen = [{"seed": 0, "selection": "dev"}]
+    (sentence,) = selection_notes({"DUMA, improved": chosen, "POI-Net": chosen, "Baseline": [{"seed": 0}]}, "recam")
+    assert sentence.startswith("Scores on dev of recam are too good for DUMA, improved; POI-Net: ")

@@ -9,7 +9,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from coattend import readers
 from coattend.config import entries, source
-from coattend.config.parameters import ProjectParameters, check_parameters, nearest_parameter
+from coattend.config.parameters import BLOCKS, NAMED, check_parameters, nearest_parameter
 from coattend.config.reader import Layer, check_training
 from coattend.config.unread import check_files, check_globals
 from coattend.config.yaml import Lines, load_yaml
@@ -21,10 +21,6 @@ PROFILES = ("encoders", "tokenizers", "taggings", "engine")
 """Blocks that make up ``profiles``, one input of the nodes that configure readers: kedro-viz shows each input's content
 at every node, and all parameters together are too much for that."""
 
-BLOCKS = (*ProjectParameters.model_fields, "run", "studies")
-"""Blocks that parameter files may have."""
-NAMED = ("benchmarks", "encoders", "readers", "studies", "taggings", "tokenizers")
-"""Blocks of entries by name."""
 SHAPING = {
     "benchmarks": ("tasks", "readers", "trained_on", "submission", "published_at"),
     "readers": ("benchmarks",),
@@ -129,7 +125,7 @@ class ConfigLoader(OmegaConfigLoader):
         for name in parameters:
             # Kedro, too, leaves names that begin with _ to a file's own anchors.
             if name not in BLOCKS and not name.startswith("_"):
-                cure = nearest_parameter(name, BLOCKS, parameters)
+                cure = nearest_parameter(name, parameters)
                 raise CoattendError("there is no such parameter", where=self._location(name), cure=cure)
         for name in NAMED:
             block = parameters.get(name) or {}

@@ -50,6 +50,12 @@ class ProjectParameters(BaseModel):
     tracking: TrackingParameters = Field(TrackingParameters(), description="What MLflow keeps.")
 
 
+BLOCKS = (*ProjectParameters.model_fields, "run", "studies")
+"""Blocks that parameter files may have."""
+NAMED = ("benchmarks", "encoders", "readers", "studies", "taggings", "tokenizers")
+"""Blocks of entries by name."""
+
+
 def check_parameters(
     content: Any,
     model: type[BaseModel] = ProjectParameters,
@@ -72,15 +78,15 @@ def check_parameters(
         raise CoattendError("there is no such parameter", where=where, cure=cure) from None
 
 
-def nearest_parameter(name: str, blocks: Iterable[str], parameters: Mapping[str, object]) -> str:
+def nearest_parameter(name: str, parameters: Mapping[str, Any]) -> str:
     """The cure for an unknown name at the top of all parameters: a benchmark's field most likely lacks the benchmark's
     name, an entry its block, and other names are misspelt."""
     if name in BenchmarkParameters.model_fields:
         return f"Say whose: benchmarks.<name>.{name}"
-    for block, entries in parameters.items():
-        if isinstance(entries, Mapping) and name in entries:
-            return f"Write {block}.{name}"
-    return did_you_mean(name, list(blocks))
+    places = [f"{block}.{name}" for block in NAMED if name in (parameters.get(block) or {})]
+    if places:
+        return f"It is an entry of a block: {' or '.join(places)}"
+    return did_you_mean(name, list(BLOCKS))
 
 
 def field_names(model: Any, path: Iterable[str | int]) -> list[str]:

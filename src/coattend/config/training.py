@@ -25,6 +25,7 @@ def _listed(seeds: object) -> object:
 
 
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
+"""NumPy takes no others."""
 Seeds = Annotated[tuple[Seed, ...], Field(min_length=1), BeforeValidator(_listed), AfterValidator(_each_once)]
 
 

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
@@ -92,8 +93,8 @@ def collect_problems(
         yield Problem(", ".join(tables.file_names["train"]), WHOLE_FILE, ONE_GROUP, "stops training")
     if tables.tasks and tables.tasks.isdisjoint(benchmark.tasks):
         declared, found = " or ".join(benchmark.tasks), ", ".join(sorted(tables.tasks))
-        reason = f"no question is of the task {declared}. Set it to [{found}]"
-        yield Problem(benchmark.name, "parameter tasks", reason, "stops training")
+        reason = f"no question is of the task {declared}, which the benchmark declares. Set its tasks to [{found}]"
+        yield Problem(", ".join(chain.from_iterable(tables.file_names.values())), WHOLE_FILE, reason, "stops training")
     for split, count in tables.usable.items():
         if not count:
             file_names = ", ".join(tables.file_names[split])

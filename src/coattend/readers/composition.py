@@ -77,14 +77,8 @@ class Composition:
 
     @property
     def options(self) -> Options:
-        """All options, except those that are null unless one sets them."""
-        declared = registry.find(self.reader).defaults
-        return {
-            name: value
-            for part in self.configs
-            for name, value in part.model_dump().items()
-            if value is not None or declared.get(name, type(part).model_fields[name].default) is not None
-        }
+        """All options, except those that are left to the encoder (null)."""
+        return {name: value for part in self.configs for name, value in part.model_dump(exclude_none=True).items()}
 
     @property
     def misfit(self) -> str | None:
@@ -183,7 +177,7 @@ def resolve(name: str, head: str | None = None, **overrides: Any) -> Options:
     """Check a reader's options and complete them, without building it.
 
     One entry of parameters serves benchmarks of several tasks: options of the reader's other heads are checked and
-    left out. The result has all options as JSON values, but for those that are null unless one sets them.
+    left out. The result has all options as JSON values, but for those that are left to the encoder.
 
     Raises:
         CoattendError: If a name or a value is wrong, or the parts do not fit together.

@@ -149,19 +149,9 @@ class NamedReader:
 
 
 class PartConfig(BaseModel):
-    """Options of a part: unknown names are refused, and each field has a default and a description.
-
-    Raises:
-        TypeError: When a class is defined, if a field has none.
-    """
+    """Options of a part: unknown names are refused, and each field has a default and a description."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-    @classmethod
-    def __pydantic_init_subclass__(cls, **_: Any) -> None:
-        for name, option in cls.model_fields.items():
-            if option.is_required() or not option.description:
-                raise TypeError(f"the option {name!r} of {cls.__name__} needs a default and a description")
 
 
 class EncoderConfig(PartConfig):

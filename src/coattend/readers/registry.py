@@ -9,6 +9,7 @@ An unknown name raises a `CoattendError` with the nearest right ones.
 """
 
 import importlib
+import traceback
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import entry_points
@@ -157,6 +158,13 @@ def part_config(role: Role, part: str | type) -> type[PartConfig]:
     if isinstance(part, str) and part in _CONFIGS[role]:
         return _CONFIGS[role][part]
     config: type[PartConfig] = part_class(role, part).Config
+    for option, declaration in config.model_fields.items():
+        if declaration.is_required() or not declaration.description:
+            raise CoattendError(
+                f"the option {option!r} of {config.__qualname__} lacks a default or a description",
+                where=config.__module__,
+                cure=f'Write {option}: ... = Field(..., description="...")',
+            )
     return config
 
 
@@ -221,6 +229,12 @@ def _import(module: str) -> Any:
         return importlib.import_module(module)
     except SyntaxError as error:
         raise CoattendError(f"is no Python: {error}", where=module) from None
+    except CoattendError:
+        raise
+    except ImportError as error:
+        raise CoattendError(f"cannot be imported: {error}", where=module) from error
     except Exception as error:
-        kind = "" if isinstance(error, ImportError) else f"{type(error).__name__}: "
-        raise CoattendError(f"cannot be imported: {kind}{error}", where=module) from error
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        kind = " ".join([f"{type(error).__name__}:", *str(error).splitlines()[:1]])
+        problem = f"cannot be imported: {kind} ({Path(place.filename).name}, line {place.lineno})"
+        raise CoattendError(problem, where=module) from error

@@ -66,7 +66,8 @@ def _encoder_of(experiment: Experiment, train: QuestionSet) -> str | Words | dic
     if encoder.is_untrained and experiment.alignment is not None:
         problem = "cannot come from an encoder that starts untrained"
         raise CoattendError(problem, where="context vectors", cure="Set context: false, or name a pretrained encoder")
-    size, lowercase = experiment.options["most_words"], experiment.options["lowercase"]
+    # An option that is null is left out.
+    size, lowercase = experiment.options.get("most_words"), experiment.options["lowercase"]
     vocabulary = tokens.vocabulary(train.examples, size=size, lowercase=lowercase)
     # There are no vectors of words in an untrained encoder: they are random.
     return Words(words=vocabulary, encoder=None if encoder.is_untrained else encoder.source)

@@ -88,7 +88,7 @@ def check_settings(benchmark: str, settings: SampleSettings, manifest: Manifest)
     Raises:
         CoattendError: If the files of the manifest were written with other settings.
     """
-    if manifest["settings"] != settings.model_dump():
+    if manifest.get("settings") != settings.model_dump():
         raise CoattendError(
             "its raw files were written with other settings of the generator, as another environment has them",
             where=benchmark,

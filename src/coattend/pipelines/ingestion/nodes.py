@@ -43,10 +43,11 @@ def ingest(benchmark: BenchmarkParameters, raw: Manifest | None = None) -> tuple
     from coattend.data.ingest import ONE_GROUP, BenchmarkTables, read_benchmark, source_digest
     from coattend.data.problems import count_kinds
     from coattend.data.raw_files import annotation_files, paths_by_name, raw_files
-    from coattend.data.synthetic.generate import check_settings, parse_settings
     from coattend.io.checked import TablePlan
 
     if benchmark.generator is not None and raw is not None:
+        from coattend.data.synthetic.generate import check_settings, parse_settings
+
         check_settings(benchmark.name, parse_settings(benchmark.generator), raw)
     folder = raw_folder(generated=benchmark.is_written)
     files, annotations = raw_files(benchmark, folder), annotation_files(benchmark, folder)

@@ -19,7 +19,7 @@ COMMAND = "kedro run --env small --pipelines study_ours_time_to_score_dream,lead
 _TEXT = (
     "Minutes of training until the score on held-out questions reaches a threshold that it holds at all later "
     "evaluations (their own time does not count): the median over seeds, or none where a seed does not reach it, and "
-    "in brackets the minutes of each seed that was run. Processor minutes are those of all threads. Trainings that "
+    "with it the minutes of each seed that was run. Processor minutes are those of all threads. Trainings that "
     "python -m perf gpu times end there, and have no score on dev. Rows of different machines do not compare.",
     f"This command adds rows of your machine, and trains what is not trained there yet, while nothing else should run: "
     f"{COMMAND}. A bare machine with a GPU is timed by python -m perf gpu.",
