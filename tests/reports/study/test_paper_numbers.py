@@ -56,7 +56,7 @@ def test_printed_scores_without_a_measured_one_are_listed():
 
 def test_printed_scores_that_were_all_measured_need_no_further_table():
     findings = findings_of(printing(("ALBERT-base", {"plain": {"exams": {"dev": 61.0}}}, False)))
-    assert printed_column(findings, "exams, dev: Accuracy, 60 questions") == [("61",), ("–",)]
+    assert printed_column(findings, "exams, dev: Accuracy, 60 questions") == [("61.0",), ("–",)]
     assert unmeasured_table(findings) is None
 
 

@@ -81,9 +81,14 @@ def _best_checkpoint(number: Numbers) -> tuple[dict[str, float], int | None]:
 def scores_by_metric(number: Numbers) -> dict[str, float]:
     """Read scores by metric; a bare number is an accuracy."""
     if not isinstance(number, Mapping):
-        return {"accuracy": float(number)}
+        return {"accuracy": _number(number)}
     scores = {metric: number.get(name) for metric, name in SCORES.items()}
-    return {metric: float(score) for metric, score in scores.items() if isinstance(score, int | float | str)}
+    return {metric: _number(score) for metric, score in scores.items() if isinstance(score, int | float | str)}
+
+
+def _number(score: float | str) -> float:
+    """Keep a number as its paper prints it: 90.0 is not 90."""
+    return float(score) if isinstance(score, str) else score
 
 
 def encoder_label(printed: PrintedScore | PrintedBlock) -> str:
@@ -94,7 +99,7 @@ def encoder_label(printed: PrintedScore | PrintedBlock) -> str:
 def printed_cell(score: PrintedScore) -> Cell:
     """Make a cell of a printed score."""
     note = f"best of {score['checkpoints']} printed checkpoints" if "checkpoints" in score else ""
-    return noted_cell(f"{score['value']:g}", note)
+    return noted_cell(f"{score['value']}", note)
 
 
 def printed_columns(scores: Sequence[PrintedScore]) -> PrintedColumns:
@@ -102,7 +107,7 @@ def printed_columns(scores: Sequence[PrintedScore]) -> PrintedColumns:
     # An ensemble's score is never taken for a single reader's.
     single = next((score for score in scores if not score["ensemble"]), None)
     described = (
-        f"{score['value']:g} ({', '.join((encoder_label(score), *printed_cell(score).notes))})" for score in scores
+        f"{score['value']} ({', '.join((encoder_label(score), *printed_cell(score).notes))})" for score in scores
     )
     return {
         "printed": None if single is None else single["value"],
