@@ -130,6 +130,8 @@ def test_the_page_shows_every_result_and_what_is_missing():
     results = json.loads(bench.RESULTS.read_text())
     assert {name for name in results if not name.startswith(collect.PREFIX)} <= set(bench.NAMES)
     assert page.renew(bench.PAGE.read_text(), results) == bench.PAGE.read_text(), "renew it: make bench"
+    scores = collect.Pages().scores.read_text()
+    assert page.renew(scores, results, template=collect.TEMPLATE) == scores
     table = page.measured({"options": results["options"]})
     median = results["options"]["figures"]["faster_than"]["stock"]["ratio"]
     assert f"| 5 x | {median:.1f} x [" in table
