@@ -69,8 +69,8 @@ def study_lines(results: Path, parameters: Mapping[str, Any]) -> Iterator[str]:
 
 def reader_lines() -> Iterator[str]:
     """List the readers with what they answer by: their heads, the default first."""
-    yield "kedro run --namespaces <benchmark>.<reader> trains a reader, where it learns, and scores it, from raw files"
-    yield "to the page that shows it. kedro explain <benchmark>.<reader> prints its parameters."
+    yield "kedro run --namespaces <benchmark>.<reader> runs a reader, from raw files to the page that shows it, and"
+    yield "kedro explain <benchmark>.<reader> prints its parameters."
     yield from _block("Readers", {name: _reader(name) for name in entries.reader_names()})
 
 
