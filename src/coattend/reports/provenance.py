@@ -21,6 +21,12 @@ def machine(trial: TrialRecord) -> str:
     return ", ".join(filter(None, (trial.get("device", ""), host(trial), trial.get("precision", ""))))
 
 
+def machines(trials: Iterable[TrialRecord]) -> list[str]:
+    """List the machines and precisions that trained trials, each once, as far as they are known."""
+    trained = (trial for trial in finished(trials) if trial.get("trained", True))
+    return list(dict.fromkeys(filter(None, map(machine, trained))))
+
+
 def machine_sentences(trials: Iterable[TrialRecord]) -> Iterator[str]:
     """Say, for each machine and precision, which seeds were trained with it."""
     seeds: dict[str, set[int]] = {}

@@ -330,6 +330,16 @@ def test_variants_of_several_commits_are_listed_with_theirs(full_report):
     assert of_commits("1192bf4d00", "1192bf4d00") is None
 
 
+def test_variants_of_several_machines_are_listed_with_theirs(full_report):
+    trials = dict(full_report.findings["trials"]["exams"])
+    for precision, name in (("bf16", "plain"), ("fp32", "poi_net")):
+        trials[name] = [trial | {"device": "one GPU", "precision": precision} for trial in trials[name]]
+    section, *_ = study_sections(full_report.findings | {"trials": {"exams": trials}})
+    (table,) = (table for table in section.folded if table.caption == "Machine that trained them")
+    rows = {row[0].text: row[2].text for row in table.rows}
+    assert rows["Baseline"].endswith("bf16") and rows["POI-Net"].endswith("fp32")
+
+
 def test_trials_on_two_benchmarks_warn_once(full_report):
     truncated = {"final_loss": 0.5, "chance_loss": 1.0986, "truncated_passages": 0.25}
     trials = {"plain": [{"seed": 0, "signs": truncated, "encoder": "albert_base"}]}

@@ -168,15 +168,21 @@ def _seed_tables(findings: StudyFindings) -> tuple[Table, ...]:
 
 
 def _code_tables(findings: StudyFindings) -> tuple[Table, ...]:
-    """List the commits of the code that trained each variant, if there are several."""
-    rows: list[TableRow] = [
-        {"Variant": title_of(findings, variant), "Trained on": benchmark, "Commit": ", ".join(names)}
+    """List the commits and the machines that trained each variant, if there are several."""
+    rows: list[dict[str, str]] = [
+        {
+            "Variant": title_of(findings, variant),
+            "Trained on": benchmark,
+            "Commit": ", ".join(provenance.commits(trials)) or tables.NO_VALUE,
+            "Machine": "; ".join(provenance.machines(trials)) or tables.NO_VALUE,
+        }
         for benchmark, by_variant in trials_by_training_benchmark(findings).items()
         for variant, trials in by_variant.items()
-        if (names := provenance.commits(trials))
     ]
-    several = len({row["Commit"] for row in rows}) > 1
-    return (Table.of("Code that trained them", rows, aligned=False),) if several else ()
+    several = [column for column in ("Commit", "Machine") if len({row[column] for row in rows} - {tables.NO_VALUE}) > 1]
+    caption = {"Commit": "Code", "Machine": "Machine", "Commit Machine": "Code and machine"}
+    shown = [{column: row[column] for column in ("Variant", "Trained on", *several)} for row in rows]
+    return (Table.of(f"{caption[' '.join(several)]} that trained them", shown, aligned=False),) if several else ()
 
 
 def _selection(findings: StudyFindings) -> Iterator[str]:
