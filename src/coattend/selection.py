@@ -97,13 +97,15 @@ def pipeline_of(namespace: str) -> str:
     if first == STUDY and rest:
         return f"{studies.PREFIX}{studies.load_study(rest[0]).name}"
     benchmarks = entries.benchmark_names()
-    if first not in benchmarks:
-        problem, cure = f"no benchmark is called {first!r}", did_you_mean(first, benchmarks)
-        of_reader = [name for name in benchmarks if first in entries.readers_of(name)]
-        if of_reader:
-            problem, cure = f"{problem}, which is a reader", f"Name a benchmark before it, as in {of_reader[0]}.{first}"
-        raise CoattendError(problem, cure=cure)
-    return first
+    if first in benchmarks:
+        return first
+    problem = f"no benchmark is called {first!r}"
+    if first in entries.reader_names():
+        example = next((name for name in benchmarks if first in entries.readers_of(name)), "<benchmark>")
+        raise CoattendError(
+            f"{problem}, which is a reader", cure=f"Name a benchmark before it, as in {example}.{first}"
+        )
+    raise CoattendError(problem, cure=did_you_mean(first, benchmarks))
 
 
 def _is_entry(namespace: str) -> bool:

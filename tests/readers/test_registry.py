@@ -221,13 +221,17 @@ def test_a_reader_of_another_package_is_resolved_built_saved_and_loaded(plugin, 
             r"others\.gated: cannot be imported: NameError: name 'NameReader' is not .* \(gated\.py, line",
         ),
         (
+            "class Sharp(Gated.Config):\n    power = 2",
+            r"others\.gated: cannot be imported: PydanticUserError: .* \(gated\.py, line",
+        ),
+        (
             "class Sharp(Gated.Config):\n    power: int\n\nclass Sharper(Gated):\n    Config = Sharp\n\n"
             'READER = NamedReader(title="Gated", interaction=Sharper)',
             r"others\.gated: the option 'power' of Sharp lacks a default or a description",
         ),
         ("READER = 1", r"others\.gated: assigns no NamedReader to READER"),
     ],
-    ids=["option", "interaction", "class", "syntax", "import", "name", "default", "type"],
+    ids=["option", "interaction", "class", "syntax", "import", "name", "annotation", "default", "type"],
 )
 def test_a_wrong_declaration_is_named(plugin, declaration, problem):
     plugin(gated=f"{INTERACTION}\n\n{declaration}\n")

@@ -83,7 +83,10 @@ def nearest_parameter(name: str, parameters: Mapping[str, Any]) -> str:
     name, an entry its block, and other names are misspelt."""
     if name in BenchmarkParameters.model_fields:
         return f"Say whose: benchmarks.<name>.{name}"
-    places = [f"{block}.{name}" for block in NAMED if name in (parameters.get(block) or {})]
+    blocks = {block: parameters.get(block) for block in NAMED}
+    places = [
+        f"{block}.{name}" for block, entries in blocks.items() if isinstance(entries, Mapping) and name in entries
+    ]
     if places:
         return f"It is an entry of a block: {' or '.join(places)}"
     return did_you_mean(name, list(BLOCKS))

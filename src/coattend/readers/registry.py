@@ -234,7 +234,9 @@ def _import(module: str) -> Any:
     except ImportError as error:
         raise CoattendError(f"cannot be imported: {error}", where=module) from error
     except Exception as error:
-        place = traceback.extract_tb(error.__traceback__)[-1]
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [frame for frame in frames if Path(frame.filename).stem == module.rpartition(".")[2]]
+        place = (own or frames)[-1]
         kind = " ".join([f"{type(error).__name__}:", *str(error).splitlines()[:1]])
         problem = f"cannot be imported: {kind} ({Path(place.filename).name}, line {place.lineno})"
         raise CoattendError(problem, where=module) from error

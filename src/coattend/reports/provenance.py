@@ -23,19 +23,22 @@ def machine(trial: TrialRecord) -> str:
 
 def machines(trials: Iterable[TrialRecord]) -> list[str]:
     """List the machines and precisions that trained trials, each once, as far as they are known."""
-    trained = (trial for trial in finished(trials) if trial.get("trained", True))
-    return list(dict.fromkeys(filter(None, map(machine, trained))))
+    return list(_seeds_by_machine(trials))
 
 
 def machine_sentences(trials: Iterable[TrialRecord]) -> Iterator[str]:
     """Say, for each machine and precision, which seeds were trained with it."""
+    for name, used in sorted(_seeds_by_machine(trials).items()):
+        plural = "s" if len(used) > 1 else ""
+        yield f"Seed{plural} {', '.join(map(str, sorted(used)))} trained on {name}."
+
+
+def _seeds_by_machine(trials: Iterable[TrialRecord]) -> dict[str, set[int]]:
     seeds: dict[str, set[int]] = {}
     for trial in (trial for trial in finished(trials) if trial.get("trained", True)):
         if name := machine(trial):
             seeds.setdefault(name, set()).add(trial["seed"])
-    for name, used in sorted(seeds.items()):
-        plural = "s" if len(used) > 1 else ""
-        yield f"Seed{plural} {', '.join(map(str, sorted(used)))} trained on {name}."
+    return seeds
 
 
 def size_sentence(benchmark: str, trials: Iterable[TrialRecord]) -> Iterator[str]:

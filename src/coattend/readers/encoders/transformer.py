@@ -92,7 +92,8 @@ class TransformerEncoder(nn.Module):
         self.keep_attention = False
         """Whether to keep what the last layer attends to, for `passage_attention`."""
         self._last_layer: tuple[LastCall, PassageRows | None] | None = None
-        self.packing = _packing_stack_of(self.model, config)
+        packs = config.passage == "joint" and not config.co_attention and self.model.config.model_type in FAST
+        self.packing = LayerStack(self.model) if packs else None
         """Layers that read sequences without padding where a GPU can; None: they are read padded."""
         words = word_table(self.model)
         # Embeddings of tags start at zero: at first the pretrained encoder is unchanged.
@@ -394,12 +395,6 @@ def _stack_of(model: "PreTrainedModel", config: TransformerConfig) -> LayerStack
         problem = f"a {family} encoder reads passages apart in all layers only"
         raise CoattendError(problem, where="apart_layers", cure="Set it to null, or passage to joint for none of them")
     return None
-
-
-def _packing_stack_of(model: "PreTrainedModel", config: TransformerConfig) -> LayerStack | None:
-    """Return the layers of an encoder that can read sequences without padding, or None."""
-    joint = config.passage == "joint" and not config.co_attention
-    return LayerStack(model) if joint and model.config.model_type in FAST else None
 
 
 PART = TransformerEncoder

@@ -180,9 +180,11 @@ def _code_tables(findings: StudyFindings) -> tuple[Table, ...]:
         for variant, trials in by_variant.items()
     ]
     several = [column for column in ("Commit", "Machine") if len({row[column] for row in rows} - {tables.NO_VALUE}) > 1]
-    caption = {"Commit": "Code", "Machine": "Machine", "Commit Machine": "Code and machine"}
+    if not several:
+        return ()
+    caption = " and ".join({"Commit": "code", "Machine": "machine"}[column] for column in several).capitalize()
     shown = [{column: row[column] for column in ("Variant", "Trained on", *several)} for row in rows]
-    return (Table.of(f"{caption[' '.join(several)]} that trained them", shown, aligned=False),) if several else ()
+    return (Table.of(f"{caption} that trained them", shown, aligned=False),)
 
 
 def _selection(findings: StudyFindings) -> Iterator[str]:
