@@ -62,3 +62,19 @@ def test_times_are_summed_over_variants_with_baselines_of_their_own():
     assert "differ by +50.0 % from those" in text
     assert "(printed times: +8.3 %, ALBERT-base)" in text
     assert not [line for line in cost_section(findings_of(study("parameters"))).text if "summed up" in line]
+
+
+def test_times_of_two_machines_name_theirs_and_are_not_compared():
+    variants = STUDY.model_dump()["variants"] | {"heads": {"title": "Heads", "against": "poi_net"}}
+    parameters = study("seconds_per_epoch", variants=variants, benchmarks=["exams"])
+    here = findings_of(parameters)
+    elsewhere = with_trials(here, heads={"device": "another processor, 1 thread"})
+    one, two = cost_section(here), cost_section(elsewhere)
+    assert one.tables[0].caption == "exams, x86_64"
+    assert two.tables[0].caption == "exams"
+    notes = {row[0].text: row[2].notes for row in two.tables[0].rows}
+    assert notes["Heads"] == ("100 questions", "another processor, 1 thread")
+    assert notes["POI-Net"] == ("100 questions", "x86_64")
+    assert [row[2].notes for row in one.tables[0].rows] == [("100 questions",)] * len(one.tables[0].rows)
+    assert any("summed up" in line for line in one.text)
+    assert not any("summed up" in line for line in two.text)

@@ -46,31 +46,41 @@ def _cost_tables(findings: StudyFindings) -> Iterator[Table]:
     columns = cells("Variant", QUANTITIES["parameters_millions"], QUANTITIES["minutes_per_epoch"], *optional, *printed)
     for benchmark, by_variant in trials_by_training_benchmark(findings).items():
         finished_trials = {name: trials for name, records in by_variant.items() if (trials := finished(records))}
+        devices = sorted({trial["device"] for trials in finished_trials.values() for trial in trials})
         rows = []
         for name, trials in finished_trials.items():
             parameters = [trial["parameters"] / 1e6 for trial in trials if trial.get("parameters")]
-            # The fastest trial was disturbed least by other processes.
-            minutes = min(map(_seconds_per_epoch, trials)) / 60
+            fastest = _fastest(trials)
+            machine = "" if len(devices) == 1 else fastest["device"]
+            minutes = f"{_seconds_per_epoch(fastest) / 60:.1f}"
             rows.append(
                 cells(
                     title_of(findings, name),
                     _format_mean(parameters, "{:.2f}"),
-                    noted_cell(f"{minutes:.1f}", f"{trials[0]['questions']:,} questions", _untrained_note(trials)),
+                    noted_cell(minutes, f"{fastest['questions']:,} questions", _untrained_note(trials), machine),
                     *(measure(trials) for measure in optional.values()),
                     *(_printed_costs(paper_numbers.printed_numbers(block, name), benchmark) for block in blocks),
                 )
             )
-        devices = sorted({trial["device"] for trials in finished_trials.values() for trial in trials})
         if rows:
-            yield Table(f"{benchmark}, {', '.join(devices)}", columns, tuple(rows))
+            title = f"{benchmark}, {devices[0]}" if len(devices) == 1 else benchmark
+            yield Table(title, columns, tuple(rows))
 
 
 def _summed_times(findings: StudyFindings) -> Iterator[str]:
-    """Compare the times of variants that have baselines of their own with those of these baselines, each summed up."""
-    pairs = {name: against for name, variant in findings["variants"].items() if (against := variant.get("against"))}
+    """Compare the times of variants that have baselines of their own with those of these baselines, each summed up.
+
+    Variants and baselines are left out whose fastest trials ran on two kinds of machine.
+    """
+    against = {name: other for name, variant in findings["variants"].items() if (other := variant.get("against"))}
     for benchmark, by_variant in trials_by_training_benchmark(findings).items():
-        finished_trials = {name: trials for name, records in by_variant.items() if (trials := finished(records))}
-        seconds = {name: min(map(_seconds_per_epoch, trials)) for name, trials in finished_trials.items()}
+        fastest = {name: _fastest(trials) for name, records in by_variant.items() if (trials := finished(records))}
+        seconds = {name: _seconds_per_epoch(trial) for name, trial in fastest.items()}
+        pairs = {
+            name: other
+            for name, other in against.items()
+            if {name, other} <= fastest.keys() and fastest[name]["device"] == fastest[other]["device"]
+        }
         measured = _summed_increase(seconds, pairs)
         if measured is None:
             continue
@@ -83,7 +93,7 @@ def _summed_times(findings: StudyFindings) -> Iterator[str]:
             minutes = {name: float(time) for name, time in numbers.items() if isinstance(time, int | float)}
             increase = _summed_increase(minutes, pairs)
             printed += [] if increase is None else [f"printed times: {increase:+.1f} %, {block['encoder']}"]
-        titles = ", ".join(title_of(findings, name) for name in pairs if {name, pairs[name]} <= seconds.keys())
+        titles = ", ".join(title_of(findings, name) for name in pairs)
         note = f" ({'; '.join(printed)})" if printed else ""
         compared = f"those of the variants that they are compared with{note}"
         yield f"{benchmark}: summed up, the times of {titles} differ by {measured:+.1f} % from {compared}."
@@ -99,6 +109,11 @@ def _summed_increase(times: Mapping[str, float], pairs: Mapping[str, str]) -> fl
 def _untrained_note(trials: Sequence[TrialRecord]) -> str:
     """Say of a language model as it is what its time is that of; empty for trained variants."""
     return "" if all(trial.get("trained", True) for trial in trials) else "answered, none trained"
+
+
+def _fastest(trials: Sequence[TrialRecord]) -> TrialRecord:
+    """Select the trial that other processes disturbed least."""
+    return min(trials, key=_seconds_per_epoch)
 
 
 def _seconds_per_epoch(trial: TrialRecord) -> float:
