@@ -31,6 +31,10 @@ def test_seeds_stand_beside_their_machines():
         "Seeds 0, 2 trained on AMD EPYC, 2 threads, bf16.",
         "Seed 1 trained on NVIDIA H100, AMD EPYC, 16 threads, bf16.",
     ]
+    both = [trial(seed, **at) for seed in (0, 1) for at in (ON_PROCESSOR, ON_GPU)]
+    assert list(machine_sentences(both)) == [
+        "Seeds 0, 1 trained on AMD EPYC, 2 threads, bf16, or on NVIDIA H100, AMD EPYC, 16 threads, bf16."
+    ]
 
 
 def test_sizes_are_of_what_was_trained():

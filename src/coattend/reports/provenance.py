@@ -27,10 +27,13 @@ def machines(trials: Iterable[TrialRecord]) -> list[str]:
 
 
 def machine_sentences(trials: Iterable[TrialRecord]) -> Iterator[str]:
-    """Say, for each machine and precision, which seeds were trained with it."""
+    """Say which seeds were trained with which machines and precisions."""
+    by_seeds: dict[tuple[int, ...], list[str]] = {}
     for name, used in sorted(_seeds_by_machine(trials).items()):
-        plural = "s" if len(used) > 1 else ""
-        yield f"Seed{plural} {', '.join(map(str, sorted(used)))} trained on {name}."
+        by_seeds.setdefault(tuple(sorted(used)), []).append(name)
+    for seeds, names in by_seeds.items():
+        plural = "s" if len(seeds) > 1 else ""
+        yield f"Seed{plural} {', '.join(map(str, seeds))} trained on {', or on '.join(names)}."
 
 
 def _seeds_by_machine(trials: Iterable[TrialRecord]) -> dict[str, set[int]]:
