@@ -65,16 +65,17 @@ def test_times_are_summed_over_variants_with_baselines_of_their_own():
 
 
 def test_times_of_two_machines_name_theirs_and_are_not_compared():
-    variants = STUDY.model_dump()["variants"] | {"heads": {"title": "Heads", "against": "poi_net"}}
-    parameters = study("seconds_per_epoch", variants=variants, benchmarks=["exams"])
-    here = findings_of(parameters)
-    elsewhere = with_trials(here, heads={"device": "another processor, 1 thread"})
-    one, two = cost_section(here), cost_section(elsewhere)
-    assert one.tables[0].caption == "exams, x86_64"
-    assert two.tables[0].caption == "exams"
-    notes = {row[0].text: row[2].notes for row in two.tables[0].rows}
-    assert notes["Heads"] == ("100 questions", "another processor, 1 thread")
-    assert notes["POI-Net"] == ("100 questions", "x86_64")
-    assert [row[2].notes for row in one.tables[0].rows] == [("100 questions",)] * len(one.tables[0].rows)
-    assert any("summed up" in line for line in one.text)
-    assert not any("summed up" in line for line in two.text)
+    heads = {f"heads{number}": {"title": f"Heads {number}", "against": "poi_net"} for number in (1, 2)}
+    variants = STUDY.model_dump()["variants"] | heads
+    same = findings_of(study("seconds_per_epoch", variants=variants, benchmarks=["exams"]))
+    mixed = with_trials(same, heads2={"precision": "bf16"})
+    (one,), (several,) = cost_section(same).tables, cost_section(mixed).tables
+    assert (one.caption, several.caption) == ("exams, x86_64", "exams")
+    notes = {row[0].text: row[2].notes for row in several.rows}
+    assert notes["Heads 2"] == ("100 questions", "x86_64, bf16")
+    assert notes["Heads 1"] == notes["POI-Net"] == ("100 questions", "x86_64")
+    assert [row[2].notes for row in one.rows] == [("100 questions",)] * len(one.rows)
+    (summed,) = [line for line in cost_section(same).text if "summed up" in line]
+    assert "the times of Heads 1, Heads 2 differ" in summed
+    (summed,) = [line for line in cost_section(mixed).text if "summed up" in line]
+    assert "the times of Heads 1 differ" in summed

@@ -1,11 +1,13 @@
 """Costs of a study's variants: parameters, time and memory; and their scores on what they learned from."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from statistics import mean
 
 from coattend.config.study import QUANTITIES
 from coattend.evaluation.records import TrialRecord
 from coattend.evaluation.runs import finished
+from coattend.reports import provenance
 from coattend.reports.records import Numbers, StudyFindings
 from coattend.reports.render import Section
 from coattend.reports.study import paper_numbers
@@ -46,12 +48,12 @@ def _cost_tables(findings: StudyFindings) -> Iterator[Table]:
     columns = cells("Variant", QUANTITIES["parameters_millions"], QUANTITIES["minutes_per_epoch"], *optional, *printed)
     for benchmark, by_variant in trials_by_training_benchmark(findings).items():
         finished_trials = {name: trials for name, records in by_variant.items() if (trials := finished(records))}
-        devices = sorted({trial["device"] for trials in finished_trials.values() for trial in trials})
+        machines = sorted({provenance.machine(trial) for trial in chain.from_iterable(finished_trials.values())})
         rows = []
         for name, trials in finished_trials.items():
             parameters = [trial["parameters"] / 1e6 for trial in trials if trial.get("parameters")]
             fastest = _fastest(trials)
-            machine = "" if len(devices) == 1 else fastest["device"]
+            machine = provenance.machine(fastest) if len(machines) > 1 else ""
             minutes = f"{_seconds_per_epoch(fastest) / 60:.1f}"
             rows.append(
                 cells(
@@ -63,14 +65,14 @@ def _cost_tables(findings: StudyFindings) -> Iterator[Table]:
                 )
             )
         if rows:
-            title = f"{benchmark}, {devices[0]}" if len(devices) == 1 else benchmark
-            yield Table(title, columns, tuple(rows))
+            caption = f"{benchmark}, {machines[0]}" if len(machines) == 1 else benchmark
+            yield Table(caption, columns, tuple(rows))
 
 
 def _summed_times(findings: StudyFindings) -> Iterator[str]:
     """Compare the times of variants that have baselines of their own with those of these baselines, each summed up.
 
-    Variants and baselines are left out whose fastest trials ran on two kinds of machine.
+    Pairs whose fastest trials ran on two machines are left out.
     """
     against = {name: other for name, variant in findings["variants"].items() if (other := variant.get("against"))}
     for benchmark, by_variant in trials_by_training_benchmark(findings).items():
@@ -79,7 +81,8 @@ def _summed_times(findings: StudyFindings) -> Iterator[str]:
         pairs = {
             name: other
             for name, other in against.items()
-            if {name, other} <= fastest.keys() and fastest[name]["device"] == fastest[other]["device"]
+            if {name, other} <= fastest.keys()
+            and provenance.machine(fastest[name]) == provenance.machine(fastest[other])
         }
         measured = _summed_increase(seconds, pairs)
         if measured is None:
