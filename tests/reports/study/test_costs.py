@@ -68,12 +68,13 @@ def test_times_of_two_machines_name_theirs_and_are_not_compared():
     heads = {f"heads{number}": {"title": f"Heads {number}", "against": "poi_net"} for number in (1, 2)}
     variants = STUDY.model_dump()["variants"] | heads
     same = findings_of(study("seconds_per_epoch", variants=variants, benchmarks=["exams"]))
-    mixed = with_trials(same, heads2={"precision": "bf16"})
+    mixed = with_trials(same, heads1={"precision": "bf16"}, heads2={"device": "another processor"})
     (one,), (several,) = cost_section(same).tables, cost_section(mixed).tables
     assert (one.caption, several.caption) == ("exams, x86_64", "exams")
     notes = {row[0].text: row[2].notes for row in several.rows}
-    assert notes["Heads 2"] == ("100 questions", "x86_64, bf16")
-    assert notes["Heads 1"] == notes["POI-Net"] == ("100 questions", "x86_64")
+    assert notes["Heads 1"] == ("100 questions", "x86_64, bf16")
+    assert notes["Heads 2"] == ("100 questions", "another processor")
+    assert notes["POI-Net"] == ("100 questions", "x86_64")
     assert [row[2].notes for row in one.rows] == [("100 questions",)] * len(one.rows)
     (summed,) = [line for line in cost_section(same).text if "summed up" in line]
     assert "the times of Heads 1, Heads 2 differ" in summed

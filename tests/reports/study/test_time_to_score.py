@@ -67,6 +67,17 @@ def test_the_page_has_the_seconds_of_each_seed_and_how_many_times_as_fast_a_vari
     assert "| POI-Net | Baseline | 3.0 x [3.0, 3.0] |" in page
 
 
+def test_times_of_two_machines_are_not_compared(timed):
+    findings = timed({"plain": [curve(0.4, 0.6)] * 2, "poi_net": [curve(0.6)] * 2})
+    for trial in findings["trials"]["exams"]["poi_net"][1:]:
+        trial["device"] = "another processor"
+    assert "| POI-Net | Baseline | 2.0 x (one seed) |" in page_of(findings)
+    findings["trials"]["exams"]["poi_net"][0]["device"] = "another processor"
+    page = page_of(findings)
+    assert "| POI-Net | 10 (processor 18; step 10 of 10) |" in page
+    assert "Times as fast" not in page
+
+
 def test_there_is_no_number_where_a_threshold_is_not_reached_not_set_or_not_timed(timed):
     never = [curve(0.4, 0.6), curve(0.6, 0.49)]
     page = page_of(timed({"plain": never, "poi_net": [curve(0.6)] * 2}))

@@ -81,8 +81,7 @@ def _summed_times(findings: StudyFindings) -> Iterator[str]:
         pairs = {
             name: other
             for name, other in against.items()
-            if {name, other} <= fastest.keys()
-            and provenance.machine(fastest[name]) == provenance.machine(fastest[other])
+            if {name, other} <= fastest.keys() and fastest[name]["device"] == fastest[other]["device"]
         }
         measured = _summed_increase(seconds, pairs)
         if measured is None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from statistics import median
+from typing import TypeVar
 
 from coattend.evaluation.records import CurvePoint, TrialRecord
 from coattend.evaluation.runs import finished
@@ -17,9 +18,12 @@ _TEXT = (
     "The time to a score is that of the first evaluation at which the score on held-out questions has reached a "
     "threshold that it holds at all later ones. It counts training by the clock, not the evaluations in "
     "between; seconds of the processor are those of all of its threads.",
-    "Ratios compare trials of the same seed, and brackets hold the least and the greatest. There is none where "
-    "a trial of either variant does not reach the threshold.",
+    "Ratios compare trials of the same seed on the same machine, and brackets hold the least and the greatest. There "
+    "is none where a trial of either variant does not reach the threshold.",
 )
+
+Trained = TypeVar("Trained", int, tuple[int, str])
+"""What two trials share whose seconds are compared: the seed, or the seed and the device."""
 
 
 def reached(curve: Sequence[CurvePoint], threshold: float) -> CurvePoint | None:
@@ -78,7 +82,7 @@ def _time_cell(trials: Sequence[TrialRecord], seed: int, threshold: float) -> Ce
 def _ratios(findings: StudyFindings, trials_by_variant: Mapping[str, Sequence[TrialRecord]], threshold: float) -> Table:
     """Compare each variant with every other, the faster with the slower."""
     rows: list[TableRow] = []
-    seconds = {name: seconds_by_seed(trials, threshold) for name, trials in trials_by_variant.items()}
+    seconds = {name: _seconds(trials, threshold) for name, trials in trials_by_variant.items()}
     for pair in combinations(trials_by_variant, 2):
         times = [seconds[name] for name in pair]
         if not times[0].keys() & times[1].keys():
@@ -97,7 +101,7 @@ def _ratios(findings: StudyFindings, trials_by_variant: Mapping[str, Sequence[Tr
     return Table.of("How many times as fast", rows)
 
 
-def ratios_by_seed(fast: Mapping[int, float | None], slow: Mapping[int, float | None]) -> list[float] | None:
+def ratios_by_seed(fast: Mapping[Trained, float | None], slow: Mapping[Trained, float | None]) -> list[float] | None:
     """Divide the seconds of two variants, for each seed that both have; None if any trial of theirs has no seconds."""
     known = [{seed: value for seed, value in times.items() if value is not None} for times in (fast, slow)]
     if known != [dict(fast), dict(slow)]:
@@ -105,11 +109,13 @@ def ratios_by_seed(fast: Mapping[int, float | None], slow: Mapping[int, float | 
     return [known[1][seed] / known[0][seed] for seed in sorted(fast.keys() & slow.keys())]
 
 
-def seconds_by_seed(trials: Sequence[TrialRecord], threshold: float) -> dict[int, float | None]:
-    """Map the seed of each timed trial to its seconds to a threshold, None where it is not reached."""
-    points = {trial["seed"]: reached(trial.get("curve", []), threshold) for trial in finished(trials)}
+def _seconds(trials: Sequence[TrialRecord], threshold: float) -> dict[tuple[int, str], float | None]:
+    """Map the seed and the device of each timed trial to its seconds to a threshold, None where it is not reached."""
+    points = {
+        (trial["seed"], trial["device"]): reached(trial.get("curve", []), threshold) for trial in finished(trials)
+    }
     return {
-        seed: None if point is None else point["seconds"]
-        for seed, point in points.items()
+        trained: None if point is None else point["seconds"]
+        for trained, point in points.items()
         if point is None or "seconds" in point
     }
